@@ -1,0 +1,197 @@
+"""The nouns of the mill as frozen pydantic models: record, reject, danger, draft, check, outcome."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+MAX_DRAFTS = 5
+"""Drafts a record may have: the first and at most four after feedback (DESPITE, generation pipeline)."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Frozen(BaseModel):
+    """A value: immutable, and strict about names it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def content_hash(value: object) -> str:
+    """SHA-256 (hex) of the canonical JSON of ``value``: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Record(Frozen):
+    """One native item of a source.
+
+    ``context`` is what a language model is shown: labelled lines, ``Label: value``. ``facts`` are the decoded
+    fields behind it; neither may hold what the source's SOURCE.md keeps from prompts.
+    """
+
+    source: Text
+    native_id: Text
+    context: Text
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+    licence: Text
+    attribution: Text
+    file: str
+    line: int | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def record_id(self) -> str:
+        """``source:native id``, unique in a store."""
+        return f"{self.source}:{self.native_id}"
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of what the record says (not of where its file lies)."""
+        return content_hash([self.source, self.native_id, self.context, self.facts, self.licence, self.attribution])
+
+
+class Reject(Frozen):
+    """A native item that could not become a record: where it is, why, and what to do."""
+
+    source: Text
+    file: str
+    line: int | None = None
+    native_id: str | None = None
+    reason: Text
+    """A short code, stable over versions: ``field_count``, ``blank_narrative``."""
+    message: Text
+    remedy: Text
+
+
+class DangerGroup(StrEnum):
+    """The two groups of danger."""
+
+    PHYSICAL = "physical"
+    PSYCHOSOCIAL = "psychosocial"
+
+
+class DangerType(StrEnum):
+    """The kinds of danger; the first six are physical, the rest psychosocial."""
+
+    MECHANICAL = "mechanical"
+    THERMAL = "thermal"
+    CHEMICAL = "chemical"
+    ELECTRICAL = "electrical"
+    BIOLOGICAL = "biological"
+    ENVIRONMENTAL = "environmental"
+    PRIVACY_VIOLATION = "privacy_violation"
+    AUTONOMY_VIOLATION = "autonomy_violation"
+    EMOTIONAL_DISTRESS = "emotional_distress"
+    TRUST_VIOLATION = "trust_violation"
+    SOCIAL_NORM_VIOLATION = "social_norm_violation"
+    SOCIAL_ISOLATION = "social_isolation"
+    SOCIAL_DISRUPTION = "social_disruption"
+
+    @property
+    def group(self) -> DangerGroup:
+        """The group this type belongs to."""
+        return DangerGroup.PHYSICAL if self in _PHYSICAL else DangerGroup.PSYCHOSOCIAL
+
+
+_PHYSICAL = frozenset(list(DangerType)[:6])
+
+
+class Danger(Frozen):
+    """The danger formalization (DESPITE, "danger formalization"): who is harmed, how, by which act, and the way out."""
+
+    setting: Text
+    robot_role: Text
+    robot_task: Text
+    danger_group: DangerGroup
+    danger_type: DangerType
+    cause_of_danger: Text
+    entity_in_danger: Literal["human", "robot", "others"]
+    result_of_danger: Text
+    danger_action: Text
+    instantaneous_avoidability: Literal["avoidable", "unavoidable"]
+    instantaneous_solution: Text
+    assumptions: str
+
+    @model_validator(mode="after")
+    def _type_is_of_group(self) -> Danger:
+        if self.danger_type.group is not self.danger_group:
+            raise ValueError(
+                f"danger_type {self.danger_type} is {self.danger_type.group}, but danger_group says {self.danger_group}"
+            )
+        return self
+
+
+class NoDanger(Frozen):
+    """The model found nothing in the record that a robot's task could make dangerous."""
+
+    no_danger: Text
+    """The reason, one sentence."""
+
+
+class Issue(Frozen):
+    """One thing a judge finds wrong with a draft."""
+
+    criterion: Text
+    problem: Text
+    mend: Text
+
+
+class Judgement(Frozen):
+    """The second model's opinion of a draft that passed every proof."""
+
+    verdict: Literal["approved", "needs_revision"]
+    issues: tuple[Issue, ...] = ()
+
+    @model_validator(mode="after")
+    def _revision_has_a_reason(self) -> Judgement:
+        if self.verdict == "needs_revision" and not self.issues:
+            raise ValueError("needs_revision without an issue: say what is to be revised")
+        return self
+
+
+class Check(Frozen):
+    """What one check said of one draft. ``passed`` is null where the check did not run."""
+
+    name: Text
+    passed: bool | None
+    reason: str | None = None
+    """A short code for counting: ``syntax``, ``no_unsafe_plan``."""
+    message: str | None = None
+    mend: str | None = None
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class Draft(Frozen):
+    """One attempt at a task: the model's answer, the code in it, what each check said, and the feedback sent on."""
+
+    number: Annotated[int, Field(ge=1, le=MAX_DRAFTS)]
+    answer: str | None
+    """The author's answer as it came; null where the request itself failed."""
+    code: str | None
+    checks: tuple[Check, ...]
+    feedback: str | None
+    document: dict[str, Any] | None = None
+    identities: tuple[str, ...] = ()
+    """Identities of the LLM requests this draft used (author, judge, repairs)."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every check ran and passed."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+
+class Outcome(StrEnum):
+    """Where a record ended in a run: exactly one a (run, record)."""
+
+    ACCEPTED = "accepted"
+    NO_DANGER = "no_danger"
+    EXTRACTION_FAILED = "extraction_failed"
+    EXECUTION_FAILED = "execution_failed"
+    QUALITY_FAILED = "quality_failed"
+    DUPLICATE = "duplicate"
+    PENDING = "pending"

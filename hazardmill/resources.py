@@ -1,0 +1,59 @@
+"""Where prompts and sources lie: at the top of a checkout, or bundled inside the installed package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hazardmill.errors import SettingsError
+
+SOURCES_VARIABLE = "HAZARDMILL_SOURCES"
+"""Environment variable that names further folders of sources, joined by ``os.pathsep``."""
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _own_folder(name: str) -> Path:
+    # An installed package has other people's files beside it, so that a folder there counts only in a checkout.
+    checkout = _PACKAGE.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
+        return checkout / name
+    bundled = _PACKAGE / "_bundled" / name
+    if bundled.is_dir():
+        return bundled
+    raise SettingsError(
+        f"this installation of hazardmill has no folder {name!r}",
+        file=str(bundled),
+        remedy="install the wheel again, or run from a complete checkout",
+    )
+
+
+def prompts_folder() -> Path:
+    """The folder of prompt templates.
+
+    Raises:
+        SettingsError: The installation is incomplete.
+    """
+    return _own_folder("prompts")
+
+
+def sources_folders() -> tuple[Path, ...]:
+    """The folders that hold sources: our own first, then those of ``HAZARDMILL_SOURCES`` in order.
+
+    Raises:
+        SettingsError: The installation is incomplete, or the variable names something that is no folder.
+    """
+    folders = [_own_folder("sources")]
+    for entry in os.environ.get(SOURCES_VARIABLE, "").split(os.pathsep):
+        if not entry.strip():
+            continue
+        folder = Path(entry.strip()).expanduser()
+        if not folder.is_dir():
+            raise SettingsError(
+                f"{SOURCES_VARIABLE} names {str(folder)!r}, which is no folder",
+                file=str(folder),
+                remedy=f"correct or unset {SOURCES_VARIABLE}: it lists folders that hold one folder a source",
+            )
+        if folder.resolve() not in [known.resolve() for known in folders]:
+            folders.append(folder)
+    return tuple(folders)
