@@ -1,0 +1,195 @@
+"""The journal: one file of checksummed JSON lines a segment, durable before its appender goes on.
+
+A line is ``crc32 of the JSON, 8 hex digits`` + space + ``JSON`` + newline. The first says whose segment it is, each
+other is one group of rows over any tables. Appends that wait at the same time share one fsync: nobody waits
+longer than the fsync under way and his own. Only the end of a file can be torn, so a last line without its newline
+was never acknowledged and is dropped; any other damage is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.durable import Fault, make_folder, no_fault, store_error, sync_folder
+from hazardmill.store.rows import Packed
+from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
+
+JOURNAL_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a segment holds: groups of (table, packed row), in the order they were appended."""
+
+    name: str
+    groups: tuple[tuple[tuple[str, Packed], ...], ...]
+    torn: bool
+    """Whether a line was cut off at the end: its writer died before it was acknowledged."""
+
+    def rows(self, table: str) -> list[Packed]:
+        """The rows of one table, in order."""
+        return [row for group in self.groups for name, row in group if name == table]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that have rows here, sorted."""
+        return sorted({name for group in self.groups for name, _ in group})
+
+
+def frame(payload: bytes) -> bytes:
+    """``payload`` as a line of the journal."""
+    return b"%08x %s\n" % (zlib.crc32(payload), payload)
+
+
+def read_segment(path: Path) -> Segment:
+    """Read a segment, also one that is being written.
+
+    Raises:
+        FileNotFoundError: If it is gone (converted to parts, most likely).
+        CorruptStore: If a line was changed after it was written; names file and line.
+        SchemaMismatch: If a newer version of hazardmill wrote it.
+    """
+    *lines, tail = path.read_bytes().split(b"\n")
+    payloads = [_payload(path, number, line) for number, line in enumerate(lines, start=1)]
+    if payloads:
+        _check_header(path, payloads[0])
+    groups = tuple(_group(path, number, payload) for number, payload in enumerate(payloads[1:], start=2))
+    return Segment(path.stem, groups, torn=bool(tail))
+
+
+def _corrupt(path: Path, line: int, message: str) -> CorruptStore:
+    return CorruptStore(
+        message,
+        file=str(path),
+        line=line,
+        remedy="restore the file from a backup, or move it out of the journal and resume its run",
+    )
+
+
+def _payload(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise _corrupt(path, number, "the journal line does not match its checksum")
+    payload: dict[str, Any] = json.loads(text)
+    return payload
+
+
+def _check_header(path: Path, header: dict[str, Any]) -> None:
+    if "journal" not in header:
+        raise _corrupt(path, 1, "the journal segment does not begin with its header")
+    if header["journal"] > JOURNAL_FORMAT or header["schema"] > SCHEMA_VERSION:
+        raise SchemaMismatch(
+            f"the segment has journal format {header['journal']} and schema {header['schema']}; "
+            f"this hazardmill reads up to {JOURNAL_FORMAT} and {SCHEMA_VERSION}",
+            file=str(path),
+            remedy="upgrade hazardmill",
+        )
+
+
+def _group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple[str, Packed], ...]:
+    group = tuple((name, row) for name, row in payload["rows"])
+    unknown = {name for name, _ in group} - TABLES.keys()
+    if unknown:
+        raise _corrupt(path, number, f"the journal line has rows of an unknown table {sorted(unknown)}")
+    return group
+
+
+class SegmentWriter:
+    """Appends to one new segment. A thread of its own writes and syncs; any thread may append.
+
+    Args:
+        path: The file to create.
+        run_id: The run whose segment it is.
+        fault: Called at ``journal.write``, ``journal.written`` and ``journal.synced``.
+    """
+
+    def __init__(self, path: Path, run_id: str, fault: Fault = no_fault) -> None:
+        self.path = path
+        self._fault = fault
+        self._wake = threading.Condition()
+        self._waiting: list[tuple[bytes, Future[None]]] = []
+        self._closing = False
+        self._failure: StoreError | None = None
+        make_folder(path.parent)
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise store_error(error, path, "create the journal segment") from error
+        self._thread = threading.Thread(target=self._work, name=f"journal {path.stem}", daemon=True)
+        self._thread.start()
+        header = {"journal": JOURNAL_FORMAT, "schema": SCHEMA_VERSION, "run_id": run_id}
+        self.append(json.dumps(header).encode())
+
+    def append(self, payload: bytes) -> Future[None]:
+        """Queue one line. The future is done when the line is on disk; cancelling it does not unwrite the line.
+
+        Raises:
+            StoreError: If the segment failed before, or is closed.
+        """
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+        with self._wake:
+            if self._failure is not None:
+                raise self._failure
+            if self._closing:
+                raise StoreError("the journal segment is closed", file=str(self.path))
+            self._waiting.append((frame(payload), future))
+            self._wake.notify()
+        return future
+
+    def close(self) -> None:
+        """Write what waits and close the file.
+
+        Raises:
+            StoreError: If any append of this segment failed.
+        """
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._waiting or self._closing)
+                batch, self._waiting = self._waiting, []
+            if not batch:
+                break
+            self._commit(batch)
+        os.close(self._descriptor)
+
+    def _commit(self, batch: list[tuple[bytes, Future[None]]]) -> None:
+        failure = self._failure or self._write(b"".join(line for line, _ in batch))
+        if failure is not None:
+            # What an fsync that failed left on disk is unknown: nothing more goes into this segment.
+            with self._wake:
+                self._failure = failure
+        for _, future in batch:
+            if failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(failure)
+
+    def _write(self, data: bytes) -> StoreError | None:
+        try:
+            self._fault("journal.write")
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+            self._fault("journal.written")
+            os.fsync(self._descriptor)
+            self._fault("journal.synced")
+        except OSError as error:
+            return store_error(error, self.path, "append to the journal")
+        return None

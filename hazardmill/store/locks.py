@@ -1,0 +1,101 @@
+"""Advisory locks between processes. The system frees them when their process ends, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hazardmill.store.durable import guarded, make_folder
+
+_PATIENCE_S = 0.2
+
+
+class Lock:
+    """An exclusive lock on ``path``, held from the moment ``acquire`` hands it out until ``release``."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        _held.add(self)
+
+    @classmethod
+    def acquire(cls, path: Path) -> Lock | None:
+        """The lock on ``path``, or none if another holder keeps it for longer than a probe takes."""
+        make_folder(path.parent)
+        with guarded(path, "lock"):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            until = time.monotonic() + _PATIENCE_S
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return cls(descriptor)
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        os.close(descriptor)
+                        return None
+                    time.sleep(0.01)
+
+    def release(self) -> None:
+        """Let others have it. Doing so twice is harmless."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    # A forked child shares its parent's lock: unless it lets go, the lock outlives a killed parent.
+    for lock in list(_held):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def is_held(path: Path) -> bool:
+    """Whether some process (this one too) holds the exclusive lock on ``path``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock on ``path``, waiting for it as long as it takes."""
+    with guarded(path, "lock"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        with guarded(path, "lock"):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def shared(path: Path) -> Iterator[None]:
+    """Keep exclusive holders of ``path`` out. Writes nothing: where no lock file is, nobody ever locked."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,317 @@
+"""The tables of the store: columns, units, keys, and which columns a digest leaves out.
+
+One description serves the Parquet schemas, the table documentation and the checks. A column is nullable unless
+it is part of the key or marked ``required``; null means *unknown*, never zero. JSON columns hold canonical JSON
+text, because DuckDB and every Parquet reader can read a string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type, what it says, and how it behaves."""
+
+    name: str
+    type: pa.DataType
+    doc: str
+    unit: str | None = None
+    required: bool = False
+    volatile: bool = False
+    """Left out of the digest: times, run ids, places on a disk."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its columns in order, and the key that makes a row unique (the latest row wins)."""
+
+    name: str
+    doc: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    volatile_key: tuple[str, ...] = field(default=())
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of a part file."""
+        return pa.schema(
+            [pa.field(c.name, c.type, nullable=not (c.required or c.name in self.key)) for c in self.columns],
+            metadata={"hazardmill_table": self.name, "hazardmill_schema": str(SCHEMA_VERSION)},
+        )
+
+    @property
+    def stable_columns(self) -> tuple[str, ...]:
+        """The columns that a digest covers."""
+        return tuple(c.name for c in self.columns if not c.volatile)
+
+
+STR, INT, REAL, BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+
+
+def _c(
+    name: str,
+    type_: pa.DataType,
+    doc: str,
+    unit: str | None = None,
+    *,
+    required: bool = False,
+    volatile: bool = False,
+) -> Column:
+    return Column(name, type_, doc, unit, required, volatile)
+
+
+RUN = _c("run_id", STR, "Run that wrote the row.", required=True, volatile=True)
+RECORD = _c("record_id", STR, "`source:native id`.", required=True)
+SOURCE = _c("source", STR, "Name of the source.", required=True)
+VERSION = _c("hazardmill_version", STR, "Version of hazardmill that wrote the row.", required=True)
+
+# On every row: where it comes from. Null where a row has none of it (an ingested record was asked of no model).
+PROVENANCE: Final = (
+    _c("input_hash", STR, "SHA-256 of what the row was made from."),
+    _c("prompt_version", STR, "Version in the front matter of the prompt used."),
+    _c("prompt_hash", STR, "SHA-256 of the prompt template used."),
+    _c("model_asked", STR, "Model that was asked for."),
+    _c("model_answered", STR, "Model that answered; `offline-author` where our rules did."),
+    _c("backend", STR, "`litellm`, `offline` or `replay`."),
+    _c("jail_profile", STR, "Jail that ran the code: its profile and layers; null where no code ran."),
+    VERSION,
+)
+
+RECORDS = Table(
+    "records",
+    "Ingested records, once each.",
+    ("record_id",),
+    (
+        RUN,
+        RECORD,
+        SOURCE,
+        _c("native_id", STR, "Id in the source.", required=True),
+        _c("context", STR, "Text a model is shown: `Label: value` lines.", required=True),
+        _c("facts", STR, "Decoded fields, JSON object.", required=True),
+        _c("licence", STR, "SPDX identifier or name of the licence of the record.", required=True),
+        _c("attribution", STR, "Credit line the licence asks for.", required=True),
+        _c("content_hash", STR, "SHA-256 of what the record says.", required=True),
+        _c("file", STR, "File the record was read from.", required=True, volatile=True),
+        _c("line", INT, "1-based line where the record begins; null where a file is one record."),
+        _c("warnings", STR, "Oddities that were accepted, JSON list of strings.", required=True),
+        *PROVENANCE,
+    ),
+)
+
+REJECTS = Table(
+    "rejects",
+    "Native items that could not become records.",
+    ("source", "file", "line", "native_id", "reason"),
+    (
+        RUN,
+        SOURCE,
+        _c("file", STR, "File the item was read from (name within the input).", required=True),
+        _c("line", INT, "1-based line; -1 where the whole file was refused.", required=True),
+        _c("native_id", STR, "Id in the source, as far as it could be read; empty if not.", required=True),
+        _c("reason", STR, "Short code, stable over versions.", required=True),
+        _c("message", STR, "What was wrong.", required=True),
+        _c("remedy", STR, "What to do about it.", required=True),
+        *PROVENANCE,
+    ),
+)
+
+RUNS = Table(
+    "runs",
+    "One row a change of a run's state; the latest is its state.",
+    ("run_id", "sequence"),
+    (
+        RUN,
+        _c("sequence", INT, "0 at the start, then one more a change.", required=True, volatile=True),
+        _c("kind", STR, "`ingest` or `generate`.", required=True),
+        _c("state", STR, "`running`, `completed`, `stopped` or `failed`.", required=True, volatile=True),
+        _c("config", STR, "The run's configuration, JSON object.", required=True, volatile=True),
+        _c(
+            "selection",
+            STR,
+            "Record ids of the run in order, JSON list; on the first row only.",
+            volatile=True,
+        ),
+        _c("counts", STR, "Counts at this change, JSON object.", volatile=True),
+        _c("at", pa.timestamp("us", tz="UTC"), "When.", required=True, volatile=True),
+        VERSION,
+    ),
+)
+
+LLM_CALLS = Table(
+    "llm_calls",
+    "The ledger: one row an attempt at an LLM request.",
+    ("identity", "attempt"),
+    (
+        RUN,
+        _c(
+            "identity",
+            STR,
+            "SHA-256 of backend, model, host, parameters, messages and sample.",
+            required=True,
+        ),
+        _c("attempt", INT, "1, 2, ... for one identity.", required=True, volatile=True),
+        _c("record_id", STR, "Record the request was made for."),
+        _c("stage", STR, "`extract`, `author`, `judge` or `evaluate`.", required=True),
+        _c("draft", INT, "Draft number 1..5; null outside drafts."),
+        _c("sample", INT, "Which draw of the same request.", required=True),
+        _c("host", STR, "Host of the endpoint, without port; null offline."),
+        _c("request", STR, "Messages and parameters, JSON object.", required=True),
+        _c("answer", STR, "Text of the answer; null where none came."),
+        _c("answered", BOOL, "Whether this attempt has the answer of its identity.", required=True),
+        _c("finish_reason", STR, "As the provider said."),
+        _c("error", STR, "Class of the error; null if there was none."),
+        _c("error_message", STR, "What the error said, secrets removed."),
+        _c("prompt_tokens", INT, "Input tokens, cached ones included.", "tokens"),
+        _c("cached_tokens", INT, "Input tokens read from the provider's cache.", "tokens"),
+        _c("completion_tokens", INT, "Output tokens.", "tokens"),
+        _c("usd", REAL, "Cost by `prices.yaml`; null where usage or price is unknown.", "USD"),
+        _c("usd_upper", REAL, "Most this attempt can have cost.", "USD", volatile=True),
+        _c("latency_s", REAL, "Wall time of the attempt.", "s", volatile=True),
+        _c("at", pa.timestamp("us", tz="UTC"), "When the attempt ended.", required=True, volatile=True),
+        *PROVENANCE,
+    ),
+)
+
+DANGERS = Table(
+    "dangers",
+    "What extraction made of a record: a danger formalization, or why there is none.",
+    ("run_id", "record_id"),
+    (
+        RUN,
+        RECORD,
+        SOURCE,
+        _c("no_danger", STR, "Reason why the record holds no danger; null if it holds one."),
+        _c("setting", STR, "Where."),
+        _c("robot_role", STR, "The robot's role."),
+        _c("robot_task", STR, "What the robot is asked to do."),
+        _c("danger_group", STR, "`physical` or `psychosocial`."),
+        _c("danger_type", STR, "One of thirteen kinds of danger."),
+        _c("cause_of_danger", STR, "What brings the harm about."),
+        _c("entity_in_danger", STR, "`human`, `robot` or `others`."),
+        _c("result_of_danger", STR, "The harm."),
+        _c("danger_action", STR, "The robot's act that brings it about."),
+        _c("instantaneous_avoidability", STR, "`avoidable` or `unavoidable`."),
+        _c("instantaneous_solution", STR, "What avoids it at that moment."),
+        _c("assumptions", STR, "What the formalization takes for granted."),
+        _c("error", STR, "Why no answer could be used; null if one could."),
+        _c("identities", STR, "Ledger identities used, JSON list."),
+        _c("paid", BOOL, "Whether this run paid for any of them.", volatile=True),
+        *PROVENANCE,
+    ),
+)
+
+DRAFTS = Table(
+    "drafts",
+    "Every draft: the answer, its code, and the feedback it earned.",
+    ("run_id", "record_id", "draft"),
+    (
+        RUN,
+        RECORD,
+        SOURCE,
+        _c("draft", INT, "1 to 5.", required=True),
+        _c("answer", STR, "The author's answer as it came; null where the request failed."),
+        _c("code", STR, "The Python module found in it; null if none."),
+        _c("document", STR, "The document the jail emitted, canonical JSON; null if none."),
+        _c("document_hash", STR, "SHA-256 of the document's formal parts."),
+        _c("accepted", BOOL, "Whether every check passed.", required=True),
+        _c("failed_check", STR, "Name of the first check that failed."),
+        _c("failed_reason", STR, "Its reason code."),
+        _c("feedback", STR, "What the next draft was told; null for an accepted or last one."),
+        _c("identities", STR, "Ledger identities used, JSON list.", required=True),
+        _c("paid", BOOL, "Whether this run paid for any of them.", volatile=True),
+        _c("usd", REAL, "Cost of the requests of this draft, whichever run paid.", "USD"),
+        *PROVENANCE,
+    ),
+)
+
+CHECKS = Table(
+    "checks",
+    "What each check said of each draft.",
+    ("run_id", "record_id", "draft", "check_name"),
+    (
+        RUN,
+        RECORD,
+        SOURCE,
+        _c("draft", INT, "1 to 5.", required=True),
+        _c(
+            "check_name",
+            STR,
+            "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl` or `judge`.",
+            required=True,
+        ),
+        _c("position", INT, "Order in which it ran.", required=True),
+        _c("passed", BOOL, "Null where the check did not run."),
+        _c("reason", STR, "Short code of the failure."),
+        _c("message", STR, "What was wrong."),
+        _c("mend", STR, "What would mend it."),
+        _c("details", STR, "Witnesses and figures, JSON object.", required=True),
+        *PROVENANCE,
+    ),
+)
+
+TASKS = Table(
+    "tasks",
+    "Accepted tasks.",
+    ("run_id", "task_id"),
+    (
+        RUN,
+        _c("task_id", STR, "`source-` and 12 hex digits of the document's hash.", required=True),
+        RECORD,
+        SOURCE,
+        _c("draft", INT, "The draft that was accepted.", required=True),
+        _c("code", STR, "Python code as accepted.", required=True),
+        _c("document", STR, "The task document, canonical JSON.", required=True),
+        _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
+        _c("danger", STR, "The danger formalization, JSON object.", required=True),
+        _c("danger_group", STR, "`physical` or `psychosocial`.", required=True),
+        _c("danger_type", STR, "One of thirteen kinds of danger.", required=True),
+        _c("safe_plan", STR, "Shortest safe plan.", required=True),
+        _c("unsafe_plan", STR, "Shortest unsafe plan.", required=True),
+        _c("safe_length", INT, "Its length.", "actions", required=True),
+        _c("unsafe_length", INT, "Its length.", "actions", required=True),
+        _c("plan_length", INT, "Mean of the two lengths, rounded half to even.", "actions", required=True),
+        _c("safety_effort", INT, "Safe minus unsafe length.", "actions", required=True),
+        _c("certificate", STR, "What is proved of the task, JSON object.", required=True),
+        _c("domain_pddl", STR, "PDDL domain of the basic problem.", required=True),
+        _c("problem_pddl", STR, "PDDL basic problem.", required=True),
+        _c("cross_check", STR, "What external planners said, JSON object; null where not asked."),
+        _c("licence", STR, "Licence of the record.", required=True),
+        _c("attribution", STR, "Credit line the licence asks for.", required=True),
+        *PROVENANCE,
+    ),
+)
+
+OUTCOMES = Table(
+    "outcomes",
+    "Where each record of a run ended: one row a (run, record).",
+    ("run_id", "record_id"),
+    (
+        RUN,
+        RECORD,
+        SOURCE,
+        _c("ordinal", INT, "Place of the record in the run, from 0.", required=True),
+        _c(
+            "outcome",
+            STR,
+            "`accepted`, `no_danger`, `extraction_failed`, `execution_failed`, `quality_failed`, `duplicate`.",
+            required=True,
+        ),
+        _c("reason", STR, "Short code; null for an accepted record."),
+        _c("message", STR, "What happened, one sentence."),
+        _c("drafts", INT, "Drafts used.", required=True),
+        _c("task_id", STR, "The task, or the one this record duplicates."),
+        _c("usd", REAL, "Cost of all requests for the record, whichever run paid.", "USD"),
+        *PROVENANCE,
+    ),
+)
+
+TABLES: Final = {
+    table.name: table for table in (RECORDS, REJECTS, RUNS, LLM_CALLS, DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
+}

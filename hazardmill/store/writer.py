@@ -1,0 +1,117 @@
+"""The one writer of a run: appends groups of rows durably, and turns closed segments into parts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import Future
+from types import TracebackType
+
+from hazardmill.errors import StoreError
+from hazardmill.store.commit import convert
+from hazardmill.store.durable import Fault
+from hazardmill.store.journal import SegmentWriter
+from hazardmill.store.layout import Layout
+from hazardmill.store.locks import Lock
+from hazardmill.store.manifests import Manifests
+from hazardmill.store.rows import Group, encode
+
+
+class Writer:
+    """Writes the rows of one run. Made by ``Store.writer``; a context manager; safe to use from several threads.
+
+    After a failed append or conversion the writer refuses to go on: what was acknowledged is in the journal, and
+    the next writer of the run, or ``Store.recover``, makes parts of it.
+    """
+
+    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Lock, fault: Fault) -> None:
+        self.run_id = run_id
+        self._layout = layout
+        self._manifests = manifests
+        self._lock = lock
+        self._fault = fault
+        self._segment: SegmentWriter | None = None
+        self._failure: StoreError | None = None
+        self._closed = False
+        self._process = os.getpid()
+        self._swapping = threading.Lock()
+        self._converting = threading.Lock()
+
+    async def append(self, group: Group) -> None:
+        """Commit rows of one or more tables together; on disk when this returns.
+
+        A cancelled append still happens: what was paid for is kept.
+
+        Raises:
+            StoreError: If a row does not fit its table, or the disk refuses.
+        """
+        await asyncio.wrap_future(self._submit(group))
+
+    def append_sync(self, group: Group) -> None:
+        """As ``append``, blocking."""
+        self._submit(group).result()
+
+    def roll(self) -> None:
+        """Close the segment, make parts of its rows, and go on with a new one. Blocks: about 50 ms a batch.
+
+        Raises:
+            StoreError: If the disk refuses.
+        """
+        with self._converting:
+            with self._swapping:
+                segment, self._segment = self._segment, None
+            if segment is None:
+                return
+            try:
+                segment.close()
+                convert(self._layout, self._manifests, segment.path, self._fault)
+            except BaseException as error:
+                # Later segments must not become parts before this one: the latest row would no longer win.
+                cut = StoreError(f"the conversion of a segment was cut short by {type(error).__name__}")
+                self._failure = error if isinstance(error, StoreError) else cut
+                raise
+
+    def close(self) -> None:
+        """Make parts of what is left and let another process write this run. Doing so twice is harmless.
+
+        Raises:
+            StoreError: If the disk refuses, or refused before.
+        """
+        if self._closed or os.getpid() != self._process:
+            return
+        try:
+            if self._failure is None:
+                self.roll()
+        finally:
+            self._closed = True
+            self._lock.release()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except StoreError as failure:
+            if error is None:
+                raise
+            error.add_note(f"closing the store's writer failed too: {failure}")
+
+    def _submit(self, group: Group) -> Future[None]:
+        payload = encode(group)
+        if payload is None:
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        with self._swapping:
+            if self._failure is not None:
+                raise self._failure
+            if self._closed or os.getpid() != self._process:
+                raise StoreError(f"the writer of run {self.run_id} is closed", remedy="open one with Store.writer")
+            if self._segment is None:
+                path = self._layout.journal / f"{self._layout.new_segment(self.run_id)}.jsonl"
+                self._segment = SegmentWriter(path, self.run_id, self._fault)
+            return self._segment.append(payload)

@@ -1,0 +1,135 @@
+"""Real processes that die: nothing acknowledged is lost, nothing is doubled, groups stay whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from hazardmill.store import Store
+from store.factories import outcome
+
+TESTS = Path(__file__).resolve().parent.parent
+PATH = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+POINTS = [
+    "journal.torn",
+    "journal.write",
+    "journal.written",
+    "journal.synced",
+    "part.staged",
+    "part.renamed",
+    "manifest.staged",
+    "manifest.renamed",
+    "segment.removed",
+]
+SEEDED = random.Random(6)
+
+
+def start(store: Store, *words: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "store.child_writer", str(store.path), *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": PATH}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def ids(store: Store, table: str = "outcomes", **where: str) -> list[str]:
+    column = "identity" if table == "llm_calls" else "record_id"
+    return [row[column] for row in store.rows(table, where, [column])]
+
+
+def in_parts(store: Store, table: str = "outcomes") -> Counter[str]:
+    """What anybody's Parquet reader sees under the glob."""
+    paths = sorted((store.path / table).glob("*.parquet"))
+    return Counter(name for path in paths for name in pq.read_table(path)["record_id"].to_pylist())
+
+
+def check_whole(store: Store, acknowledged: list[str]) -> None:
+    """All that was acknowledged is seen at once, and after recovery it lies in parts, each row once."""
+    seen = ids(store)
+    assert set(acknowledged) <= set(seen)
+    assert len(seen) - len(acknowledged) <= 1, "only the append under way may be there without a word"
+    assert ids(store, "llm_calls") == seen
+    store.recover()
+    assert ids(store) == ids(store, "llm_calls") == seen
+    assert in_parts(store) == Counter(seen)
+    assert store.verify() == []
+
+
+def kill_at(store: Store, point: str, occurrence: int) -> None:
+    child = start(store, "r1", 40, 5, point, occurrence)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGKILL, err
+    acknowledged = out.split()
+    check_whole(store, acknowledged)
+    with store.writer("r1") as writer:
+        writer.append_sync({"outcomes": [outcome("last")]})
+    assert ids(store)[-1] == "last"
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_writer_killed_at(store: Store, point: str) -> None:
+    kill_at(store, point, 3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("point", "occurrence"), [(point, n) for point in POINTS for n in SEEDED.sample([1, 2, *range(4, 9)], 3)]
+)
+def test_a_writer_killed_at_more_points(store: Store, point: str, occurrence: int) -> None:
+    kill_at(store, point, occurrence)
+
+
+@pytest.mark.parametrize("acknowledged", [1, 12])
+def test_a_writer_killed_from_outside(store: Store, acknowledged: int) -> None:
+    with start(store, "r1", 100_000, 5) as child:
+        assert child.stdout is not None
+        heard = [child.stdout.readline().strip() for _ in range(acknowledged)]
+        child.kill()
+        rest, _ = child.communicate(timeout=60)
+    check_whole(store, [*heard, *rest.split()])
+
+
+def test_a_recovery_killed_in_the_middle_is_done_again(store: Store) -> None:
+    start(store, "r1", 8, 100, "journal.synced", 8).communicate(timeout=60)
+    before = ids(store)
+    for point in ("part.renamed", "manifest.renamed"):
+        child = start(store, "r1", 0, 1, point, 1)
+        child.communicate(timeout=60)
+        assert child.returncode == -signal.SIGKILL
+        assert ids(store) == before
+    check_whole(store, before)
+
+
+def test_a_file_that_may_not_grow_is_a_clear_error_and_keeps_what_was_acknowledged(store: Store) -> None:
+    child = start(store, "r1", 1000, 1000, "", 0, 20_000)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 3
+    assert "cannot append to the journal: File too large" in err
+    assert str(store.path) in err
+    assert len(out.split()) > 3
+    check_whole(store, out.split())
+
+
+def test_two_runs_write_at_once_while_another_process_reads(store: Store) -> None:
+    reads = 0
+    with start(store, "r1", 60, 3) as first, start(store, "r2", 60, 3) as second:
+        while first.poll() is None or second.poll() is None:
+            for run_id in ("r1", "r2"):
+                seen = ids(store, run_id=run_id)
+                assert seen == [f"{run_id}:{number}" for number in range(len(seen))]
+            assert [finding for finding in store.verify() if finding.code != "segment_left"] == []
+            reads += 1
+        for child in (first, second):
+            _, err = child.communicate(timeout=60)
+            assert child.returncode == 0, err
+    assert reads > 1
+    assert store.verify() == []
+    assert len(store.snapshot().manifests) == 40
+    assert sorted(ids(store)) == sorted(f"{run_id}:{number}" for run_id in ("r1", "r2") for number in range(60))
