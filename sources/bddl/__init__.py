@@ -1,0 +1,1 @@
+"""BDDL: the household activities of BEHAVIOR-1K."""

@@ -1,0 +1,117 @@
+"""BDDL as a source: a folder an activity, each with its ``problem0.bddl``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Final
+
+from pydantic import JsonValue
+
+from hazardmill.records import Record, Reject
+from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_text
+
+from .expressions import BddlError
+from .problem import AGENT, Problem, read_problem, readable
+from .wording import Wording
+
+_PROBLEM_FILE: Final = "problem0.bddl"
+_DEFINITIONS: Final = "activity_definitions"
+_MAX_BYTES: Final = 1 << 20
+"""Published activities have at most 7,501 bytes."""
+
+
+class Bddl(Source):
+    """Activities of the BEHAVIOR Domain Definition Language."""
+
+    name = "bddl"
+    title = "BEHAVIOR-1K activities (BDDL)"
+    licence = "MIT"
+    attribution = "BEHAVIOR-1K activity definitions (BDDL), Stanford Vision and Learning Lab"
+    address = "https://github.com/StanfordVL/bddl"
+    description = "Everyday household activities: objects, where they are at first, and what is to be achieved."
+    expects = "an activity's problem0.bddl, its folder, or a folder of such folders (activity_definitions)"
+    facts = ("activity", "object_types", "rooms", "init", "goal", "synsets")
+    folder: ClassVar[Path] = Path(__file__).parent
+
+    def find(self, path: Path) -> list[InputFile]:
+        """The problem file of each activity folder, also where it turns out missing. Files beside them are ignored."""
+        if path.is_file():
+            return [_input(path)] if path.suffix == ".bddl" else []
+        if (path / _PROBLEM_FILE).is_file():
+            return [_input(path / _PROBLEM_FILE)]
+        home = path / _DEFINITIONS if (path / _DEFINITIONS).is_dir() else path
+        folders = [folder for folder in home.iterdir() if folder.is_dir() and not folder.name.startswith((".", "__"))]
+        found = [_input(folder / _PROBLEM_FILE) for folder in sorted(folders, key=lambda folder: folder.name)]
+        # Some folder of folders is an input only if at least one of them is an activity.
+        return found if any(file.path.is_file() for file in found) else []
+
+    def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+        """The one record of a problem file."""
+        activity = file.path.resolve().parent.name
+        if not file.path.is_file():
+            missing = Refusal(
+                "no_problem_file",
+                f"the folder {activity} holds no {_PROBLEM_FILE}",
+                "complete the folder, or remove it",
+            )
+            yield self.reject(file, missing, native_id=activity)
+            return
+        text = read_text(file.path, limit=_MAX_BYTES)
+        if isinstance(text, Refusal):
+            yield self.reject(file, text, native_id=activity)
+            return
+        warnings = ["the file begins with a byte order mark"] if text.startswith("\ufeff") else []
+        try:
+            problem = read_problem(text.removeprefix("\ufeff"), f"{activity}-0")
+        except BddlError as error:
+            yield self.reject(file, error.refusal, native_id=activity)
+            return
+        facts = _facts(activity, problem)
+        yield Record(
+            source=self.name,
+            native_id=activity,
+            context=_context(facts),
+            facts=facts,
+            licence=self.licence,
+            attribution=self.attribution,
+            file=file.name,
+            line=None,
+            warnings=(*warnings, *problem.warnings),
+        )
+
+
+def _input(path: Path) -> InputFile:
+    return InputFile(path, f"{path.resolve().parent.name}/{path.name}")
+
+
+def _facts(activity: str, problem: Problem) -> dict[str, JsonValue]:
+    wording = Wording(problem)
+    synsets = list(dict.fromkeys(type_ for type_ in problem.objects.values() if type_ != AGENT))
+    rooms = dict.fromkeys(readable(atom.words[2].text) for atom in problem.init if atom.head == "inroom")
+    return {
+        "activity": " ".join(activity.replace("_", " ").split()),
+        "object_types": list(dict.fromkeys(readable(synset) for synset in synsets)),
+        "rooms": list(rooms),
+        "init": [*wording.init(problem.init)],
+        "goal": wording.goal(problem.goal),
+        "synsets": [*synsets],
+    }
+
+
+def _context(facts: dict[str, JsonValue]) -> str:
+    lines = (
+        ("Activity", "activity"),
+        ("Objects", "object_types"),
+        ("Rooms", "rooms"),
+        ("Start", "init"),
+        ("Goal", "goal"),
+    )
+    texts = ((label, facts[key]) for label, key in lines)
+    return "\n".join(
+        f"{label}: {('; '.join(map(str, value)) or 'not given') if isinstance(value, list) else value}"
+        for label, value in texts
+    )
+
+
+SOURCE = Bddl()

@@ -1,0 +1,1 @@
+"""NEISS: injuries seen in emergency departments of the United States."""

@@ -1,0 +1,149 @@
+"""The rows of a NEISS file, none padded and none swallowed by its neighbour."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from hazardmill.stages.sources import Line, Refusal
+
+_MOST_LINES: Final = 5
+"""Lines that a quoted narrative may run over before its quotation mark counts as forgotten."""
+
+
+class Row(NamedTuple):
+    """One row: its cells, or why there are none."""
+
+    line: int
+    cells: list[str]
+    encoding: str
+    refusal: Refusal | None = None
+
+
+def read_rows(lines: Iterable[Line], separator: str, width: int) -> Iterator[Row]:
+    """The rows after the header; lines without any text are passed over."""
+    kept = (line for line in lines if line.refusal or line.text.strip("\t ,\r\x1a"))
+    return _tab_rows(kept, width) if separator == "\t" else _comma_rows(kept, width)
+
+
+# ── tabs: a quotation mark is a letter like any other ────────────────────────────────────────────────────────
+
+
+def _tab_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
+    short: Line | None = None
+    for line in lines:
+        fields = line.text.count("\t") + 1
+        if short is not None:
+            if _completes(short, line, width):
+                yield _refused(short, _split_record(short, line, width, "the rest of it is on the next line"))
+                yield _refused(line, _split_record(short, line, width, "this line is the rest of it"))
+                short = None
+                continue
+            yield _refused(short, _field_count(short.text.count("\t") + 1, width))
+            short = None
+        if line.refusal is not None:
+            yield _refused(line, line.refusal)
+        elif fields < width:
+            short = line
+        elif fields > width:
+            yield _refused(line, _field_count(fields, width))
+        else:
+            yield Row(line.number, line.text.split("\t"), line.encoding)
+    if short is not None:
+        yield _refused(short, _field_count(short.text.count("\t") + 1, width))
+
+
+def _completes(short: Line, line: Line, width: int) -> bool:
+    together = short.text.count("\t") + line.text.count("\t") + 1
+    return line.refusal is None and line.number == short.number + 1 and together == width and "\t" in line.text
+
+
+def _split_record(short: Line, line: Line, width: int, which: str) -> Refusal:
+    first, second = short.text.count("\t") + 1, line.text.count("\t") + 1
+    return Refusal(
+        "split_record",
+        f"a newline inside the narrative split a record of {width} fields into {first} on line {short.number} "
+        f"and {second} on line {line.number}; {which}",
+        "join the two lines with a blank",
+    )
+
+
+# ── commas: quoted cells, each line parsed by itself first ───────────────────────────────────────────────────
+
+
+def _comma_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
+    source = iter(lines)
+    ahead: deque[Line] = deque()
+    while (line := ahead.popleft() if ahead else next(source, None)) is not None:
+        if line.refusal is not None:
+            yield _refused(line, line.refusal)
+            continue
+        try:
+            cells = _cells(line.text) or _continued(line, source, ahead, width)
+        except csv.Error as error:
+            yield _refused(line, Refusal("quoting", f"the row is not valid CSV: {error}", _FORGOTTEN_QUOTE.remedy))
+            continue
+        if cells is None:
+            yield _refused(line, _FORGOTTEN_QUOTE)
+        elif len(cells) == width:
+            yield Row(line.number, cells, line.encoding)
+        else:
+            yield _refused(line, _field_count(len(cells), width))
+
+
+def _continued(line: Line, source: Iterator[Line], ahead: deque[Line], width: int) -> list[str] | None:
+    """The cells of a row that runs over several lines; null, and nothing consumed, if its quote never closes."""
+    text = line.text
+    for taken in range(_MOST_LINES):
+        if taken == len(ahead):
+            following = next(source, None)
+            if following is None:
+                return None
+            ahead.append(following)
+        if ahead[taken].refusal is not None or _is_row(ahead[taken].text, width):
+            return None
+        text = f"{text}\n{ahead[taken].text}"
+        cells = _cells(text)
+        if cells is not None:
+            for _ in range(taken + 1):
+                ahead.popleft()
+            return cells
+    return None
+
+
+def _is_row(text: str, width: int) -> bool:
+    try:
+        return len(_cells(text) or ()) == width
+    except csv.Error:
+        return False
+
+
+def _cells(text: str) -> list[str] | None:
+    """The cells in a text; null if a quoted cell goes on after it."""
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            return None
+        raise
+
+
+_FORGOTTEN_QUOTE: Final = Refusal(
+    "unterminated_quote",
+    "a quotation mark opens a cell and is never closed; the rows after it are read on their own",
+    'close the cell with a quotation mark, and double those inside it ("")',
+)
+
+
+def _field_count(fields: int, width: int) -> Refusal:
+    return Refusal(
+        "field_count",
+        f"the row has {fields} fields, the header {width}",
+        "mend the row: a missing or surplus separator, or a newline inside a narrative",
+    )
+
+
+def _refused(line: Line, refusal: Refusal) -> Row:
+    return Row(line.number, [], line.encoding, refusal)

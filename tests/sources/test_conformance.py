@@ -1,0 +1,121 @@
+"""What every source must do, run on each one found: ours, and those of HAZARDMILL_SOURCES."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hazardmill.errors import SourceError
+from hazardmill.records import Record, Reject
+from hazardmill.stages.ingest import Repeat, ingest
+from hazardmill.stages.sources import InputFile, Note, Source, list_sources
+
+SOURCES = list_sources()
+every_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+
+
+def sample_records(source: Source) -> list[Record]:
+    return [item for item in ingest(source, source.sample) if isinstance(item, Record)]
+
+
+@every_source
+def test_says_what_it_is(source: Source) -> None:
+    for text in (source.title, source.licence, source.attribution, source.address, source.description, source.expects):
+        assert text.strip()
+    page = (source.folder / "SOURCE.md").read_text(encoding="utf-8")
+    for word in ("Origin", "Licence", "Citation", "Address", "Size", "SHA-256"):
+        assert word in page
+    assert source.address in page
+
+
+@every_source
+def test_sample_has_good_and_bad_records(source: Source) -> None:
+    run = ingest(source, source.sample)
+    items = list(run)
+    assert run.counts.records >= 20
+    assert len(run.counts.reasons) >= 3, "the sample shows at least three ways to be refused"
+    assert run.counts.items == len([item for item in items if isinstance(item, Record | Reject | Repeat)])
+
+
+@every_source
+def test_records_are_labelled_and_complete(source: Source) -> None:
+    for record in sample_records(source):
+        assert record.source == source.name
+        assert (record.licence, record.attribution) == (source.licence, source.attribution)
+        assert not Path(record.file).is_absolute()
+        assert set(record.facts) == set(source.facts)
+        assert json.loads(json.dumps(record.facts, allow_nan=False)) == record.facts
+        for line in record.context.splitlines():
+            assert re.fullmatch(r"[A-Z][A-Za-z ]*: \S.*", line), line
+
+
+@every_source
+def test_withheld_fields_are_no_facts(source: Source) -> None:
+    shown = {key.casefold() for key in source.facts}
+    labels = {
+        line.split(":")[0].casefold() for record in sample_records(source) for line in record.context.splitlines()
+    }
+    for field in source.withheld:
+        assert field.casefold() not in shown | labels
+        assert field.casefold().replace("_", " ") not in labels
+
+
+@every_source
+def test_reading_twice_gives_the_same_in_the_same_order(source: Source) -> None:
+    assert list(ingest(source, source.sample)) == list(ingest(source, source.sample))
+
+
+@every_source
+def test_a_path_without_input_is_an_error_that_says_what_to_give(source: Source, tmp_path: Path) -> None:
+    (tmp_path / "unrelated").mkdir()
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(SourceError, match=re.escape(source.expects)):
+            source.discover(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty_file"),
+        (b"<!DOCTYPE html><html><body>404</body></html>", "html_page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "lfs_pointer"),
+        (b"\x1f\x8b\x08\x00rest", "packed"),
+        (b"\xff\xfea\x00b\x00", "not_text"),
+    ],
+    ids=["empty", "html", "lfs", "gzip", "utf16"],
+)
+@every_source
+def test_a_download_that_is_no_data_is_one_reject(source: Source, content: bytes, reason: str, tmp_path: Path) -> None:
+    name = source.discover(source.sample)[0].name
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(content)
+    (item,) = source.read(InputFile(tmp_path / name, name))
+    assert isinstance(item, Reject)
+    assert (item.reason, item.line, item.file) == (reason, None, name)
+
+
+@every_source
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_no_bytes_make_it_raise(source: Source, data: st.DataObject) -> None:
+    """Arbitrary bytes, and the sample with a piece cut out and replaced, yield items and no exception."""
+    original = data.draw(st.sampled_from(source.discover(source.sample)))
+    good = original.path.read_bytes()
+    start = data.draw(st.integers(0, len(good)))
+    end = data.draw(st.integers(start, min(len(good), start + 200)))
+    noise = data.draw(
+        st.one_of(st.binary(max_size=30), st.sampled_from([b'"', b"\n", b"(", b")", b"\t", b"\xe9", b"- "]))
+    )
+    content = data.draw(st.sampled_from([good[:start] + noise + good[end:], noise]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / original.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        for item in source.read(InputFile(path, original.name)):
+            assert isinstance(item, Record | Reject | Note)
