@@ -1,0 +1,1 @@
+"""Language models: requests with an identity, backends, ledger, prices and limits; no provider is imported here."""

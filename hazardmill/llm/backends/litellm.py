@@ -1,0 +1,252 @@
+"""Providers and local servers, through litellm: one attempt a call, its errors made ours."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+from hazardmill.errors import (
+    ConnectionFailed,
+    ProviderDown,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+    SettingsError,
+    UnusableAnswer,
+)
+from hazardmill.llm.requests import Completion, OfflineKey, Request, Usage
+from hazardmill.llm.scrub import encodable, scrub
+
+OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
+"""Carries the offline key, as JSON, to a server on this machine: the offline author served over HTTP reads it."""
+
+_OURS: Final = frozenset(
+    {"model", "messages", "api_base", "base_url", "api_key", "max_retries", "num_retries", "timeout", "stream"}
+)
+"""Parameters that a request must not set: they would change who is asked, or retry and stream behind our back."""
+
+_NO_KEY: Final = "none"
+_NO_CREDIT: Final = "insufficient_quota"
+_LONGEST_MESSAGE: Final = 600
+
+
+class LitellmBackend:
+    """Asks ``provider/model`` names as litellm knows them.
+
+    Args:
+        api_base: Address of the API, for local servers and gateways; the provider's own by default.
+        api_key: Key to use; by default litellm reads the provider's environment variable.
+        timeout_s: Seconds that one attempt may take.
+
+    Raises:
+        SettingsError: ``api_base`` is no address.
+    """
+
+    name: ClassVar[str] = "litellm"
+
+    def __init__(self, api_base: str | None = None, api_key: str | None = None, *, timeout_s: float = 300.0) -> None:
+        self._api_base = api_base
+        self._api_key = api_key
+        self._timeout_s = timeout_s
+        self.host = None if api_base is None else _host(api_base)
+        self._local = self.host is not None and _is_loopback(self.host)
+
+    async def complete(self, request: Request) -> Completion:
+        """One attempt.
+
+        Raises:
+            ProviderError: One of its kinds; retryable where another attempt may help.
+        """
+        if theirs := sorted(_OURS & request.parameters.keys()):
+            raise RequestRefused(
+                f"a request must not set {', '.join(theirs)}", remedy="take it out of the prompt's front matter"
+            )
+        litellm = _litellm()
+        try:
+            response = await litellm.acompletion(
+                model=request.model,
+                messages=[message.model_dump() for message in request.messages],
+                # litellm's own retries differ by provider, and would pay for attempts that no ledger sees.
+                max_retries=0,
+                timeout=self._timeout_s,
+                **self._where(litellm, request),
+                **request.parameters,
+            )
+            return _completion(response, request)
+        except Exception as error:
+            # litellm raises a class of its own for each provider's each mood; a body of JSON that is no completion
+            # comes out as whatever breaks first.
+            failure = _translate(error, request, self._api_key)
+        # Outside of the handler: the original may hold the key, and would travel along as context.
+        raise failure
+
+    async def close(self) -> None:
+        """Close litellm's connections, those of other backends in this process included."""
+        _litellm()
+        from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+
+        await close_litellm_async_clients()
+
+    def _where(self, litellm: Any, request: Request) -> dict[str, Any]:  # noqa: ANN401  # an untyped module
+        where: dict[str, Any] = {}
+        if self._api_base is not None:
+            where["api_base"] = self._api_base
+        if self._api_key is not None:
+            where["api_key"] = self._api_key
+        elif self._local and not litellm.validate_environment(request.model)["keys_in_environment"]:
+            # Local servers ask for no key; the client libraries do.
+            where["api_key"] = _NO_KEY
+        if self._local and request.key is not None:
+            where["extra_headers"] = {OFFLINE_KEY_HEADER: OfflineKey.model_dump_json(request.key)}
+        return where
+
+
+def _litellm() -> Any:  # noqa: ANN401  # an untyped module
+    """The litellm module, imported at first use: it takes seconds, and fetches a price list unless told not to."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import litellm
+    except ImportError as error:
+        raise SettingsError(
+            "litellm is not installed", remedy="install hazardmill[llm], or use the offline backend"
+        ) from error
+    # It prints advice to the terminal at every error otherwise.
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+def _host(api_base: str) -> str:
+    try:
+        parts = urlsplit(api_base)
+        host = parts.hostname
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not host:
+        raise SettingsError(
+            f"{scrub(api_base)!r} is no address of an API", remedy="give it with scheme, host and path, up to /v1"
+        )
+    return host
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401  # an untyped response
+    answered = encodable(getattr(response, "model", None) or request.model)
+    usage = _usage(getattr(response, "usage", None))
+    choices = getattr(response, "choices", None)
+    if not choices:
+        # It was paid for all the same, so it is an answer, if an empty one.
+        return Completion(text="", model_answered=answered, finish_reason="no_choices", usage=usage)
+    message, finish = choices[0].message, choices[0].finish_reason
+    refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+    text = message.content or ""
+    if refusal and not text:
+        text, finish = refusal, "refusal"
+    return Completion(text=encodable(text), model_answered=answered, finish_reason=finish, usage=usage)
+
+
+def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
+    prompt = _count(getattr(usage, "prompt_tokens", None))
+    if not prompt:
+        # litellm fills in zeros where the provider sent no usage; no prompt has no tokens.
+        return Usage()
+    details = getattr(usage, "prompt_tokens_details", None)
+    dialects = (
+        getattr(details, "cached_tokens", None),
+        getattr(usage, "prompt_cache_hit_tokens", None),
+        getattr(usage, "cache_read_input_tokens", None),
+    )
+    cached = next((count for count in map(_count, dialects) if count is not None), None)
+    return Usage(
+        prompt_tokens=prompt,
+        # More cached than there was is a count of something else.
+        cached_tokens=cached if cached is None or cached <= prompt else None,
+        completion_tokens=_count(getattr(usage, "completion_tokens", None)),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _translate(error: Exception, request: Request, api_key: str | None) -> ProviderError:
+    """What litellm raised, as one of ours: by the status that came, then by what lies behind it."""
+    status = getattr(error, "status_code", None)
+    kind = type(error).__name__
+    said = scrub(str(error), api_key).strip()[:_LONGEST_MESSAGE]
+    message = f"{request.model}: {said}"
+    retry_after = _retry_after(error)
+    if kind == "ContentPolicyViolationError":
+        return UnusableAnswer(f"{message} (declined by the provider's filter)", remedy="try another model")
+    if status == 429:
+        if _NO_CREDIT in said or any(getattr(cause, "code", None) == _NO_CREDIT for cause in _chain(error)):
+            return RequestRefused(message, remedy="the account has no credit left: top it up, or take another key")
+        return RateLimited(message, retry_after=retry_after, remedy="lower the limits of requests or tokens a minute")
+    if status == 408 or kind == "Timeout":
+        return ConnectionFailed(message, retry_after=retry_after, remedy="raise the timeout of one attempt")
+    if isinstance(status, int) and 400 <= status < 500:
+        return RequestRefused(message, remedy=_REMEDIES.get(status, "check model name, parameters and prompt"))
+    if _never_arrived(error):
+        return ConnectionFailed(message, retry_after=retry_after, remedy="check the network and the address of the API")
+    return ProviderDown(
+        message, retry_after=retry_after, remedy="look at the provider's status, and resume the run later"
+    )
+
+
+_REMEDIES: Final = {
+    401: "check the provider's key in the environment",
+    402: "the account has no credit left: top it up, or take another key",
+    403: "the key has no right to this model",
+    404: "check the model name and the address of the API",
+    413: "the prompt is too long for this model",
+}
+
+# Named, not imported: litellm chooses between the two libraries.
+_CONNECTION_ERRORS: Final = frozenset({("httpx", "TransportError"), ("aiohttp", "ClientConnectionError")})
+
+
+def _never_arrived(error: BaseException) -> bool:
+    """Whether a broken connection lies behind the error: litellm calls that a status 500 as well."""
+    for cause in _chain(error):
+        kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(cause).__mro__}
+        if isinstance(cause, ConnectionError) or kinds & _CONNECTION_ERRORS:
+            return True
+    return False
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what lies behind it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds of the Retry-After header, which is a number or a date; null if there is none that makes sense."""
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    value = headers.get("retry-after") or headers.get("Retry-After")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if seconds < float("inf") else None

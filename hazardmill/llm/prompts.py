@@ -1,0 +1,260 @@
+"""Prompt templates: ``prompts/<stage>/<name>.md.j2``, YAML front matter and then one section a message.
+
+A template looks like this::
+
+    ---
+    version: "1"
+    purpose: What it asks for, one sentence.
+    output: Danger
+    parameters: {temperature: 0.7, max_tokens: 1200}
+    ---
+    ---8<--- system
+    What is the same for every record. It comes first, so that a provider can cache it.
+    ---8<--- user
+    {{ record.context }}
+
+Sections are cut before anything is filled in: no text of a record can open a message of its own. Each section is
+a template by itself (a name set in one is unknown in the next), rendered in Jinja2's sandbox; white space around
+it is dropped, and a line that holds only a block tag leaves no empty line. Nothing can be included, so that the
+hash of the file says all about the template.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import traceback
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, cast
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
+
+from hazardmill.errors import PromptError
+from hazardmill.llm.requests import Message, Stage
+from hazardmill.records import Frozen, Text
+from hazardmill.resources import prompts_folder
+
+_FENCE: Final = "---"
+_MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
+_ROLES: Final = ("system", "user", "assistant")
+
+
+class FrontMatter(Frozen):
+    """The head of a template."""
+
+    # `version: 2` is a number to YAML and a name to us.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    version: Text
+    purpose: Text
+    output: Text
+    """What the answer must be: the name of a schema, or ``python``."""
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the provider is sent beside the messages: temperature, max_tokens..."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    role: str
+    line: int
+    """1-based line of the file where the text begins."""
+    template: Template
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One template, ready to be filled in."""
+
+    path: Path
+    front: FrontMatter
+    hash: str
+    """SHA-256 of the template file."""
+    sections: tuple[_Section, ...]
+
+    @property
+    def version(self) -> str:
+        """Version in the front matter."""
+        return self.front.version
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """Model parameters in the front matter, a copy of one's own."""
+        return dict(self.front.parameters)
+
+    def render(self, **values: object) -> tuple[Message, ...]:
+        """Fill the template in: one message a section, sections that come out empty left out.
+
+        Raises:
+            PromptError: A name is unknown, an expression fails, or no message is left.
+        """
+        messages = tuple(
+            Message.model_validate({"role": section.role, "content": text})
+            for section in self.sections
+            if (text := self._fill(section, values))
+        )
+        if not messages:
+            raise PromptError(
+                "the prompt came out empty", file=str(self.path), remedy="give it the values that it shows"
+            )
+        return messages
+
+    def _fill(self, section: _Section, values: dict[str, object]) -> str:
+        try:
+            return section.template.render(values).strip()
+        except Exception as error:
+            # Any expression of a template can fail in any way: division, attribute, sandbox.
+            raise PromptError(
+                f"cannot fill in the {section.role} message: {error}",
+                file=str(self.path),
+                line=_line_of(error, str(self.path)) or section.line,
+                remedy="pass the value in `render`, or mend the expression",
+            ) from error
+
+
+def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> Prompt:
+    """Load ``<stage>/<name>.md.j2`` from ``folder``, by default the prompts of this installation. Read once a process.
+
+    Raises:
+        PromptError: The file is missing or wrong.
+    """
+    return read_prompt((folder or prompts_folder()) / stage / f"{name}.md.j2")
+
+
+@cache
+def read_prompt(path: Path) -> Prompt:
+    """Read one template file.
+
+    Raises:
+        PromptError: The file is missing or wrong.
+    """
+    try:
+        raw = path.read_bytes()
+        # A checkout with CRLF line ends sends the same prompt, and has the same hash.
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+    except OSError as error:
+        raise PromptError(
+            f"cannot read the prompt: {error.strerror or error}",
+            file=str(path),
+            remedy="prompts lie at <stage>/<name>.md.j2",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise PromptError(
+            "the prompt is not UTF-8",
+            file=str(path),
+            line=raw[: error.start].count(b"\n") + 1,
+            remedy="save it as UTF-8",
+        ) from error
+    lines = text.split("\n")
+    end = _end_of_front_matter(path, lines)
+    return Prompt(
+        path=path,
+        front=_front_matter(path, "\n".join(lines[1:end])),
+        hash=hashlib.sha256(text.encode()).hexdigest(),
+        sections=_sections(path, lines, end + 1),
+    )
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+
+
+def _end_of_front_matter(path: Path, lines: list[str]) -> int:
+    if lines[0].rstrip() == _FENCE:
+        for number, line in enumerate(lines[1:], start=1):
+            if line.rstrip() == _FENCE:
+                return number
+    raise PromptError(
+        "the prompt has no front matter",
+        file=str(path),
+        line=1,
+        remedy="begin with YAML between two lines of ---: version, purpose, output, parameters",
+    )
+
+
+def _front_matter(path: Path, text: str) -> FrontMatter:
+    import yaml
+
+    remedy = "front matter is version, purpose, output, parameters"
+    try:
+        return FrontMatter.model_validate(yaml.safe_load(text))
+    except yaml.MarkedYAMLError as error:
+        # YAML counts from 0, and the fence is line 1 of the file.
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        raise PromptError(
+            f"front matter is no YAML: {error.problem}", file=str(path), line=line, remedy=remedy
+        ) from error
+    except yaml.YAMLError as error:
+        raise PromptError(f"front matter is no YAML: {error}", file=str(path), line=1, remedy=remedy) from error
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in found["loc"])
+        raise PromptError(
+            f"front matter, {name or 'as a whole'}: {found['msg']}",
+            file=str(path),
+            line=_line_of_key(text, name),
+            remedy=remedy,
+        ) from error
+
+
+def _sections(path: Path, lines: list[str], start: int) -> tuple[_Section, ...]:
+    marks = [number for number in range(start, len(lines)) if _MARKER.fullmatch(lines[number])]
+    stray = next((n for n in range(start, marks[0] if marks else len(lines)) if lines[n].strip()), None)
+    if stray is not None or not marks:
+        raise PromptError(
+            "text before the first message, or no message at all",
+            file=str(path),
+            line=(start if stray is None else stray) + 1,
+            remedy="begin each message with a line such as `---8<--- system` or `---8<--- user`",
+        )
+    environment = _environment()
+    sections: list[_Section] = []
+    for mark, end in zip(marks, [*marks[1:], len(lines)], strict=True):
+        role = cast(re.Match[str], _MARKER.fullmatch(lines[mark]))["role"]
+        if role not in _ROLES:
+            raise PromptError(
+                f"no such role: {role!r}", file=str(path), line=mark + 1, remedy=f"a role is one of {', '.join(_ROLES)}"
+            )
+        if role == "system" and sections:
+            raise PromptError(
+                "a system message must come first",
+                file=str(path),
+                line=mark + 1,
+                remedy="put what is the same for all records into one system message at the top",
+            )
+        # Blank lines stand for all that went before, so that Jinja2 counts the lines of the file.
+        source = "\n" * (mark + 1) + "\n".join(lines[mark + 1 : end])
+        sections.append(_Section(role, mark + 2, _compile(environment, path, source)))
+    return tuple(sections)
+
+
+def _compile(environment: ImmutableSandboxedEnvironment, path: Path, source: str) -> Template:
+    try:
+        code = environment.compile(source, name=path.name, filename=str(path))
+    except TemplateError as error:
+        raise PromptError(
+            f"the template is wrong: {error.message}",
+            file=str(path),
+            line=error.lineno if isinstance(error, TemplateSyntaxError) else None,
+            remedy="mend the Jinja2 expression",
+        ) from error
+    return environment.template_class.from_code(environment, code, environment.make_globals(None))
+
+
+def _line_of(error: Exception, filename: str) -> int | None:
+    """Line of the template where ``error`` was raised: Jinja2 rewrites its tracebacks to say so."""
+    frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
+    return frames[-1] if frames else None
+
+
+def _line_of_key(text: str, name: str) -> int:
+    key = name.split(".")[0]
+    for number, line in enumerate(text.split("\n"), start=2):
+        if key and line.startswith(f"{key}:"):
+            return number
+    return 1

@@ -1,0 +1,232 @@
+"""Pulls structured output out of a model's text, and asks again where there is none."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from typing import Any, Final, Protocol, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from hazardmill.errors import UnusableAnswer
+from hazardmill.llm.requests import Answer, Message, Request
+
+T = TypeVar("T")
+
+REFUSED: Final = frozenset({"refusal", "content_filter"})
+"""Finish reasons of an answer that declines: by the model itself, or by the provider's filter."""
+
+_REPAIR: Final = (
+    "Your last answer could not be used: {problem}\n"
+    "Answer the same question again. Send one complete JSON object and nothing else."
+)
+
+_MOST_PROBLEMS: Final = 8
+_OBJECT_BEGINS: Final = re.compile(r'\{\s*["}]')
+_FENCE: Final = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n`]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_PYTHON: Final = frozenset({"", "python", "python3", "py"})
+_CLASS: Final = re.compile(r"^class\s+\w", re.MULTILINE)
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n")
+_CODE_BEGINS: Final = re.compile(
+    r'^(?:(?:from\s+[\w.]+\s+)?import\s|class\s+\w|@\w|def\s+\w|#|"""|\'\'\')', re.MULTILINE
+)
+
+
+class Asks(Protocol):
+    """Whoever answers requests: the client."""
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer to one request."""
+        ...
+
+
+def usable_text(answer: Answer) -> str:
+    """The text of an answer that is whole.
+
+    Raises:
+        UnusableAnswer: It was refused, is empty, or was cut off.
+    """
+    if answer.finish_reason in REFUSED:
+        raise UnusableAnswer(
+            f"{answer.model_answered} declined to answer ({answer.finish_reason})",
+            remedy="the record's text may trip the provider's filter; try another model",
+        )
+    if answer.finish_reason == "length":
+        raise UnusableAnswer(
+            "the answer was cut off at the token limit", remedy="raise max_tokens in the prompt's front matter"
+        )
+    if not answer.text.strip():
+        raise UnusableAnswer("the answer is empty")
+    return answer.text
+
+
+def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
+    """The one JSON object in ``text``, validated. Code fences and prose around it are passed over.
+
+    Raises:
+        UnusableAnswer: There is no object, more than one, a broken one, or one of another shape; the message is
+            written to be shown to a model.
+    """
+    found = _objects(text)
+    if not found:
+        raise UnusableAnswer("there is no JSON object in the answer")
+    if len(found) > 1:
+        raise UnusableAnswer(f"there are {len(found)} JSON objects in the answer; exactly one is expected")
+    adapter = model if isinstance(model, TypeAdapter) else TypeAdapter(model)
+    try:
+        return adapter.validate_python(found[0])
+    except ValidationError as error:
+        raise UnusableAnswer(_problems(error)) from error
+
+
+def python_module(text: str) -> str:
+    """The Python module in ``text``: the fenced block, of several the one that defines a class, else the bare code.
+
+    The code is returned as it stands, also where it is not valid Python: whoever runs it says what is wrong, and where.
+
+    Raises:
+        UnusableAnswer: There is no code, or it is not clear which block is meant.
+    """
+    blocks = [m["body"] for m in _FENCE.finditer(text) if m["language"].lower() in _PYTHON and m["body"].strip()]
+    if len(blocks) > 1:
+        with_class = [block for block in blocks if _CLASS.search(block)]
+        if len(with_class) != 1:
+            raise UnusableAnswer(
+                f"there are {len(blocks)} code blocks in the answer and {len(with_class) or 'none'} of them defines "
+                "a class; send one module in one block"
+            )
+        blocks = with_class
+    code = blocks[0] if blocks else _bare_code(text)
+    return code.strip("\n").rstrip() + "\n"
+
+
+async def ask_structured(
+    client: Asks,
+    request: Request,
+    model: type[T] | TypeAdapter[T],
+    repair_turns: int = 2,
+    *,
+    answers: list[Answer] | None = None,
+) -> tuple[T, list[Answer]]:
+    """Ask until the answer has the shape of ``model``.
+
+    After an answer of no use the request is repeated with that answer and what was wrong with it appended; that is a
+    request of its own, with an identity and a price of its own. A refusal is final.
+
+    Args:
+        client: Who is asked.
+        request: The first request.
+        model: What the JSON object in the answer must be.
+        repair_turns: Most further requests.
+        answers: Filled with the answers as they come, so that a caller has them when this raises.
+
+    Returns:
+        The value, and all answers, the last of which holds it.
+
+    Raises:
+        UnusableAnswer: No answer could be used; the message is that of the last.
+        ProviderError: A request came to nothing.
+    """
+    answers = [] if answers is None else answers
+    for turn in range(repair_turns + 1):
+        answer = await client.ask(request)
+        answers.append(answer)
+        try:
+            return parse_json(usable_text(answer), model), answers
+        except UnusableAnswer as error:
+            if turn == repair_turns or answer.finish_reason in REFUSED:
+                error.record_id = request.record_id
+                raise
+            request = _repair(request, answer, error.message)
+    raise ValueError(f"repair_turns must not be negative, got {repair_turns}")
+
+
+def _repair(request: Request, answer: Answer, problem: str) -> Request:
+    # Providers refuse an empty message, so an empty answer is only spoken of.
+    said = (Message(role="assistant", content=answer.text),) if answer.text.strip() else ()
+    asked = Message(role="user", content=_REPAIR.format(problem=problem))
+    return request.model_copy(update={"messages": (*request.messages, *said, asked)})
+
+
+def _objects(text: str) -> list[Any]:
+    """All JSON objects of ``text`` that lie in no other one."""
+    # Models write line ends inside strings; that is harmless, and strict JSON forbids it.
+    decoder = json.JSONDecoder(strict=False)
+    found: list[Any] = []
+    position = 0
+    while begins := _OBJECT_BEGINS.search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, begins.start())
+            # JSON can spell half a character, which no file can hold: that is a ValueError here, not in the store.
+            json.dumps(value, ensure_ascii=False).encode()
+        except json.JSONDecodeError as error:
+            # Going on inside a broken object would take one of its parts for the whole.
+            if _is_cut_off(text[begins.start() :]):
+                raise UnusableAnswer("the JSON object is cut off: it is never closed") from error
+            raise UnusableAnswer(
+                f"the JSON is not valid: {error.msg} at line {error.lineno}, column {error.colno} of the answer"
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise UnusableAnswer(f"the JSON cannot be read: {error}") from error
+        found.append(value)
+    return found
+
+
+def _is_cut_off(text: str) -> bool:
+    depth, in_string, escaped = 0, False, False
+    for char in text:
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            in_string = True
+        elif char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth == 0:
+                return False
+    return True
+
+
+def _problems(error: ValidationError) -> str:
+    problems = []
+    for found in error.errors(include_url=False)[:_MOST_PROBLEMS]:
+        place = ".".join(str(part) for part in found["loc"]) or "the object"
+        given = found["input"]
+        shown = f" (got {given!r:.60})" if isinstance(given, str | int | float | bool | None) else ""
+        problems.append(f"{place}: {found['msg']}{shown}")
+    more = error.error_count() - len(problems)
+    return "the JSON object has the wrong shape: " + "; ".join(problems) + (f"; and {more} more" if more else "")
+
+
+def _bare_code(text: str) -> str:
+    begins = _CODE_BEGINS.search(text)
+    if begins is None or not _CLASS.search(text):
+        raise UnusableAnswer("there is no Python module in the answer: a module that defines one class is expected")
+    code = text[begins.start() :].rstrip()
+    while (gaps := [*_BLANK_LINE.finditer(code)]) and _is_prose(code[gaps[-1].end() :]):
+        code = code[: gaps[-1].start()].rstrip()
+    return code
+
+
+def _is_prose(paragraph: str) -> bool:
+    """Whether a paragraph after the code cannot belong to it: neither part of a body nor a statement by itself."""
+    in_a_body = any(line[:1] in tuple(" \t)]}") for line in paragraph.splitlines())
+    return not (in_a_body or _CODE_BEGINS.search(paragraph) or _parses(paragraph))
+
+
+def _parses(code: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -1,0 +1,348 @@
+"""The litellm backend against a local server that answers as providers do, on good days and bad ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, SettingsError
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend
+from hazardmill.llm.client import Client
+from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.limiter import Limiter
+from hazardmill.llm.prices import Prices
+from hazardmill.llm.requests import OfflineKey, Usage
+
+MODELS = ["deepseek/deepseek-chat", "openai/gpt-4o-mini"]
+"""litellm asks the two through different HTTP libraries."""
+
+
+@dataclass
+class Reply:
+    """What the server does once: a status, a body and headers; or it promises more than it sends, or hangs up."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    promised: int = 0
+    hang_up: bool = False
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies: list[Reply] = []
+        self.seen: list[tuple[dict[str, str], dict[str, Any]]] = []
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.seen.append(({k.lower(): v for k, v in self.headers.items()}, body))
+        reply = self.server.replies.pop(0)
+        self.close_connection = True
+        if reply.hang_up:
+            return
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("content-type", "text/html" if reply.body.startswith(b"<") else "application/json")
+        self.send_header("content-length", str(reply.promised or len(reply.body)))
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+
+def good(content: str | None = "a knife", finish: str = "stop", usage: Any = ..., **message: Any) -> Reply:
+    body: dict[str, Any] = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "offline-author",
+        "choices": [
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
+        ],
+    }
+    if usage is not None:
+        counted = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        body["usage"] = counted | {"prompt_tokens_details": {"cached_tokens": 64}} if usage is ... else counted | usage
+    return Reply(body=json.dumps(body).encode())
+
+
+def error(status: int, message: str = "as you see", code: str = "x", **headers: str) -> Reply:
+    body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
+    return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for name in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def complete(server, make_request):
+    def complete(*replies: Reply, model: str = MODELS[0], backend: LitellmBackend | None = None, **changes: Any):
+        server.replies += replies
+
+        async def main():
+            asked = backend or LitellmBackend(server.address, timeout_s=30)
+            try:
+                return await asked.complete(make_request(model=model, **changes))
+            finally:
+                await asked.close()
+
+        return asyncio.run(main())
+
+    return complete
+
+
+both = pytest.mark.parametrize("model", MODELS)
+
+
+@pytest.mark.full
+@both
+def test_a_completion_with_its_usage(complete, server, model):
+    answer = complete(good(), model=model)
+
+    assert (answer.text, answer.model_answered, answer.finish_reason) == ("a knife", "offline-author", "stop")
+    assert answer.usage == Usage(prompt_tokens=100, cached_tokens=64, completion_tokens=20)
+    [(headers, body)] = server.seen
+    assert body["model"] == model.partition("/")[2]
+    assert [m["role"] for m in body["messages"]] == ["system", "user"]
+    assert (body["temperature"], body["max_tokens"]) == (0.5, 200)
+    assert json.loads(headers[OFFLINE_KEY_HEADER.lower()]) == {
+        "record_hash": "in",
+        "stage": "extract",
+        "draft": 2,
+        "sample": 0,
+    }
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"prompt_cache_hit_tokens": 40, "prompt_cache_miss_tokens": 60}, (100, 40, 20)),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, (100, 0, 20)),
+        ({}, (100, None, 20)),
+        ({"prompt_tokens_details": {"cached_tokens": 500}}, (100, None, 20)),
+        (None, (None, None, None)),
+    ],
+)
+def test_what_the_provider_did_not_count_is_null(complete, sent, expected):
+    usage = complete(good(usage=sent)).usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == expected
+
+
+@pytest.mark.full
+@both
+@pytest.mark.parametrize(
+    ("reply", "text", "finish"),
+    [
+        (good("half an ans", "length"), "half an ans", "length"),
+        (good(None), "", "stop"),
+        (good(None, refusal="I will not."), "I will not.", "refusal"),
+        (good("half \ud83d a smile"), "half \ufffd a smile", "stop"),
+        (
+            Reply(body=json.dumps(json.loads(good().body) | {"choices": []}).encode()),
+            "",
+            "no_choices",
+        ),
+    ],
+)
+def test_an_answer_of_no_use_is_an_answer(complete, reply, text, finish, model):
+    answer = complete(reply, model=model)
+    assert (answer.text, answer.finish_reason) == (text, finish)
+    assert answer.usage.prompt_tokens == 100, "and was paid for"
+
+
+@pytest.mark.full
+@both
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (error(429, "slow down", retry_after="7"), RateLimited),
+        (error(429, "no money left", "insufficient_quota"), RequestRefused),
+        (error(500), ProviderDown),
+        (error(503), ProviderDown),
+        (error(529), ProviderDown),
+        (Reply(body=b"<html>Log in to the hotel network</html>"), ProviderDown),
+        (Reply(body=good().body[:60]), ProviderDown),
+        (Reply(body=b"[]"), ProviderDown),
+        (Reply(body=b"{}"), ProviderDown),
+        (Reply(body=b'{"choices": [{"index": 0}]}'), ProviderDown),
+        (Reply(hang_up=True), ConnectionFailed),
+        (error(408), ConnectionFailed),
+        (error(401), RequestRefused),
+        (error(402), RequestRefused),
+        (error(403), RequestRefused),
+        (error(404), RequestRefused),
+        (error(400), RequestRefused),
+        (error(422), RequestRefused),
+        (error(413), RequestRefused),
+    ],
+)
+def test_errors_are_told_apart_and_none_is_tried_again_behind_our_back(complete, server, reply, kind, model):
+    with pytest.raises(kind) as caught:
+        complete(reply, model=model)
+    assert type(caught.value) is kind
+    assert len(server.seen) == 1
+    assert caught.value.remedy
+    assert caught.value.__context__ is None, "the original may hold the key"
+    if kind is RateLimited:
+        assert caught.value.retry_after == 7
+
+
+@pytest.mark.full
+@both
+def test_a_body_that_ends_too_soon_can_be_asked_again(complete, model):
+    with pytest.raises((ProviderDown, ConnectionFailed)):
+        complete(Reply(body=good().body[:60], promised=5000), model=model)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("header", "low", "high"), [("0", 0, 0), ("Wed, 01 Jan 2020 00:00:00 GMT", 0, 0), ("soon", None, None)]
+)
+def test_retry_after_is_a_number_or_a_date(complete, header, low, high):
+    with pytest.raises(RateLimited) as caught:
+        complete(error(429, retry_after=header))
+    assert caught.value.retry_after == low == high
+
+
+@pytest.mark.full
+@both
+def test_nobody_listens(complete, server, model):
+    unused = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    address = f"http://127.0.0.1:{unused.server_port}/v1"
+    unused.server_close()
+    with pytest.raises(ConnectionFailed, match="onnect"):
+        complete(model=model, backend=LitellmBackend(address))
+
+
+@pytest.mark.full
+def test_an_unknown_provider_is_refused_before_anything_is_sent(complete, server):
+    with pytest.raises(RequestRefused, match="nobody/nothing"):
+        complete(model="nobody/nothing", backend=LitellmBackend())
+    assert server.seen == []
+
+
+@pytest.mark.full
+@both
+def test_a_planted_key_is_sent_and_shown_nowhere(complete, server, model, monkeypatch, capfd, caplog):
+    name = f"{model.partition('/')[0].upper()}_API_KEY"
+    monkeypatch.setenv(name, "planted-credential-123")
+    with pytest.raises(RequestRefused) as caught:
+        complete(error(401, "Incorrect key: planted-credential-123"), model=model)
+    assert server.seen[0][0]["authorization"] == "Bearer planted-credential-123"
+    assert "[secret]" in str(caught.value)
+    shown = capfd.readouterr()
+    assert "planted" not in f"{caught.value}{caught.value.__dict__}{shown.out}{shown.err}{caplog.text}"
+
+
+@pytest.mark.full
+def test_through_the_client_each_attempt_is_counted_and_the_answer_paid_once(
+    server, store, clock, make_request, monkeypatch
+):
+    server.replies += [error(429, retry_after="0"), error(500, retry_after="0"), good()]
+
+    async def main():
+        backend = LitellmBackend(server.address)
+        client = Client(
+            backend,
+            Ledger(store, store, "run-1"),
+            limiter=Limiter(),
+            prices=Prices.load(),
+            sleep=clock.sleep,
+            clock=clock,
+        )
+        asked = make_request(model="deepseek/deepseek-chat")
+        try:
+            return [await client.ask(asked), await client.ask(asked)]
+        finally:
+            await backend.close()
+
+    first, second = asyncio.run(main())
+    assert (first.paid, second.paid) == (True, False)
+    assert first.usd == pytest.approx((36 * 0.28 + 64 * 0.028 + 20 * 0.42) / 1e6)
+    assert first.model_answered == "offline-author"
+    assert [r["error"] for r in store.calls] == ["RateLimited", "ProviderDown", None]
+    assert {r["host"] for r in store.calls} == {"127.0.0.1"}
+    assert len(server.seen) == 3
+    assert clock.slept == [0, 0]
+
+
+def test_the_host_has_no_port_and_the_provider_has_none():
+    assert LitellmBackend("https://Gateway.Example:8443/v1").host == "gateway.example"
+    assert LitellmBackend().host is None
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "ftp://example/v1", "http://", "http://[::1/v1"])
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(SettingsError, match="no address"):
+        LitellmBackend(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "carried"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.0.0.2:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("https://gateway.example/v1", False),
+        ("http://localhost.example/v1", False),
+        (None, False),
+    ],
+)
+def test_the_offline_key_stays_on_this_machine(address, carried, make_request):
+    class Module:
+        @staticmethod
+        def validate_environment(_):
+            return {"keys_in_environment": True}
+
+    asked = make_request(key=OfflineKey(record_hash="h", stage="author"))
+    where = LitellmBackend(address)._where(Module, asked)
+    assert ("extra_headers" in where) is carried
+
+
+def test_a_request_cannot_say_where_it_goes(make_request):
+    asked = make_request(parameters={"api_base": "http://elsewhere.example", "num_retries": 3})
+    with pytest.raises(RequestRefused, match="api_base, num_retries"):
+        asyncio.run(LitellmBackend().complete(asked))
+
+
+def test_importing_the_backend_does_not_import_litellm():
+    code = "import sys, hazardmill.llm.backends.litellm; print('litellm' in sys.modules, 'yaml' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["False", "False"]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.errors import SettingsError
+from hazardmill.llm.prices import Prices
+from hazardmill.llm.requests import OFFLINE_MODEL, Usage
+
+
+def usage(prompt, cached, completion):
+    return Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion)
+
+
+def test_cost_of_a_million_tokens_of_each_kind():
+    prices = Prices.load()
+    model = "deepseek/deepseek-chat"
+    assert prices.usd(model, usage(1_000_000, 0, 0)) == pytest.approx(0.28)
+    assert prices.usd(model, usage(1_000_000, 1_000_000, 0)) == pytest.approx(0.028)
+    assert prices.usd(model, usage(0, 0, 1_000_000)) == pytest.approx(0.42)
+    assert prices.usd(model, usage(3_000, 1_000, 500)) == pytest.approx(
+        (2_000 * 0.28 + 1_000 * 0.028 + 500 * 0.42) / 1e6
+    )
+
+
+@pytest.mark.parametrize("unknown", [usage(None, 0, 1), usage(1, None, 1), usage(1, 0, None), Usage()])
+def test_an_unknown_count_makes_the_cost_unknown(unknown):
+    assert Prices.load().usd("deepseek/deepseek-chat", unknown) is None
+
+
+def test_an_unknown_price_is_null_not_zero(make_request):
+    prices = Prices.load()
+    assert prices.usd("nobody/nothing", usage(1, 0, 1)) is None
+    assert prices.upper(make_request(model="nobody/nothing")) is None
+    assert "nobody/nothing" not in prices
+
+
+def test_the_offline_author_costs_nothing_however_much_it_writes(make_request):
+    prices = Prices.load()
+    assert prices.usd(OFFLINE_MODEL, Usage()) == 0.0
+    assert prices.usd(OFFLINE_MODEL, usage(10_000, 5, 10_000)) == 0.0
+    assert prices.upper(make_request(model=OFFLINE_MODEL, parameters={})) == 0.0
+
+
+def test_the_upper_bound_counts_bytes_and_the_whole_output(prices, make_request):
+    asked = make_request("äö", parameters={"max_completion_tokens": 50})
+    assert prices.upper(asked) == pytest.approx(((11 + 4) * 2.0 + 50 * 8.0) / 1e6)
+    assert prices.upper(make_request(parameters={})) is None, "no limit on the output, no bound"
+
+
+def test_every_price_says_when_and_whence():
+    prices = Prices.load()
+    assert "deepseek/deepseek-chat" in prices
+    assert prices["deepseek/deepseek-chat"].checked.year >= 2026
+    assert "true price" in prices[OFFLINE_MODEL].origin
+
+
+ENTRY = "- {model: a/b, input: 1, cached_input: 1, output: 1, checked: 2026-01-01, origin: x}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ENTRY + ENTRY, "twice"),
+        (ENTRY.replace("input: 1,", "input: -1,", 1), "greater than or equal to 0"),
+        (ENTRY.replace("origin: x", "source: x"), "origin"),
+        ("- [", "cannot be used"),
+        ("", "valid list"),
+    ],
+)
+def test_a_wrong_price_list_is_refused(tmp_path, text, message):
+    path = tmp_path / "prices.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=message) as caught:
+        Prices.load(path)
+    assert caught.value.file == str(path)
