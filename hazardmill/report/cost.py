@@ -1,0 +1,142 @@
+"""What the requests of some runs cost. A part that is unknown is counted beside the sum, never taken for zero."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.records import Frozen
+from hazardmill.report.queries import Row, select
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class Sum(Frozen):
+    """A sum of which some parts may be unknown."""
+
+    known: int | float | None
+    """Sum of the known parts; null if there are parts and all are unknown."""
+    unknown: int
+    """How many parts are unknown."""
+
+    @classmethod
+    def of(cls, parts: Iterable[float | None]) -> Sum:
+        """Add up ``parts``; null is unknown. Integers stay integers, and the order of floats does not matter."""
+        parts = list(parts)
+        known = [part for part in parts if part is not None]
+        add = sum if all(isinstance(part, int) for part in known) else math.fsum
+        return cls(known=add(known) if known or not parts else None, unknown=len(parts) - len(known))
+
+
+class Spend(Frozen):
+    """Attempts at requests, and what they took. Tokens as the provider counted them."""
+
+    attempts: int
+    failed: int
+    """Attempts that brought no answer."""
+    prompt_tokens: Sum
+    cached_tokens: Sum
+    """Of the prompt tokens, those read from the provider's cache."""
+    completion_tokens: Sum
+    usd: Sum
+    cache_hit_share: float | None
+    """Cached of prompt tokens, over the attempts where both are known; null if there are none."""
+
+    @classmethod
+    def of(cls, attempts: Sequence[Row]) -> Spend:
+        """Add up ledger rows."""
+        both = [a for a in attempts if a["prompt_tokens"] is not None and a["cached_tokens"] is not None]
+        prompt = sum(a["prompt_tokens"] for a in both)
+        return cls(
+            attempts=len(attempts),
+            failed=sum(not a["answered"] for a in attempts),
+            prompt_tokens=Sum.of(a["prompt_tokens"] for a in attempts),
+            cached_tokens=Sum.of(a["cached_tokens"] for a in attempts),
+            completion_tokens=Sum.of(a["completion_tokens"] for a in attempts),
+            usd=Sum.of(a["usd"] for a in attempts),
+            cache_hit_share=sum(a["cached_tokens"] for a in both) / prompt if prompt else None,
+        )
+
+
+class Cost(Frozen):
+    """What the requests of some runs cost."""
+
+    run_ids: tuple[str, ...]
+    paid: Spend
+    """Attempts that these runs made."""
+    reused: Spend
+    """Attempts of other runs at requests whose answers these runs used: paid for before, not again."""
+    by_stage: dict[str, Spend]
+    by_source: dict[str | None, Spend]
+    """Null: requests made for no one record."""
+    by_draft: dict[int | None, Spend]
+    """Null: requests outside drafts, such as extraction."""
+    whole: Sum
+    """USD of all attempts behind the results, whichever run paid."""
+    accepted: int
+
+    @property
+    def usd_per_task(self) -> float | None:
+        """USD a validated task, all attempts amortised, whichever run paid.
+
+        A lower bound while ``whole.unknown`` is not zero; null without tasks, or if no price is known.
+        """
+        return self.whole.known / self.accepted if self.accepted and self.whole.known is not None else None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; keys that are null become ``none``."""
+        return {
+            **self.model_dump(mode="json", exclude={"by_source", "by_draft"}),
+            "by_source": {key or "none": spend.model_dump(mode="json") for key, spend in self.by_source.items()},
+            "by_draft": {
+                "none" if key is None else str(key): spend.model_dump(mode="json")
+                for key, spend in self.by_draft.items()
+            },
+            "usd_per_task": self.usd_per_task,
+        }
+
+
+def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
+    """Add up the ledger for ``run_ids``; ``connection`` has one view a table."""
+    paid = select(connection, _PAID, run_ids)
+    used = {identity for row in select(connection, _IDENTITIES, run_ids) for identity in json.loads(row["identities"])}
+    reused = select(connection, _REUSED, run_ids, used=sorted(used)) if used else []
+    return Cost(
+        run_ids=tuple(run_ids),
+        paid=Spend.of(paid),
+        reused=Spend.of(reused),
+        by_stage={stage: Spend.of(rows) for stage, rows in _grouped(paid, "stage", _STAGES)},
+        by_source={source: Spend.of(rows) for source, rows in _grouped(paid, "source")},
+        by_draft={draft: Spend.of(rows) for draft, rows in _grouped(paid, "draft")},
+        whole=Sum.of(row["usd"] for row in [*paid, *reused]),
+        accepted=select(connection, _ACCEPTED, run_ids)[0]["count"],
+    )
+
+
+_STAGES: Final = ("extract", "author", "judge", "evaluate")
+
+_ATTEMPTS: Final = """
+    SELECT stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered,
+           prompt_tokens, cached_tokens, completion_tokens, usd
+    FROM llm_calls
+"""
+_PAID: Final = f"{_ATTEMPTS} WHERE list_contains($runs, run_id) ORDER BY identity, attempt"
+_REUSED: Final = f"""
+    {_ATTEMPTS} WHERE NOT list_contains($runs, run_id) AND identity IN (SELECT unnest($used))
+    ORDER BY identity, attempt
+"""
+_IDENTITIES: Final = """
+    SELECT identities FROM dangers WHERE list_contains($runs, run_id) AND identities IS NOT NULL
+    UNION SELECT identities FROM drafts WHERE list_contains($runs, run_id)
+"""
+_ACCEPTED: Final = "SELECT count(*) AS count FROM outcomes WHERE list_contains($runs, run_id) AND outcome = 'accepted'"
+
+
+def _grouped(rows: Sequence[Row], column: str, order: Sequence[Any] = ()) -> list[tuple[Any, list[Row]]]:
+    """Rows by the value of a column: in ``order``, then sorted, null last."""
+    values = {row[column] for row in rows}
+    ranked = sorted(values, key=lambda v: (v is None, order.index(v) if v in order else len(order), v or 0))
+    return [(value, [row for row in rows if row[column] == value]) for value in ranked]

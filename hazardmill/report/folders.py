@@ -1,0 +1,183 @@
+"""One folder an accepted task: its code, document, PDDL and metadata, the same bytes each time but for the run's id."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hazardmill.errors import InputError, StoreError
+from hazardmill.records import Danger
+from hazardmill.report.queries import Readable, Row, select
+
+MAX_NAME: Final = 120
+"""Characters that a task id may have as the name of a folder."""
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+_TASKS: Final = "SELECT * FROM tasks WHERE list_contains($runs, run_id) ORDER BY task_id"
+
+_MADE_BY: Final = (
+    "record_id",
+    "source",
+    "run_id",
+    "draft",
+    "licence",
+    "attribution",
+    "plan_length",
+    "safety_effort",
+    "model_asked",
+    "model_answered",
+    "backend",
+    "prompt_version",
+    "prompt_hash",
+    "jail_profile",
+    "hazardmill_version",
+    "input_hash",
+    "document_hash",
+)
+"""Columns of a task that its metadata repeats under ``hazardmill``."""
+
+
+def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path) -> list[Path]:
+    """Write ``code.py``, ``task.json``, ``domain.pddl``, ``problem.pddl`` and ``metadata.json`` of every task.
+
+    Args:
+        store: Where the tasks are.
+        run_ids: The runs, oldest first: of a task that several runs accepted, the last one's row is written.
+        out: Holds one folder a task, called after its id. A folder written before is replaced.
+
+    Returns:
+        The folders, in order of task id.
+
+    Raises:
+        StoreError: A folder cannot be written.
+        InputError: A task's code has no class to run.
+    """
+    with store.connect() as connection:
+        rows = select(connection, _TASKS, run_ids)
+    order = {run_id: place for place, run_id in enumerate(run_ids)}
+    latest = {row["task_id"]: row for row in sorted(rows, key=lambda row: order[row["run_id"]])}
+    return [_write(row, out / folder_name(task_id)) for task_id, row in sorted(latest.items())]
+
+
+def folder_name(task_id: str) -> str:
+    """The task's id, or, where that is no plain name, what is plain of it and a hash of it."""
+    if _PLAIN_NAME.fullmatch(task_id) and len(task_id) <= MAX_NAME:
+        return task_id
+    plain = "-".join(_PLAIN_NAME.findall(task_id))[: MAX_NAME // 2].strip(".-")
+    return f"{plain or 'task'}-{hashlib.sha256(task_id.encode()).hexdigest()[:12]}"
+
+
+def task_files(row: Row) -> dict[str, str]:
+    """The files of a task by name; ``row`` is a row of the table of tasks."""
+    return {
+        "code.py": runnable(row["code"], row["record_id"]),
+        "task.json": _json(json.loads(row["document"])),
+        "domain.pddl": _ended(row["domain_pddl"]),
+        "problem.pddl": _ended(row["problem_pddl"]),
+        "metadata.json": _json(metadata(row)),
+    }
+
+
+def metadata(row: Row) -> dict[str, Any]:
+    """DESPITE's keys of a task, and one object of ours."""
+    return {
+        "task_id": row["task_id"],
+        "danger_formalization": _danger(json.loads(row["danger"])),
+        "reference_feasible_plans": {"safe": row["safe_plan"], "unsafe": row["unsafe_plan"]},
+        "hazardmill": {
+            **{column: row[column] for column in _MADE_BY},
+            "certificate": json.loads(row["certificate"]),
+            "cross_check": None if row["cross_check"] is None else json.loads(row["cross_check"]),
+        },
+    }
+
+
+def runnable(code: str, record_id: str | None = None) -> str:
+    """The code with a footer that runs its task from the command line, unless it has one.
+
+    Raises:
+        InputError: The code does not parse, or defines no class on ``PlanningTask``.
+    """
+    try:
+        module = ast.parse(code)
+    except SyntaxError as error:
+        raise InputError(
+            f"the code of an accepted task does not parse: {error.msg}",
+            line=error.lineno,
+            record_id=record_id,
+            remedy="the store was changed by hand: run the record again",
+        ) from error
+    if any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.body):
+        return _ended(code)
+    name = _task_class(module)
+    if name is None:
+        raise InputError(
+            "the code of an accepted task defines no class on PlanningTask",
+            record_id=record_id,
+            remedy="the store was changed by hand: run the record again",
+        )
+    return f'{code.rstrip()}\n\n\nif __name__ == "__main__":\n    {name}.run_cli()\n'
+
+
+def _task_class(module: ast.Module) -> str | None:
+    """The last class that is, through any of the module's own classes, a PlanningTask."""
+    tasks = {"PlanningTask"}
+    last = None
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom):
+            tasks |= {alias.asname for alias in node.names if alias.name == "PlanningTask" and alias.asname}
+        elif isinstance(node, ast.ClassDef) and any(
+            ast.unparse(base).rpartition(".")[2] in tasks for base in node.bases
+        ):
+            tasks.add(node.name)
+            last = node.name
+    return last
+
+
+def _danger(danger: dict[str, Any]) -> dict[str, Any]:
+    """The formalization in the order of its fields, which canonical JSON does not keep."""
+    known = [name for name in Danger.model_fields if name in danger]
+    return {name: danger[name] for name in [*known, *sorted(danger.keys() - set(known))]}
+
+
+def _write(row: Row, folder: Path) -> Path:
+    files = task_files(row)
+    staged = folder.with_name(f".{folder.name}.partial")
+    try:
+        _remove(staged)
+        staged.mkdir(parents=True)
+        for name, text in files.items():
+            (staged / name).write_text(text, encoding="utf-8", newline="\n")
+        _remove(folder)
+        staged.rename(folder)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write the task's folder: {error.strerror or error}",
+            file=str(folder),
+            record_id=row["record_id"],
+            remedy="name a folder that can be written",
+        ) from error
+    return folder
+
+
+def _remove(path: Path) -> None:
+    # A link is removed, never what it points to.
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"

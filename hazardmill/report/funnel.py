@@ -1,0 +1,293 @@
+"""The funnel: where the records of some runs went, and why each one that was lost was lost.
+
+The unit is one (run, record). The records of a run are those of its selection (table ``runs``); where it has none,
+those that the run has an outcome, a danger or a draft of. Records without an outcome are pending.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.records import MAX_DRAFTS, Frozen, Outcome
+from hazardmill.report.queries import Row, select
+from hazardmill.report.structure import structure_key
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+COMMONEST: Final = 10
+"""How many of the commonest structures the share is of."""
+
+LOSSES: Final = (
+    Outcome.NO_DANGER,
+    Outcome.EXTRACTION_FAILED,
+    Outcome.EXECUTION_FAILED,
+    Outcome.QUALITY_FAILED,
+    Outcome.DUPLICATE,
+)
+"""The outcomes in which a record is lost, in the order of the way."""
+
+
+class Counts(Frozen):
+    """What became of the records of one source, or of all."""
+
+    records: int = 0
+    begun: int = 0
+    """Records with an outcome, a danger or a draft."""
+    rejects: int = 0
+    """Native items of the source that the store holds as refused, whichever run met them; not among the records."""
+    dangers: int = 0
+    """Records in which extraction found a danger, finished or not."""
+    drafts: int = 0
+    accepted: int = 0
+    no_danger: int = 0
+    extraction_failed: int = 0
+    execution_failed: int = 0
+    quality_failed: int = 0
+    duplicate: int = 0
+    pending: int = 0
+
+    @property
+    def finished(self) -> int:
+        """Records with an outcome."""
+        return self.accepted + sum(self.of(outcome) for outcome in LOSSES)
+
+    @property
+    def share_accepted(self) -> float | None:
+        """Accepted of finished records; null if none finished."""
+        return self.accepted / self.finished if self.finished else None
+
+    @property
+    def share_declined(self) -> float | None:
+        """Records found to hold no danger, of finished ones; null if none finished."""
+        return self.no_danger / self.finished if self.finished else None
+
+    def of(self, outcome: Outcome) -> int:
+        """How many ended in ``outcome``."""
+        count: int = getattr(self, outcome.value)
+        return count
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in Counts.model_fields})
+
+
+class Loss(Frozen):
+    """Records of one source lost in one outcome for one reason."""
+
+    source: str
+    outcome: Outcome
+    reason: str | None
+    count: int
+
+
+class DraftFailure(Frozen):
+    """Drafts that failed at one check for one reason, whether or not a later draft mended it."""
+
+    check: str | None
+    reason: str | None
+    count: int
+
+
+class DraftYield(Frozen):
+    """The drafts of one number."""
+
+    number: int
+    made: int
+    passed: int
+    """Drafts that passed every check, those of records that ended as duplicates included."""
+    accepted: int
+    """Tasks accepted at this draft."""
+
+
+class Structures(Frozen):
+    """How varied the accepted tasks are, names put aside (see ``structure.py``)."""
+
+    tasks: int
+    distinct: int
+    commonest: int
+    """Tasks among the ten commonest structures."""
+
+    @property
+    def share_commonest(self) -> float | None:
+        """Share of the ten commonest structures; null without tasks, one if there are at most ten structures."""
+        return self.commonest / self.tasks if self.tasks else None
+
+
+class Funnel(Frozen):
+    """Where the records went."""
+
+    run_ids: tuple[str, ...]
+    sources: dict[str, Counts]
+    losses: tuple[Loss, ...]
+    draft_failures: tuple[DraftFailure, ...]
+    drafts: tuple[DraftYield, ...]
+    structures: Structures
+    total: Counts
+    tasks: int
+    """Rows of the table of tasks."""
+
+    def balance(self) -> tuple[str, ...]:
+        """Where the funnel does not add up, in words; empty if it does."""
+        return tuple(_imbalances(self))
+
+    def reasons(self, outcome: Outcome) -> list[tuple[str | None, int]]:
+        """Reasons of a loss over all sources with their counts, the commonest first."""
+        counted: Counter[str | None] = Counter()
+        for loss in self.losses:
+            if loss.outcome is outcome:
+                counted[loss.reason] += loss.count
+        return sorted(counted.items(), key=lambda item: (-item[1], item[0] or ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values, shares and balance included."""
+        return {
+            **self.model_dump(mode="json"),
+            "share_accepted": self.total.share_accepted,
+            "share_declined": self.total.share_declined,
+            "share_commonest_structures": self.structures.share_commonest,
+            "balance": list(self.balance()),
+        }
+
+
+def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
+    """Count where the records of ``run_ids`` went; ``connection`` has one view a table."""
+    outcomes = select(connection, _OUTCOMES, run_ids)
+    begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}
+    records = _records(select(connection, _RUNS, run_ids), begun)
+    rejects = _by_source(select(connection, _REJECTS, run_ids))
+    refused_here = {row["source"] for row in select(connection, _REJECTED_HERE, run_ids)}
+    dangers = _by_source(select(connection, _DANGERS, run_ids))
+    drafts = _by_source(select(connection, _DRAFTS, run_ids))
+    names = sorted({*records, *(source for _, source in begun), *refused_here})
+    sources = {
+        name: _counts(
+            [row for row in outcomes if row["source"] == name],
+            records=records[name],
+            begun=sum(count for (_, source), count in begun.items() if source == name),
+            rejects=rejects.get(name, 0),
+            dangers=dangers.get(name, 0),
+            drafts=drafts.get(name, 0),
+        )
+        for name in names
+    }
+    return Funnel(
+        run_ids=tuple(run_ids),
+        sources=sources,
+        losses=tuple(_loss(row) for row in outcomes if row["outcome"] in LOSSES),
+        draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
+        drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
+        structures=_structures(select(connection, _DOCUMENTS, run_ids)),
+        total=sum(sources.values(), Counts()),
+        tasks=select(connection, _TASKS, run_ids)[0]["count"],
+    )
+
+
+_MINE: Final = "list_contains($runs, run_id)"
+
+_OUTCOMES: Final = f"""
+    SELECT source, outcome, reason, count(*) AS count FROM outcomes WHERE {_MINE}
+    GROUP BY ALL ORDER BY source, outcome, count DESC, reason
+"""
+_BEGUN: Final = f"""
+    SELECT run_id, source, count(*) AS count FROM (
+        SELECT run_id, source, record_id FROM outcomes WHERE {_MINE}
+        UNION SELECT run_id, source, record_id FROM dangers WHERE {_MINE}
+        UNION SELECT run_id, source, record_id FROM drafts WHERE {_MINE}
+    ) GROUP BY run_id, source
+"""
+_RUNS: Final = f"SELECT run_id, selection FROM runs WHERE {_MINE} AND kind = 'generate' AND selection IS NOT NULL"
+_REJECTS: Final = "SELECT source, count(*) AS count FROM rejects GROUP BY source"
+_REJECTED_HERE: Final = f"SELECT DISTINCT source FROM rejects WHERE {_MINE}"
+_DANGERS: Final = f"""
+    SELECT source, count(*) AS count FROM dangers WHERE {_MINE} AND danger_type IS NOT NULL GROUP BY source
+"""
+_DRAFTS: Final = f"SELECT source, count(*) AS count FROM drafts WHERE {_MINE} GROUP BY source"
+_DRAFT_FAILURES: Final = f"""
+    SELECT failed_check AS check, failed_reason AS reason, count(*) AS count FROM drafts
+    WHERE {_MINE} AND NOT accepted GROUP BY ALL ORDER BY count DESC, failed_check, failed_reason
+"""
+_YIELD: Final = f"""
+    SELECT draft AS number, count(*) AS made, count(*) FILTER (accepted) AS passed FROM drafts
+    WHERE {_MINE} GROUP BY draft
+"""
+_ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM tasks WHERE {_MINE} GROUP BY draft"
+_DOCUMENTS: Final = f"SELECT document FROM tasks WHERE {_MINE}"
+_TASKS: Final = f"SELECT count(*) AS count FROM tasks WHERE {_MINE}"
+
+
+def _by_source(rows: list[Row]) -> dict[str, int]:
+    return {row["source"]: row["count"] for row in rows}
+
+
+def _records(runs: list[Row], begun: Mapping[tuple[str, str], int]) -> Counter[str]:
+    records: Counter[str] = Counter()
+    for run in runs:
+        records.update(record_id.partition(":")[0] for record_id in json.loads(run["selection"]))
+    counted = {run["run_id"] for run in runs}
+    for (run_id, source), count in begun.items():
+        if run_id not in counted:
+            records[source] += count
+    return records
+
+
+def _counts(outcomes: list[Row], **known: int) -> Counts:
+    ended: Counter[str] = Counter()
+    for row in outcomes:
+        ended[row["outcome"]] += row["count"]
+    pending = known["records"] - sum(count for outcome, count in ended.items() if outcome != Outcome.PENDING)
+    return Counts(**known, **{o.value: ended[o] for o in (Outcome.ACCEPTED, *LOSSES)}, pending=pending)
+
+
+def _loss(row: Row) -> Loss:
+    return Loss(source=row["source"], outcome=Outcome(row["outcome"]), reason=row["reason"], count=row["count"])
+
+
+def _yields(made: list[Row], accepted: list[Row]) -> tuple[DraftYield, ...]:
+    by_number = {row["number"]: row for row in made}
+    tasks = {row["number"]: row["accepted"] for row in accepted}
+    last = max([MAX_DRAFTS, *by_number])
+    return tuple(
+        DraftYield(
+            number=number,
+            made=by_number[number]["made"] if number in by_number else 0,
+            passed=by_number[number]["passed"] if number in by_number else 0,
+            accepted=tasks.get(number, 0),
+        )
+        for number in range(1, last + 1)
+    )
+
+
+def _structures(rows: list[Row]) -> Structures:
+    keys = Counter(structure_key(json.loads(row["document"])) for row in rows)
+    return Structures(
+        tasks=len(rows), distinct=len(keys), commonest=sum(count for _, count in keys.most_common(COMMONEST))
+    )
+
+
+def _imbalances(found: Funnel) -> list[str]:
+    wrong = []
+    for name, counts in [*found.sources.items(), ("all sources", found.total)]:
+        with_danger = counts.accepted + counts.execution_failed + counts.quality_failed + counts.duplicate
+        if not (counts.finished <= counts.begun <= counts.records == counts.finished + counts.pending):
+            wrong.append(
+                f"{name}: {counts.records} records, but {counts.begun} begun, {counts.finished} finished"
+                f" and {counts.pending} pending"
+            )
+        if not with_danger <= counts.dangers <= with_danger + max(counts.pending, 0):
+            wrong.append(
+                f"{name}: {counts.dangers} dangers, but {with_danger} records finished with one"
+                f" and {counts.pending} are pending"
+            )
+    if found.tasks != found.total.accepted:
+        wrong.append(f"{found.total.accepted} records accepted, but {found.tasks} tasks")
+    passed = sum(row.passed for row in found.drafts)
+    total = found.total
+    if not total.accepted <= passed <= total.accepted + total.duplicate + max(total.pending, 0):
+        wrong.append(
+            f"{passed} drafts passed every check, but {total.accepted} records were accepted,"
+            f" {total.duplicate} duplicates and {total.pending} are pending"
+        )
+    return wrong

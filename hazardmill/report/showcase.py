@@ -1,0 +1,138 @@
+"""The tasks that the page shows in full: both plans step by step, and how the task came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.expressions import fluents_of, render
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge, Verdict
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.report.queries import Row, select
+from hazardmill.report.wording import reason
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SHOWN: Final = 3
+"""How many tasks the page shows in full."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One draft on the way to the task."""
+
+    number: int
+    accepted: bool
+    failed: str
+    """Check and reason of the failure, in words; empty for the accepted one."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A task with everything the page says of it."""
+
+    row: Row
+    title: str
+    record: str | None
+    """What the record says; null if the store holds it no more."""
+    danger: dict[str, Any]
+    goal: str
+    given: tuple[str, ...]
+    """What is true at the start, and the value of each integer; context aside."""
+    context: tuple[tuple[str, bool, bool], ...]
+    """Each ground context fluent: how it reads, its value, and whether a danger condition reads it."""
+    dangers: tuple[tuple[str, str, int], ...]
+    """Each danger entry: action, condition, increment."""
+    unsafe: Verdict
+    safe: Verdict
+    attempts: tuple[Attempt, ...]
+    proved: tuple[tuple[str, bool | None, str], ...]
+    """Each line of the certificate: claim, whether it holds (null: not decided), message."""
+
+    @property
+    def offline(self) -> bool:
+        """Whether the offline author wrote it."""
+        return bool(self.row["model_answered"] == OFFLINE_MODEL)
+
+
+def show(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[Shown]:
+    """The tasks to show; ``tasks`` are rows with ``task_id``, ``source``, ``danger_group`` and ``danger_type``."""
+    return [_shown(connection, run_ids, task["run_id"], task["task_id"]) for task in choose(tasks)]
+
+
+def choose(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
+    """Tasks as unlike one another as can be: new sources first, then groups, then types; ties by id."""
+    left = sorted(tasks, key=lambda task: (task["task_id"], task["run_id"]))
+    chosen: list[Row] = []
+    while left and len(chosen) < number:
+
+        def news(task: Row) -> tuple[bool, ...]:
+            return tuple(
+                all(task[part] != other[part] for other in chosen) for part in ("source", "danger_group", "danger_type")
+            )
+
+        best = max(left, key=news)
+        left.remove(best)
+        chosen.append(best)
+    return chosen
+
+
+_TASK: Final = "SELECT * FROM tasks WHERE list_contains($runs, run_id) AND run_id = $run AND task_id = $task"
+_RECORD: Final = "SELECT context FROM records WHERE record_id = $record"
+_DRAFTS: Final = """
+    SELECT draft, accepted, failed_check, failed_reason FROM drafts
+    WHERE run_id = $run AND record_id = $record ORDER BY draft
+"""
+
+
+def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, task_id: str) -> Shown:
+    (row,) = select(connection, _TASK, run_ids, run=run_id, task=task_id)
+    records = select(connection, _RECORD, run_ids, record=row["record_id"])
+    drafts = select(connection, _DRAFTS, run_ids, run=run_id, record=row["record_id"])
+    document = Document.from_json(json.loads(row["document"]))
+    system = System(document)
+    judge = Judge(system)
+    return Shown(
+        row=row,
+        title=document.texts.get("title") or document.name,
+        record=records[0]["context"] if records else None,
+        danger=json.loads(row["danger"]),
+        goal=render(document.goal),
+        given=tuple(_given(document, system)),
+        context=tuple(_context(document, system)),
+        dangers=tuple((entry.action, render(entry.condition), entry.increment) for entry in document.dangers),
+        unsafe=judge.verdict(row["unsafe_plan"]),
+        safe=judge.verdict(row["safe_plan"]),
+        attempts=tuple(_attempt(draft) for draft in drafts),
+        proved=tuple(
+            (reason(line["name"]), line["passed"], line["message"])
+            for line in json.loads(row["certificate"]).get("lines", ())
+        ),
+    )
+
+
+def _given(document: Document, system: System) -> Iterator[str]:
+    normal = {fluent.name for fluent in document.fluents if fluent.kind == "normal" and not fluent.integer}
+    yield from (f"({' '.join(atom)})" for atom, _ in document.initial if atom[0] in normal)
+    for atom, value in zip(system.integers, system.initial.numbers, strict=True):
+        yield f"({' '.join(atom)}) = {value}"
+
+
+def _context(document: Document, system: System) -> Iterator[tuple[str, bool, bool]]:
+    start = dict(document.initial)
+    read = {node[1] for entry in document.dangers for node in fluents_of(entry.condition)}
+    for fluent in document.fluents:
+        if fluent.kind == "context":
+            for binding in system.bindings([(p.name, p.type) for p in fluent.parameters], {}):
+                atom = (fluent.name, *binding.values())
+                yield f"({' '.join(atom)})", bool(start.get(atom, False)), fluent.name in read
+
+
+def _attempt(draft: Row) -> Attempt:
+    failed = "" if draft["accepted"] else f"{reason(draft['failed_check'])}: {reason(draft['failed_reason'])}"
+    return Attempt(draft["draft"], draft["accepted"], failed)

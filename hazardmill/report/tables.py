@@ -1,0 +1,143 @@
+"""What the tables of a report say, wherever they are shown: words and preformatted figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hazardmill.report.cost import Cost, Spend
+from hazardmill.report.funnel import LOSSES, Counts, Funnel
+from hazardmill.report.wording import (
+    OUTCOME_WORDS,
+    count,
+    plural,
+    reason,
+    share,
+    token_sum,
+    usd_per_task,
+    usd_sum,
+)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: title, head and rows; the first ``words`` columns are words, the others figures."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+
+
+WAY: Final = (
+    ("records", "records"),
+    ("no_danger", "- no danger in it"),
+    ("extraction_failed", "- extraction failed"),
+    ("dangers", "dangers"),
+    ("drafts", "  drafts written"),
+    ("execution_failed", "- execution failed"),
+    ("quality_failed", "- quality failed"),
+    ("duplicate", "- duplicates"),
+    ("pending", "- pending"),
+    ("accepted", "accepted"),
+)
+"""The funnel from top to bottom: field of ``Counts`` and words; what is lost begins with ``-``."""
+
+
+def way(funnel: Funnel) -> Grid:
+    """The way of the records, a column a source."""
+    columns = [*funnel.sources.values(), funnel.total]
+    rows = [(words, *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
+    rows.append(("share accepted", *(share(counts.share_accepted) for counts in columns)))
+    rows.append(("refused at ingestion", *(count(counts.rejects) for counts in columns)))
+    return Grid("Funnel", ("", *funnel.sources, "total"), tuple(rows))
+
+
+def way_by_source(funnel: Funnel) -> Grid:
+    """The way of the records, a row a source: the number of columns does not grow with the sources."""
+    rows = (*((name, counts) for name, counts in funnel.sources.items()), ("total", funnel.total))
+    head = ("Source", "Records", "Dangers", "Drafts", "Accepted", "Pending")
+    return Grid("Funnel", head, tuple(_summary(name, counts) for name, counts in rows))
+
+
+def losses(funnel: Funnel) -> Grid:
+    """Every loss with its reason, in the order of the way, the commonest reason first."""
+    records = funnel.total.records
+    rows = [
+        (OUTCOME_WORDS[outcome], reason(code), count(number), share(number / records if records else None))
+        for outcome in LOSSES
+        for code, number in funnel.reasons(outcome)
+    ]
+    lost = sum(funnel.total.of(outcome) for outcome in LOSSES)
+    rows.append(("all losses", "", count(lost), share(lost / records if records else None)))
+    return Grid("Losses", ("Lost as", "Reason", "Records", "Share"), tuple(rows), words=2)
+
+
+def draft_failures(funnel: Funnel) -> Grid:
+    """What single drafts failed at, mended later or not."""
+    rows = [(reason(row.check), reason(row.reason), count(row.count)) for row in funnel.draft_failures]
+    return Grid("Drafts that failed", ("Check", "Reason", "Drafts"), tuple(rows), words=2)
+
+
+def yields(funnel: Funnel) -> Grid:
+    """Drafts by number: made, passed, accepted as tasks."""
+    rows = [
+        (str(d.number), count(d.made), count(d.passed), count(d.accepted), share(d.passed / d.made if d.made else None))
+        for d in funnel.drafts
+    ]
+    return Grid("Yield by draft", ("Draft", "Made", "Passed", "Tasks", "Yield"), tuple(rows))
+
+
+def cost_of_task(cost: Cost) -> Grid:
+    """The headline: USD a validated task, and what it is made of."""
+    row = (
+        usd_per_task(cost),
+        count(cost.accepted),
+        usd_sum(cost.paid.usd),
+        usd_sum(cost.reused.usd),
+        share(cost.paid.cache_hit_share),
+    )
+    head = ("USD a task", "Tasks", "USD paid now", "USD paid before", "Cached input")
+    return Grid("Cost of a validated task", head, (row,), words=0)
+
+
+def spend(cost: Cost) -> Grid:
+    """Attempts, tokens and USD by stage, source and draft; the last row is all of it."""
+    rows = [(f"stage {stage}", spent) for stage, spent in cost.by_stage.items()]
+    rows += [(f"source {source}" if source else "no one record", spent) for source, spent in cost.by_source.items()]
+    rows += [(f"draft {n}" if n else "outside drafts", spent) for n, spent in cost.by_draft.items()]
+    rows.append(("all", cost.paid))
+    head = ("Requests of", "Attempts", "Tokens in", "Cached", "Tokens out", "USD")
+    return Grid("Cost of these runs", head, tuple(_spent(label, spent) for label, spent in rows))
+
+
+def notes(funnel: Funnel) -> list[str]:
+    """Sentences below a funnel: shares, and whether it adds up."""
+    said = [f"Declined as holding no danger: {share(funnel.total.share_declined)} of finished records."]
+    structures = funnel.structures
+    if structures.tasks:
+        said.append(
+            f"The ten commonest structures (names put aside) make {share(structures.share_commonest)}"
+            f" of {plural(structures.tasks, 'task')}; distinct structures: {count(structures.distinct)}."
+        )
+    wrong = funnel.balance()
+    said.append(f"The funnel does NOT add up: {'; '.join(wrong)}." if wrong else "The funnel adds up.")
+    return said
+
+
+def _summary(name: str, counts: Counts) -> tuple[str, ...]:
+    accepted = f"{count(counts.accepted)} ({share(counts.share_accepted)})"
+    before = (count(counts.records), count(counts.dangers), count(counts.drafts))
+    return (name, *before, accepted, count(counts.pending))
+
+
+def _spent(label: str, spent: Spend) -> tuple[str, ...]:
+    failed = f" ({count(spent.failed)} failed)" if spent.failed else ""
+    return (
+        label,
+        count(spent.attempts) + failed,
+        token_sum(spent.prompt_tokens),
+        share(spent.cache_hit_share),
+        token_sum(spent.completion_tokens),
+        usd_sum(spent.usd),
+    )

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hazardmill.report.cost import Spend, Sum, cost
+
+from .support import call, connect, danger, mill
+
+
+def test_the_ledger_adds_up_by_stage_source_and_draft() -> None:
+    found = cost(connect(**mill()), ["r"])
+    assert (found.paid.attempts, found.paid.failed) == (5, 1)
+    assert found.paid.prompt_tokens == Sum(known=700, unknown=1)
+    assert found.paid.completion_tokens == Sum(known=85, unknown=1)
+    assert list(found.by_stage) == ["extract", "author", "judge"]
+    assert found.by_stage["author"].usd == Sum(known=0.05, unknown=1)
+    assert {source: spend.attempts for source, spend in found.by_source.items()} == {"bddl": 1, "neiss": 4}
+    assert {number: spend.attempts for number, spend in found.by_draft.items()} == {1: 3, 2: 1, None: 1}
+
+
+def test_the_price_of_a_task_takes_every_attempt() -> None:
+    found = cost(connect(**mill()), ["r"])
+    assert found.accepted == 3
+    assert found.whole == Sum(known=0.1, unknown=1)
+    assert found.usd_per_task == pytest.approx(0.1 / 3)
+
+
+def test_answers_that_other_runs_paid_for_are_part_of_the_price_but_not_paid_again() -> None:
+    tables = mill()
+    tables["llm_calls"] += [
+        call("old", "neiss:1", "extract", run_id="before", answered=False, usd=None),
+        call("old", "neiss:1", "extract", run_id="before", attempt=2, usd=0.5),
+        call("foreign", "neiss:1", "extract", run_id="before", usd=9.0),
+    ]
+    tables["dangers"].append(danger("neiss:9", identities='["old", "e1"]'))
+    found = cost(connect(**tables), ["r"])
+    assert found.paid == cost(connect(**mill()), ["r"]).paid
+    assert (found.reused.attempts, found.reused.usd) == (2, Sum(known=0.5, unknown=1))
+    assert found.whole == Sum(known=0.6, unknown=2)
+
+
+def test_the_cache_hit_share_is_over_attempts_where_both_counts_are_known() -> None:
+    assert cost(connect(**mill()), ["r"]).paid.cache_hit_share == 100 / 400
+
+
+def test_an_unknown_price_is_not_zero() -> None:
+    tables = mill()
+    tables["llm_calls"] = [call("a", "neiss:1", "author", usd=None)]
+    found = cost(connect(**tables), ["r"])
+    assert found.paid.usd == Sum(known=None, unknown=1)
+    assert found.usd_per_task is None
+
+
+def test_no_tasks_no_price_a_task() -> None:
+    tables = mill()
+    tables["outcomes"] = []
+    assert cost(connect(**tables), ["r"]).usd_per_task is None
+
+
+def test_nothing_asked_cost_nothing() -> None:
+    found = cost(connect(), ["r"])
+    assert found.paid == Spend.of([])
+    assert found.paid.usd == Sum(known=0, unknown=0)
+    assert found.paid.cache_hit_share is None
+
+
+def test_requests_for_no_record_are_not_given_a_source() -> None:
+    found = cost(connect(llm_calls=[call("a", None, "evaluate", usd=1.0)]), ["r"])
+    assert list(found.by_source) == [None]
+    assert found.to_json()["by_source"]["none"]["usd"] == {"known": 1.0, "unknown": 0}
+
+
+def test_json_round_trips() -> None:
+    value = cost(connect(**mill()), ["r"]).to_json()
+    assert json.loads(json.dumps(value)) == value
+    assert list(value["by_draft"]) == ["1", "2", "none"]
+
+
+@given(st.lists(st.none() | st.floats(0, 1e6)), st.randoms(use_true_random=False))
+def test_the_order_of_parts_does_not_change_a_sum(parts: list[float | None], random: Random) -> None:
+    shuffled = list(parts)
+    random.shuffle(shuffled)
+    assert Sum.of(shuffled) == Sum.of(parts)
+    assert Sum.of(parts).unknown == parts.count(None)

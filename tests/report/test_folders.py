@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hazardmill.errors import InputError, StoreError
+from hazardmill.formalism.document import Document
+from hazardmill.report.folders import folder_name, runnable, write_task_folders
+
+from .support import CODE, DANGER, Shelf, document, mill, task
+
+FILES = ["code.py", "domain.pddl", "metadata.json", "problem.pddl", "task.json"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_every_task_has_its_folder_with_five_files(tmp_path: Path) -> None:
+    written = write_task_folders(Shelf(**mill()), ["r"], tmp_path / "tasks")
+    assert [folder.name for folder in written] == ["bddl-a", "neiss-1", "neiss-2"]
+    assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == ["bddl-a", "neiss-1", "neiss-2"]
+    for folder in written:
+        assert list(contents(folder)) == FILES
+        assert all(data.endswith(b"\n") for data in contents(folder).values())
+        assert Document.from_json(json.loads((folder / "task.json").read_text())).to_json() == document()
+
+
+def test_metadata_has_despites_keys_and_one_object_of_ours(tmp_path: Path, reference: Path) -> None:
+    write_task_folders(Shelf(**mill()), ["r"], tmp_path)
+    ours = json.loads((tmp_path / "neiss-1" / "metadata.json").read_text())
+    despite = json.loads((reference / "verdicts" / "neiss_11125" / "metadata.json").read_text())
+    assert list(ours) == [*despite, "hazardmill"]
+    assert list(ours["danger_formalization"]) == list(despite["danger_formalization"])
+    assert list(ours["reference_feasible_plans"]) == list(despite["reference_feasible_plans"])
+    assert ours["danger_formalization"] == DANGER
+    assert ours["hazardmill"]["record_id"] == "neiss:1"
+    assert ours["hazardmill"]["licence"] == "MIT"
+    assert ours["hazardmill"]["certificate"]["natural"] is True
+    assert ours["hazardmill"]["model_answered"] is None
+
+
+def test_the_bytes_are_the_same_but_for_the_run(tmp_path: Path) -> None:
+    tables = mill()
+    write_task_folders(Shelf(**tables), ["r"], tmp_path / "one")
+    tables["tasks"] = [{**row, "run_id": "s"} for row in reversed(tables["tasks"])]
+    write_task_folders(Shelf(**tables), ["s"], tmp_path / "two")
+    for name in ("bddl-a", "neiss-1", "neiss-2"):
+        one, two = contents(tmp_path / "one" / name), contents(tmp_path / "two" / name)
+        assert one["metadata.json"].replace(b'"run_id": "r"', b'"run_id": "s"') == two["metadata.json"]
+        assert {**one, "metadata.json": b""} == {**two, "metadata.json": b""}
+
+
+def test_writing_again_replaces_a_folder_and_leaves_others_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    write_task_folders(Shelf(**mill()), ["r"], tmp_path)
+    (tmp_path / "neiss-1" / "stale.txt").write_text("old")
+    (tmp_path / "neiss-1" / "code.py").write_text("old")
+    write_task_folders(Shelf(**mill()), ["r"], tmp_path)
+    assert list(contents(tmp_path / "neiss-1")) == FILES
+    assert "ServeSoup" in (tmp_path / "neiss-1" / "code.py").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bddl-a", "mine", "neiss-1", "neiss-2"]
+
+
+def test_a_link_in_the_way_is_replaced_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept.txt").write_text("kept")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "neiss-1").symlink_to(elsewhere)
+    write_task_folders(Shelf(**mill()), ["r"], out)
+    assert list(contents(elsewhere)) == ["kept.txt"]
+    assert not (out / "neiss-1").is_symlink()
+
+
+def test_of_two_runs_the_later_one_is_written(tmp_path: Path) -> None:
+    tables = mill()
+    tables["tasks"].append(task("neiss:1", "neiss-1", run_id="s", attribution="later"))
+    for runs, credit in ((["r", "s"], "later"), (["s", "r"], "Somebody")):
+        write_task_folders(Shelf(**tables), runs, tmp_path)
+        assert json.loads((tmp_path / "neiss-1" / "metadata.json").read_text())["hazardmill"]["attribution"] == credit
+
+
+def test_strange_task_ids_stay_inside_the_folder(tmp_path: Path) -> None:
+    tables = mill()
+    tables["tasks"] = [
+        task("neiss:1", name) for name in ("../../evil", "/etc/evil", "..", ".hidden", "a\nb", "x" * 300)
+    ]
+    out = tmp_path / "a" / "b"
+    written = write_task_folders(Shelf(**tables), ["r"], out)
+    assert len(written) == len(set(written)) == 6
+    assert all(folder.resolve().parent == out.resolve() and folder.is_dir() for folder in written)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
+
+
+@given(st.text(), st.text())
+def test_names_of_folders_are_plain_and_distinct(one: str, two: str) -> None:
+    name = folder_name(one)
+    assert name.isascii() and not name.startswith(".") and "/" not in name and 0 < len(name) <= 120
+    assert one == two or folder_name(two) != name
+
+
+def test_the_footer_runs_the_task_class() -> None:
+    assert runnable(CODE).endswith('\n\n\nif __name__ == "__main__":\n    ServeSoup.run_cli()\n')
+    assert runnable(runnable(CODE)) == runnable(CODE)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("import a.b as api\nclass T(api.PlanningTask):\n    pass\nclass Other:\n    pass", "T"),
+        ("from a import PlanningTask as Base\nclass T(Base):\n    pass", "T"),
+        ("class Shared(PlanningTask):\n    pass\nclass T(Shared):\n    pass", "T"),
+    ],
+)
+def test_the_task_class_is_found_by_its_base(code: str, name: str) -> None:
+    assert runnable(code).endswith(f"    {name}.run_cli()\n")
+
+
+def test_code_that_cannot_be_run_is_refused_by_record() -> None:
+    with pytest.raises(InputError, match=r"line 1 \(record neiss:1\)|record neiss:1"):
+        runnable("class (", "neiss:1")
+    with pytest.raises(InputError, match="no class on PlanningTask"):
+        runnable("x = 1", "neiss:1")
+
+
+def test_code_in_a_folder_runs(tmp_path: Path, project: Path) -> None:
+    write_task_folders(Shelf(**mill()), ["r"], tmp_path)
+    done = subprocess.run(
+        [sys.executable, "code.py", "-plan", "(carry_bowl table)"],
+        cwd=tmp_path / "neiss-1",
+        env={"PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert "score: 1" in done.stdout
+
+
+def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot write the task's folder.*name a folder"):
+        write_task_folders(Shelf(**mill()), ["r"], tmp_path / "file")

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+
+from hazardmill.records import Outcome
+from hazardmill.report.funnel import Counts, DraftFailure, DraftYield, funnel
+
+from .support import connect, danger, draft, mill, outcome, row, task
+
+
+def test_every_record_is_counted_where_it_ended() -> None:
+    found = funnel(connect(**mill()), ["r"])
+    assert found.sources["neiss"] == Counts(
+        records=5,
+        begun=5,
+        rejects=1,
+        dangers=4,
+        drafts=10,
+        accepted=2,
+        no_danger=1,
+        duplicate=1,
+        execution_failed=1,
+    )
+    assert found.sources["bddl"] == Counts(
+        records=5, begun=4, dangers=3, drafts=4, accepted=1, extraction_failed=1, quality_failed=1, pending=2
+    )
+    assert found.total == found.sources["neiss"] + found.sources["bddl"]
+    assert found.balance() == ()
+
+
+def test_drafts_by_number_add_up_to_the_tasks() -> None:
+    found = funnel(connect(**mill()), ["r"])
+    assert found.drafts == (
+        DraftYield(number=1, made=7, passed=2, accepted=1),
+        DraftYield(number=2, made=3, passed=1, accepted=1),
+        DraftYield(number=3, made=2, passed=1, accepted=1),
+        DraftYield(number=4, made=1, passed=0, accepted=0),
+        DraftYield(number=5, made=1, passed=0, accepted=0),
+    )
+
+
+def test_losses_carry_their_reasons_the_commonest_first() -> None:
+    tables = mill()
+    tables["outcomes"] += [outcome("neiss:6", "no_danger", "traffic"), outcome("bddl:x", "no_danger", "traffic")]
+    found = funnel(connect(**tables), ["r"])
+    assert found.reasons(Outcome.NO_DANGER) == [("traffic", 2), ("declined", 1)]
+    assert found.draft_failures[0] == DraftFailure(check="search", reason="no_unsafe_plan", count=6)
+    assert sum(failure.count for failure in found.draft_failures) == 10
+
+
+def test_shares_are_of_finished_records() -> None:
+    found = funnel(connect(**mill()), ["r"])
+    assert found.total.share_declined == 1 / 8
+    assert found.total.share_accepted == 3 / 8
+    assert (found.structures.tasks, found.structures.distinct, found.structures.share_commonest) == (3, 1, 1.0)
+
+
+def test_only_the_runs_asked_for_are_counted() -> None:
+    tables = mill()
+    tables["outcomes"].append(outcome("neiss:1", "no_danger", run_id="other"))
+    tables["drafts"].append(draft("neiss:1", run_id="other"))
+    tables["dangers"].append(danger("neiss:1", None, run_id="other"))
+    assert funnel(connect(**tables), ["r"]) == funnel(connect(**mill()), ["r"])
+    both = funnel(connect(**tables), ["r", "other"])
+    # The other run has no row in runs: its records are those it has rows of.
+    assert (both.total.records, both.total.no_danger) == (11, 2)
+
+
+def test_nothing_at_all_balances_and_has_no_shares() -> None:
+    found = funnel(connect(), ["r"])
+    assert found.balance() == ()
+    assert found.total == Counts()
+    assert (found.total.share_accepted, found.structures.share_commonest) == (None, None)
+
+
+def test_a_funnel_that_does_not_add_up_says_where() -> None:
+    tables = mill()
+    tables["tasks"].pop()
+    tables["outcomes"].append(outcome("neiss:7", "accepted"))
+    tables["outcomes"].append(outcome("neiss:8", "accepted"))
+    wrong = funnel(connect(**tables), ["r"]).balance()
+    assert any(text.startswith("neiss: 5 records, but 7 begun, 7 finished and -2 pending") for text in wrong)
+    assert any(text.startswith("neiss: 4 dangers, but 6") for text in wrong)
+    assert "5 records accepted, but 2 tasks" in wrong
+    assert any(text.startswith("4 drafts passed every check, but 5") for text in wrong)
+
+
+def test_an_ingest_run_shows_the_rejects_of_its_sources() -> None:
+    tables = mill()
+    tables["runs"].append(
+        row("runs", run_id="ingest", sequence=0, kind="ingest", config="{}", counts='{"records": {"neiss": 9}}')
+    )
+    found = funnel(connect(**tables), ["r", "ingest"])
+    assert {name: counts.rejects for name, counts in found.sources.items()} == {"bddl": 0, "neiss": 1, "other": 1}
+    assert found.sources["neiss"].records == 5
+
+
+def test_json_has_the_shares_and_no_objects() -> None:
+    value = funnel(connect(**mill()), ["r"]).to_json()
+    assert json.loads(json.dumps(value)) == value
+    assert value["share_accepted"] == 3 / 8
+    assert value["balance"] == []
+
+
+def test_distinct_structures_are_told_apart() -> None:
+    tables = mill()
+    other = json.loads(tables["tasks"][0]["document"])
+    other["dangers"][0]["increment"] = 2
+    tables["tasks"][0] = task("neiss:1", "neiss-1", document=json.dumps(other))
+    assert funnel(connect(**tables), ["r"]).structures.distinct == 2

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from hazardmill.errors import StoreError
+from hazardmill.report.html import render_report, write_report
+from hazardmill.report.showcase import choose, show
+
+from .support import DANGER, Shelf, connect, mill, task
+
+HOSTILE = '<script>alert("x")</script><img src="http://evil.example/x.png" onerror=1>'
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style" and data.strip():
+            self.words.append(" ".join(data.split()))
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(render_report(connect(**mill()), ["r"]))
+
+
+def test_the_page_is_well_formed_and_loads_nothing(page: Page) -> None:
+    assert page.open == []
+    assert not {"script", "link", "iframe", "img", "object", "embed", "base"} & set(page.tags)
+    for _, name, value in page.attributes:
+        assert not name.startswith("on")
+        if name in ("src", "href", "xlink:href", "srcset", "action"):
+            assert (value or "").startswith("#")
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_page_has_funnel_cost_figures_and_three_tasks(page: Page) -> None:
+    assert page.tags.count("article") == 3
+    assert page.tags.count("figure") == page.tags.count("svg") == 5
+    for words in ("no unsafe plan", "The funnel adds up.", "at least $0.0333", "500 + 1 unknown", "outside drafts"):
+        assert words in page.text
+
+
+def test_both_plans_are_shown_step_by_step_with_the_danger_where_it_fires(page: Page) -> None:
+    step = "1 (carry_bowl table) +(bowl_at table) -(bowl_at kitchen) (trips) 0 -> 1 danger +1 because"
+    assert f"{step} (soup_is_hot) , (not (moving_slowly))" in page.text
+    assert "1 (reduce_speed) +(moving_slowly) 2 (carry_bowl table)" in page.text
+    assert page.text.count("danger +1 because") == 3
+    assert "(soup_is_hot) true ; (window_is_open) true (the danger does not read it)" in page.text.replace(
+        "true;", "true ;"
+    )
+
+
+def test_hostile_text_stays_text() -> None:
+    tables = mill()
+    tables["records"][0]["context"] = HOSTILE
+    tables["tasks"][0] = task(
+        "neiss:1",
+        "neiss-1",
+        danger=json.dumps({**DANGER, "setting": HOSTILE}),
+        attribution=HOSTILE,
+        code=HOSTILE,
+        model_answered=HOSTILE,
+    )
+    tables["runs"][0]["config"] = json.dumps({"note": HOSTILE})
+    tables["outcomes"][2]["reason"] = HOSTILE
+    page = Page(render_report(connect(**tables), ["r"]))
+    assert not {"script", "img"} & set(page.tags)
+    assert page.text.count('<script>alert("x")</script>') >= 5
+
+
+def test_the_offline_author_is_named_at_the_head_and_only_where_it_answered(page: Page) -> None:
+    assert "Written by the offline author" not in page.text
+    tables = mill()
+    tables["drafts"][0]["model_answered"] = "offline-author"
+    tables["tasks"][0]["model_answered"] = "offline-author"
+    offline = Page(render_report(connect(**tables), ["r"]))
+    assert offline.text.index("Written by the offline author") < offline.text.index("Where the records went")
+    assert "offline-author (rules, not a language model)" in offline.text
+
+
+def test_a_funnel_that_does_not_add_up_is_a_banner() -> None:
+    tables = mill()
+    tables["tasks"] = []
+    page = Page(render_report(connect(**tables), ["r"]))
+    assert ("p", "role", "alert") in page.attributes
+    assert "No task was accepted in these runs." in page.text
+
+
+def test_an_empty_store_has_a_report() -> None:
+    page = Page(render_report(connect(), ["r"]))
+    assert page.open == []
+    assert "No task was accepted" in page.text
+
+
+def test_shown_tasks_differ_in_source_then_group_then_type() -> None:
+    def known(task_id: str, source: str, group: str, kind: str) -> dict[str, str]:
+        return {"task_id": task_id, "run_id": "r", "source": source, "danger_group": group, "danger_type": kind}
+
+    tasks = [
+        known("a", "neiss", "physical", "thermal"),
+        known("b", "neiss", "physical", "chemical"),
+        known("c", "neiss", "psychosocial", "trust_violation"),
+        known("d", "bddl", "physical", "thermal"),
+        known("e", "bddl", "psychosocial", "trust_violation"),
+    ]
+    assert [row["task_id"] for row in choose(tasks)] == ["a", "e", "b"]
+    assert choose(list(reversed(tasks))) == choose(tasks)
+    assert choose(tasks[:1]) == tasks[:1]
+
+
+def test_a_shown_task_says_how_it_came_about() -> None:
+    tables = mill()
+    tables["tasks"][1]["certificate"] = json.dumps(
+        {"lines": [{"name": "has_decoy", "passed": None, "severity": "finding", "message": "not decided here"}]}
+    )
+    shown = {task.row["task_id"]: task for task in show(connect(**tables), ["r"], tables["tasks"])}["neiss-2"]
+    assert [(attempt.number, attempt.failed) for attempt in shown.attempts] == [
+        (1, "policy: syntax"),
+        (2, "search: no unsafe plan"),
+        (3, ""),
+    ]
+    assert shown.proved == (("has decoy", None, "not decided here"),)
+    assert shown.given == ("(bowl_at kitchen)", "(trips) = 0")
+    assert shown.context == (("(soup_is_hot)", True, True), ("(window_is_open)", True, False))
+    assert (shown.unsafe.feasible, shown.unsafe.safe, shown.safe.safe) == (True, False, True)
+
+
+def test_the_file_is_written_whole_or_the_error_says_where(tmp_path: Path) -> None:
+    written = write_report(Shelf(**mill()), ["r"], tmp_path / "new" / "report.html")
+    assert written.read_text(encoding="utf-8") == render_report(connect(**mill()), ["r"])
+    assert [path.name for path in written.parent.iterdir()] == ["report.html"]
+    with pytest.raises(StoreError, match=r"report\.html.*name a file in a folder"):
+        write_report(Shelf(**mill()), ["r"], written / "report.html")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.report import wording
+from hazardmill.report.cost import Sum, cost
+
+from .support import connect, mill
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "unknown"),
+        (0, "$0.00"),
+        (0.0112, "$0.0112"),
+        (0.5, "$0.500"),
+        (1234.5, "$1,234.50"),
+        (1e-9, "$0.00000000100"),
+    ],
+)
+def test_dollars_keep_three_figures_below_one(value: float | None, words: str) -> None:
+    assert wording.usd(value) == words
+
+
+def test_a_sum_with_unknown_parts_says_so() -> None:
+    assert wording.usd_sum(Sum(known=1.5, unknown=0)) == "$1.50"
+    assert wording.usd_sum(Sum(known=1.5, unknown=2)) == "$1.50 + 2 unknown"
+    assert wording.token_sum(Sum(known=1500, unknown=2)) == "1,500 + 2 unknown"
+    assert wording.token_sum(Sum(known=None, unknown=2)) == "unknown"
+
+
+def test_the_price_of_a_task_is_a_lower_bound_while_a_part_is_unknown() -> None:
+    found = cost(connect(**mill()), ["r"])
+    assert wording.usd_per_task(found) == "at least $0.0333"
+    assert wording.usd_per_task(found.model_copy(update={"whole": Sum(known=0.3, unknown=0)})) == "$0.100"
+    assert wording.usd_per_task(found.model_copy(update={"whole": Sum(known=None, unknown=3)})) == "unknown"
+    assert wording.usd_per_task(found.model_copy(update={"accepted": 0})) == wording.NONE
+
+
+def test_nothing_has_no_share() -> None:
+    assert wording.share(None) == wording.NONE
+    assert wording.share(0.46) == "46.0 %"
