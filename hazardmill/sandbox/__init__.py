@@ -1,0 +1,11 @@
+"""Running a task's Python code, which nobody trusts, and keeping nothing of it but a document.
+
+policy.py    what the code may say: readable feedback before anything runs, and no boundary
+layers.py    the walls: rlimits, user, network namespace, Landlock, seccomp
+child.py     what runs inside them: one draft, one report
+probe.py     what runs inside them at start: does any wall leak?
+process.py   a child process from outside: started, watched, killed, reaped
+output.py    reading what came out, trusting none of it
+jail.py      the jail: profile, layers, limits
+check.py     ``check(code, jail) -> Document | Failure``
+"""

@@ -1,0 +1,79 @@
+"""``check(code, jail)``: from untrusted Python to a document, or to a failure whose words go back to the author."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hazardmill.errors import DocumentError
+from hazardmill.formalism.document import Document
+from hazardmill.sandbox import policy
+from hazardmill.sandbox.jail import Jail, JailFailure, JailResult
+from hazardmill.sandbox.output import printable
+
+_SHOWN_FINDINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why code came to no document."""
+
+    stage: Literal["policy", "jail", "document"]
+    reason: str
+    """A short code for counting: ``syntax``, ``policy``, ``exception``, ``not_a_task``, ``memory``, ``timeout``,
+    ``output_too_large``, ``crashed`` or ``forged_output``."""
+    message: str
+    line: int | None
+    mend: str | None
+
+
+def check(code: str, jail: Jail) -> Document | Failure:
+    """Run ``code`` once, in the jail, and read what it gave.
+
+    Raises:
+        SandboxError: The jail failed, which says nothing of the code.
+    """
+    return _refused(code) or _read(jail.run(code))
+
+
+async def check_async(code: str, jail: Jail) -> Document | Failure:
+    """The same without blocking the loop; see ``Jail.run_async``.
+
+    Raises:
+        SandboxError: The jail failed, which says nothing of the code.
+    """
+    return _refused(code) or _read(await jail.run_async(code))
+
+
+def _refused(code: str) -> Failure | None:
+    findings = policy.inspect(code)
+    if not findings:
+        return None
+    first = findings[0]
+    reason = "syntax" if first.rule == "syntax" else "policy"
+    if len(findings) == 1:
+        return Failure("policy", reason, first.message, first.line, first.mend)
+    shown = findings[:_SHOWN_FINDINGS]
+    message = "; ".join(f"line {f.line}: {f.message}" if f.line else f.message for f in shown)
+    if len(findings) > len(shown):
+        message += f"; and {len(findings) - len(shown)} more"
+    mends = dict.fromkeys(f.mend for f in shown)
+    return Failure("policy", reason, message, first.line, "; ".join(mends))
+
+
+def _read(answer: JailResult | JailFailure) -> Document | Failure:
+    if isinstance(answer, JailFailure):
+        return Failure("jail", answer.reason, answer.message, answer.line, answer.mend)
+    try:
+        document = Document.from_json(answer.value)
+    except DocumentError as error:
+        # The authoring module checks documents itself, so an honest task cannot come here.
+        return _forged(f"the document is not well formed: {error.message}")
+    if document.provenance:
+        return _forged("the document claims a provenance, which only the mill may write")
+    return document
+
+
+def _forged(message: str) -> Failure:
+    mend = "let PlanningTask make the document: write build, and no document of your own"
+    return Failure("document", "forged_output", printable(message), None, mend)

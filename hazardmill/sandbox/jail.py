@@ -1,0 +1,284 @@
+"""The jail: one separate, walled-in process for each piece of untrusted code, and only data comes back.
+
+The jail fails closed by ability: before the first draft a child with exactly the draft's layers tries to read, write,
+connect, spawn and signal, and the jail opens only if every attempt fails. Which layers that took is secondary; it is
+said in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+from hazardmill.errors import JailUnavailable, SandboxError
+from hazardmill.sandbox import layers, output
+from hazardmill.sandbox.probe import ABILITIES
+from hazardmill.sandbox.process import Child, Ended
+
+Profile = Literal["auto", "full", "minimal"]
+
+AUTHORING: Final = "hazardmill.formalism.authoring"
+_MINIMAL_LAYERS: Final = ("rlimits",)
+_MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
+# In the order of worth to a reader, not of application.
+_SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
+_REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task"})
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one draft may use."""
+
+    wall_seconds: float = 10.0
+    """From the moment the walls stand."""
+    cpu_seconds: int = 5
+    memory_bytes: int = 512 * 1024 * 1024
+    """Address space, interpreter included."""
+    output_bytes: int = 1_000_000
+    concurrency: int = field(default_factory=_cores)
+    """Drafts at a time in ``run_async``."""
+
+
+@dataclass(frozen=True, slots=True)
+class JailResult:
+    """What the code gave: the JSON values of a document, shape unchecked."""
+
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JailFailure:
+    """Why the code gave nothing. ``message`` and ``mend`` may be the code's own words: show them, believe nothing."""
+
+    reason: str
+    """``syntax``, ``exception``, ``not_a_task``, ``memory``, ``timeout``, ``output_too_large``, ``crashed`` or
+    ``forged_output``."""
+    message: str
+    line: int | None
+    mend: str | None
+
+
+class Jail:
+    """Runs untrusted code.
+
+    Args:
+        profile: ``full`` holds on every ability or is refused; ``auto``, the default everywhere, is the same today;
+            ``minimal`` is a separate process with an empty environment and rlimits, for code of one's own.
+        limits: What one draft may use.
+        authoring: Module that the code is written on, importable beside this package and holding ``PlanningTask``.
+
+    Raises:
+        JailUnavailable: Code in the jail could still do something forbidden, or that could not be tried.
+    """
+
+    def __init__(self, profile: Profile = "auto", limits: Limits | None = None, *, authoring: str = AUTHORING) -> None:
+        self.limits = limits or Limits()
+        self._authoring = authoring
+        self._pool: ThreadPoolExecutor | None = None
+        self._abilities: dict[str, bool] | None = None
+        if profile == "minimal":
+            self.layers: tuple[str, ...] = _MINIMAL_LAYERS
+            """The layers that every draft runs behind."""
+            self.missing: dict[str, str] = {}
+            """Why each other layer is not there, for ``doctor``."""
+        else:
+            self.layers, self.missing, self._abilities = self._probe(layers.ORDER)
+            leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
+            if leaks:
+                absent = "; ".join(f"{name}: {why}" for name, why in self.missing.items())
+                raise JailUnavailable(
+                    f"jailed code could still {', '.join(leaks)}" + (f" (missing layers: {absent})" if absent else ""),
+                    remedy=_MINIMAL_REMEDY,
+                )
+        self.profile = ("minimal:" if profile == "minimal" else "spawn:") + _joined(self.layers)
+        """Kind and active layers: ``spawn:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the threads of ``run_async``. The jail may be used again."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown()
+
+    def abilities(self) -> dict[str, bool]:
+        """What code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``, each tried for real.
+
+        Raises:
+            JailUnavailable: It could not be tried.
+        """
+        if self._abilities is None:
+            self._abilities = self._probe(self.layers)[2]
+        return dict(self._abilities)
+
+    def run(self, code: str) -> JailResult | JailFailure:
+        """Run one draft, from nothing to nothing: the process and all it started are gone on return.
+
+        Raises:
+            SandboxError: The jail failed, which says nothing of the code.
+        """
+        child = self._child(code)
+        return child if isinstance(child, JailFailure) else self._judged(_completed(child))
+
+    async def run_async(self, code: str) -> JailResult | JailFailure:
+        """Run one draft without blocking the loop, at most ``limits.concurrency`` at a time.
+
+        Cancelling kills the draft's process.
+
+        Raises:
+            SandboxError: The jail failed, which says nothing of the code.
+        """
+        child = self._child(code)
+        if isinstance(child, JailFailure):
+            return child
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.limits.concurrency, thread_name_prefix="jail")
+        try:
+            ended = await asyncio.get_running_loop().run_in_executor(self._pool, _completed, child)
+        except asyncio.CancelledError:
+            child.kill()
+            raise
+        return self._judged(ended)
+
+    def _child(self, code: str) -> Child | JailFailure:
+        try:
+            encoded = code.encode("utf-8")
+        except UnicodeEncodeError as error:
+            line = code.count("\n", 0, error.start) + 1
+            return JailFailure("syntax", "the code holds text that is not Unicode", line, "write plain UTF-8")
+        order = self._order(self.layers, strict=True, probe=None)
+        return Child(order, encoded, wall_seconds=self.limits.wall_seconds, output_bytes=self.limits.output_bytes)
+
+    def _order(self, wanted: tuple[str, ...], *, strict: bool, probe: dict[str, Any] | None) -> dict[str, Any]:
+        return {
+            "authoring": self._authoring,
+            "layers": wanted,
+            "resources": {"cpu_seconds": self.limits.cpu_seconds, "memory_bytes": self.limits.memory_bytes},
+            "strict": strict,
+            "probe": probe,
+        }
+
+    def _probe(self, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str], dict[str, bool]]:
+        try:
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                probe = {
+                    "port": listener.getsockname()[1],
+                    "read": [path for path in ("/etc/passwd", __file__) if Path(path).is_file()],
+                    "write": [".", tempfile.gettempdir()],
+                }
+                order = self._order(wanted, strict=False, probe=probe)
+                ended = Child(order, b"", wall_seconds=10.0, output_bytes=self.limits.output_bytes).run()
+            header, body = output.parse(ended.header + b"\n"), output.parse(ended.body)
+            tried = {ability: body["abilities"][ability] for ability in ABILITIES}
+        except (OSError, output.Malformed, LookupError, TypeError) as error:
+            raise JailUnavailable(
+                f"what jailed code can do could not be tried: {error}", remedy=_MINIMAL_REMEDY
+            ) from error
+        return tuple(header["layers"]), header["missing"], tried
+
+    def _judged(self, ended: Ended) -> JailResult | JailFailure:
+        standing = _header(ended).get("layers")
+        if standing != list(self.layers):
+            raise SandboxError(
+                f"the jail had the layers {list(self.layers)} at start and now has {standing}: no code was run",
+                remedy="see hazardmill doctor",
+            )
+        limits = self.limits
+        if ended.cause == "timeout":
+            return _timeout(f"it was still running after {limits.wall_seconds:g} s")
+        if ended.cause == "overflow":
+            return JailFailure(
+                "output_too_large",
+                f"it gave more than {limits.output_bytes} bytes",
+                None,
+                "write a smaller task: fewer objects, fluents and actions",
+            )
+        if ended.cause == "cancelled":
+            raise SandboxError("the draft was cancelled")
+        if not ended.body:
+            return _crash(ended.returncode, limits)
+        try:
+            return _report(output.parse(ended.body))
+        except output.Malformed as error:
+            return _forged(str(error))
+
+
+def _completed(child: Child) -> Ended:
+    try:
+        return child.run()
+    except OSError as error:
+        raise SandboxError(
+            f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
+        ) from error
+
+
+def _header(ended: Ended) -> dict[str, Any]:
+    try:
+        return output.parse(ended.header + b"\n")
+    except output.Malformed:
+        raise SandboxError(
+            f"a jailed process ended before its walls stood ({ended.cause}, status {ended.returncode})",
+            remedy="see that the interpreter can import hazardmill, and that memory_bytes is enough to start it",
+        ) from None
+
+
+def _report(report: dict[str, Any]) -> JailResult | JailFailure:
+    """Read a report field by field: the code may have written it."""
+    if set(report) == {"document"} and isinstance(report["document"], dict):
+        return JailResult(report["document"])
+    if set(report) != {"reason", "message", "line", "remedy"} or report["reason"] not in _REASONS:
+        return _forged("its report has parts that no report has")
+    message, line, remedy = report["message"], report["line"], report["remedy"]
+    if not isinstance(message, str) or not isinstance(remedy, str | None) or not _is_line(line):
+        return _forged("its report has values that no report has")
+    return JailFailure(
+        report["reason"], output.printable(message), line, remedy if remedy is None else output.printable(remedy)
+    )
+
+
+def _is_line(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**7)
+
+
+def _forged(what: str) -> JailFailure:
+    return JailFailure(
+        "forged_output",
+        f"what came out of the jail is not a report: {output.printable(what)}",
+        None,
+        "only declare the task; write to no descriptor and leave the interpreter alone",
+    )
+
+
+def _timeout(what: str) -> JailFailure:
+    return JailFailure("timeout", what, None, "declare the task and return: no waiting, no search, no endless loop")
+
+
+def _crash(status: int, limits: Limits) -> JailFailure:
+    if -status == signal.SIGXCPU:
+        return _timeout(f"it used more than {limits.cpu_seconds} s of CPU time")
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    return JailFailure(
+        "crashed", f"the process ended without a report ({how})", None, "do not end the interpreter from the task"
+    )
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "+".join(name for name in _SHOWN if name in names) or "none"

@@ -1,0 +1,91 @@
+"""Reading what came out of the jail: bytes that an attacker may have chosen, into plain JSON values with caps."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+MAX_DEPTH: Final = 100
+_MAX_DIGITS: Final = 20
+_MAX_TEXT: Final = 2_000
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+class Malformed(ValueError):
+    """The bytes are not the one line of JSON that an honest child writes."""
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """Read one JSON object: one line, no repeated key, no number but short integers, no lone surrogate, not deep.
+
+    Raises:
+        Malformed: Anything else.
+    """
+    if data.count(b"\n") != 1 or not data.endswith(b"\n"):
+        raise Malformed("it is not one line")
+    try:
+        value = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_float=_no_number,
+            parse_constant=_no_number,
+        )
+    except Malformed:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"it is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Malformed("it is not a JSON object")
+    _check_leaves(value)
+    return value
+
+
+def printable(text: str) -> str:
+    """Text from the jail, fit to be shown and stored: control and direction marks replaced, length capped."""
+    shown = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return shown if len(shown) <= _MAX_TEXT else f"{shown[:_MAX_TEXT]} [...]"
+
+
+def _check_leaves(value: object) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        following: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                following.extend(item)
+                following.extend(item.values())
+            elif isinstance(item, list):
+                following.extend(item)
+            elif isinstance(item, str) and not _encodable(item):
+                raise Malformed("it holds text that is not Unicode")
+        if not following:
+            return
+        level = following
+    raise Malformed(f"it is nested deeper than {MAX_DEPTH}")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise Malformed("a key appears twice in an object")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise Malformed("it holds a giant integer")
+    return int(digits)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise Malformed(f"it holds {text[:_MAX_DIGITS]}, which is no integer")

@@ -1,0 +1,165 @@
+"""A jailed child process seen from outside: started, fed, watched, killed and reaped.
+
+Nothing here reads what the child says; it only counts bytes and time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+_BOOT: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from hazardmill.sandbox.child import main; main(sys.argv[2])"
+)
+# Isolated as by -I, but for the one variable that we set: a task that walks through a set must give the same document
+# every time. The child clears it before any untrusted code runs.
+_ISOLATED: Final = ("-P", "-s", "-S")
+_ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
+_PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
+_STARTUP_SECONDS: Final = 60.0
+_EXIT_GRACE_SECONDS: Final = 0.5
+_HEADER_BYTES: Final = 4_096
+_CHUNK: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended and all it wrote, at most the cap and one chunk."""
+
+    header: bytes
+    """Its first line, written before any untrusted code ran; without the newline. Empty if it never came."""
+    body: bytes
+    cause: Literal["ended", "timeout", "overflow", "cancelled"]
+    returncode: int
+    """As of ``subprocess``: negative is a signal. Meaningless unless ``cause`` is ``ended``."""
+
+
+class Child:
+    """One child, to be run once. ``kill`` may be called from another thread at any time.
+
+    Args:
+        order: What ``child.main`` is told; ``output`` and ``parent`` are filled in here.
+        code: The untrusted code.
+        wall_seconds: Time it has, from the moment its walls stand.
+        output_bytes: Most it may write after the header.
+    """
+
+    def __init__(self, order: dict[str, Any], code: bytes, *, wall_seconds: float, output_bytes: int) -> None:
+        self._order = order
+        self._code = code
+        self._wall_seconds = wall_seconds
+        self._output_bytes = output_bytes
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._cancelled = False
+
+    def run(self) -> Ended:
+        """Start the child, wait until it ends or must be ended, and leave nothing of it behind.
+
+        Raises:
+            OSError: No process could be started.
+        """
+        with tempfile.TemporaryDirectory(prefix="hazardmill-jail-", ignore_cleanup_errors=True) as scratch:
+            output = self._start(scratch)
+            process = self._process
+            assert process is not None
+            try:
+                header, body, cause = self._read(output)
+                if cause == "ended" and not body.endswith(b"\n"):
+                    _await_exit(process.pid, _EXIT_GRACE_SECONDS)
+            finally:
+                os.close(output)
+                self._end(process)
+        return Ended(header, body, "cancelled" if self._cancelled else cause, process.returncode)
+
+    def kill(self) -> None:
+        """End the child and all its descendants now, or keep it from starting."""
+        with self._lock:
+            self._cancelled = True
+            process = self._process
+            # Until it is reaped its number is its own, so that the signal cannot hit a stranger.
+            if process is not None and process.returncode is None:
+                _kill_group(process.pid)
+
+    def _start(self, scratch: str) -> int:
+        readable, writable = os.pipe()
+        order = json.dumps({**self._order, "output": writable, "parent": os.getpid()})
+        command = [sys.executable, *_ISOLATED, "-c", _BOOT, str(_PACKAGE_PARENT), order]
+        try:
+            # A file and not a pipe: a child that does not read cannot hold us up.
+            with tempfile.TemporaryFile() as code, self._lock:
+                code.write(self._code)
+                code.seek(0)
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=code,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=scratch,
+                    env=_ENVIRONMENT,
+                    start_new_session=True,
+                    pass_fds=(writable,),
+                )
+                if self._cancelled:
+                    _kill_group(self._process.pid)
+        except BaseException:
+            os.close(readable)
+            raise
+        finally:
+            os.close(writable)
+        return readable
+
+    def _read(self, output: int) -> tuple[bytes, bytes, Literal["ended", "timeout", "overflow"]]:
+        header = b""
+        data = bytearray()
+        deadline = time.monotonic() + _STARTUP_SECONDS
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while True:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    return header, bytes(data), "timeout"
+                if not selector.select(remaining):
+                    continue
+                chunk = os.read(output, _CHUNK)
+                if not chunk:
+                    return header, bytes(data), "ended"
+                data += chunk
+                if not header and b"\n" in data:
+                    header, _, rest = bytes(data).partition(b"\n")
+                    data = bytearray(rest)
+                    # Start-up is ours and may be slow on a busy machine; the code's time begins here.
+                    deadline = time.monotonic() + self._wall_seconds
+                if len(data) > (self._output_bytes if header else _HEADER_BYTES):
+                    return header, bytes(data), "overflow"
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            _kill_group(process.pid)
+            process.wait()
+
+
+def _kill_group(pid: int) -> None:
+    # The group exists until its leader is reaped; macOS refuses for one whose members have all ended.
+    with contextlib.suppress(PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _await_exit(pid: int, seconds: float) -> None:
+    """Give a child that closed its output a moment to end by itself, so that its exit status tells why."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+            return
+        time.sleep(0.002)

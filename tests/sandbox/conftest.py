@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hazardmill.sandbox.jail import Jail
+
+SOUP = """\
+from hazardmill.formalism.authoring import PlanningTask
+
+
+class ServeSoup(PlanningTask):
+    realised_by = "carry_bowl"
+
+    def build(self):
+        place = self.type("place")
+        kitchen, table = self.objects(place, "kitchen", "table")
+        bowl_at = self.fluent("bowl_at", place)
+        slow = self.fluent("moving_slowly")
+        soup_is_hot = self.context("soup_is_hot")
+        carry = self.action("carry_bowl").requires(bowl_at(kitchen))
+        carry.sets(bowl_at(table)).clears(bowl_at(kitchen))
+        self.action("reduce_speed").sets(slow)
+        self.initially(bowl_at(kitchen), soup_is_hot)
+        self.goal(bowl_at(table))
+        self.danger(carry, when=soup_is_hot & ~slow, danger_type="thermal")
+"""
+
+
+@pytest.fixture
+def soup() -> str:
+    """The code of an honest task."""
+    return SOUP
+
+
+@pytest.fixture(scope="session")
+def jail() -> Iterator[Jail]:
+    """A full jail."""
+    with Jail("full") as jail:
+        yield jail
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No process, zombie, descriptor or scratch folder outlives a test."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    before = _descriptors()
+    yield
+    assert jailed_by(os.getpid()) == []
+    assert _zombies() is None
+    assert list(scratch.iterdir()) == []
+    assert _descriptors() == before
+
+
+def _descriptors() -> set[str]:
+    return {f"{fd.name} {_target(fd)}" for fd in Path("/proc/self/fd").iterdir() if "/proc/" not in _target(fd)}
+
+
+def jailed_by(parent: int) -> list[int]:
+    """Processes jailed by ``parent``, and what they forked: told by their command line, which nobody can hide."""
+    return [int(p.parent.name) for p in Path("/proc").glob("[0-9]*/cmdline") if _is_jailed_by(parent, p)]
+
+
+def _is_jailed_by(parent: int, command_line: Path) -> bool:
+    try:
+        words = command_line.read_text(errors="replace").split("\0")
+    except OSError:  # it ended meanwhile
+        return False
+    return any("hazardmill.sandbox.child" in word for word in words) and f'"parent": {parent}}}' in words[-2]
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def _zombies() -> object:
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hazardmill.formalism import authoring
+from hazardmill.sandbox import policy
+from hazardmill.sandbox.policy import inspect
+
+HEAD = "from hazardmill.formalism.authoring import PlanningTask\n\n\nclass Task(PlanningTask):\n"
+
+
+def task(*lines: str) -> str:
+    return HEAD + "    def build(self):\n" + "".join(f"        {line}\n" for line in lines or ("pass",))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        task(),
+        '"""A task."""\nfrom __future__ import annotations\n'
+        + task()
+        + "\n\nif __name__ == '__main__':\n    Task.run_cli()\n",
+        HEAD + "    def __init__(self):\n        super().__init__()\n",
+        task("open = self.action('open')", "open.requires(self.fluent('is_closed'))"),
+        task("for name in sorted({'a', 'b'}):", "    self.fluent(f'near_{name}')"),
+        task("x = [self.fluent(str(i)) for i in range(3)]", "self.goal(*x)"),
+        task("x = '\\d'"),
+        HEAD.replace("PlanningTask\n", "PlanningTask as Base, And, Not\n").replace("(PlanningTask)", "(Base)")
+        + "    pass\n",
+    ],
+    ids=["plain", "main block", "init", "action called open", "loop", "comprehension", "doubtful escape", "alias"],
+)
+def test_lets_a_task_pass(code: str) -> None:
+    assert inspect(code) == []
+
+
+def test_knows_every_name_that_authoring_offers() -> None:
+    code = f"from hazardmill.formalism.authoring import {', '.join(authoring.__all__)}\n"
+    assert inspect(code + "class Task(PlanningTask):\n    pass\n") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "words"),
+    [
+        ("import os", "import", "import of os"),
+        ("from os import path", "import", "import from os"),
+        ("from . import authoring", "import", "import from ."),
+        ("from .authoring import And", "import", "import from .authoring"),
+        ("from hazardmill.formalism.authoring import sys", "import", "offers no sys"),
+        ("from hazardmill.formalism.authoring import *", "import", "import of everything"),
+        ("exec('x = 1')", "name", "use of exec"),
+        ("x = eval", "name", "use of eval"),
+        ("x = open('/etc/passwd')", "name", "use of open"),
+        ("x = getattr(self, 'y')", "name", "use of getattr"),
+        ("x = globals()", "name", "use of globals"),
+        ("x = __import__('os')", "name", "use of __import__"),
+        ("x = ().__class__", "name", "use of __class__"),
+        ("x = __builtins__", "name", "use of __builtins__"),
+        ("x = (i for i in ()).gi_frame", "name", "use of .gi_frame"),
+        ("def __getattr__(self, name): pass", "name", "use of __getattr__"),
+        ("f(__class__=1)", "name", "use of __class__"),
+        ("global x", "node", "Global has no place"),
+        ("with x: pass", "node", "With has no place"),
+        ("yield 1", "node", "Yield has no place"),
+        ("del x", "node", "Delete has no place"),
+        ("async def f(): await x", "node", "AsyncFunctionDef has no place"),
+        ("match 1:\n            case _: pass", "node", "Match has no place"),
+    ],
+)
+def test_finds_on_its_line(line: str, rule: str, words: str) -> None:
+    finding = inspect(task("pass", line))[0]
+    assert (finding.rule, finding.line) == (rule, 7)
+    assert words in finding.message
+    assert finding.mend
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "words"),
+    [
+        ("class Task(PlanningTask:\n    pass\n", 1, "invalid syntax"),
+        ("Here is the task:\n```python\nx = 1\n```\n", 1, "invalid syntax"),
+        ("x = 1\ny = '\ud800'\n", 2, "not Unicode"),
+        ("x = 1\0\n", None, "null byte"),
+        ("x = " + "-" * 150_000 + "1\n", None, "cannot be parsed"),
+        ("x = a" + ".a" * 90_000 + "\n", None, "cannot be parsed"),
+    ],
+    ids=["unclosed", "prose", "surrogate", "null byte", "unary tower", "attribute tower"],
+)
+def test_code_that_does_not_parse(code: str, line: int | None, words: str) -> None:
+    (finding,) = inspect(code)
+    assert finding.rule == "syntax"
+    assert words in finding.message
+    assert line is None or finding.line == line
+
+
+def test_size_is_limited_in_bytes_and_nodes() -> None:
+    assert [f.rule for f in inspect(task() + "#" + "é" * (policy.MAX_BYTES // 2))] == ["size"]
+    assert [f.rule for f in inspect(task("x = [" + "1, " * policy.MAX_NODES + "]"))] == ["size"]
+
+
+def test_exactly_one_task() -> None:
+    (none,) = inspect("x = 1\n")
+    assert (none.rule, none.line) == ("class", None)
+    (second,) = inspect(task() + "\n\nclass Other(PlanningTask):\n    pass\n")
+    assert (second.rule, second.line) == ("class", 9)
+    (own,) = inspect("class PlanningTask:\n    pass\n\n\nclass Task(PlanningTask):\n    pass\n")
+    assert "no class subclasses" in own.message
+
+
+def test_findings_come_in_the_order_of_lines() -> None:
+    lines = [finding.line for finding in inspect("import os\n" + task("exec('')", "import sys", "x = eval"))]
+    assert lines == sorted(lines, key=lambda line: line or 0)
+    assert len(lines) == 4
+
+
+@given(st.text())
+def test_never_fails_on_any_text(code: str) -> None:
+    assert inspect(code)
