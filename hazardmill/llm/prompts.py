@@ -17,6 +17,9 @@ Sections are cut before anything is filled in: no text of a record can open a me
 a template by itself (a name set in one is unknown in the next), rendered in Jinja2's sandbox; white space around
 it is dropped, and a line that holds only a block tag leaves no empty line. Nothing can be included, so that the
 hash of the file says all about the template.
+
+Inside a message, data stands in blocks such as ``<record>`` ... ``</record>``. A value cannot open or close one: where
+it holds the tag of a block (``BLOCKS``), the tag's ``<`` is written ``&lt;``. All else of a value stays as it is.
 """
 
 from __future__ import annotations
@@ -41,6 +44,13 @@ from hazardmill.resources import prompts_folder
 _FENCE: Final = "---"
 _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
 _ROLES: Final = ("system", "user", "assistant")
+
+BLOCKS: Final = ("record", "guidance", "danger", "previous_draft", "feedback", "task", "code")
+"""The blocks that templates put data into. One that uses another adds its name here."""
+
+# With blanks in it only where it closes, or ends at once: `a < code` in Python is no tag, and is to stay as it is.
+_NAMES: Final = "|".join(BLOCKS)
+_TAG: Final = re.compile(rf"<(?=\s*/\s*(?:{_NAMES})\b|(?:{_NAMES})\b|\s+(?:{_NAMES})\s*>)", re.IGNORECASE)
 
 
 class FrontMatter(Frozen):
@@ -160,8 +170,18 @@ def read_prompt(path: Path) -> Prompt:
 
 def _environment() -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_defused,
     )
+
+
+def _defused(value: object) -> str:
+    """The text of a value, unable to open or close a block."""
+    return _TAG.sub("&lt;", str(value))
 
 
 def _end_of_front_matter(path: Path, lines: list[str]) -> int:

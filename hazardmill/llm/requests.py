@@ -108,3 +108,7 @@ class Backend(Protocol):
     async def complete(self, request: Request) -> Completion:
         """Answer one request, one attempt."""
         ...
+
+    async def close(self) -> None:
+        """Let go of connections; called once, in the event loop that asked."""
+        ...

@@ -49,3 +49,6 @@ class ReplayBackend:
             finish_reason=recorded.finish_reason,
             usage=recorded.usage,
         )
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
