@@ -1,8 +1,8 @@
 """The errors hazardmill raises, all of one tree.
 
     HazardmillError
-    ├── UsageError                     wrong call of a command            (exit 2)
-    ├── InputError (ValueError)        what was read is not usable        (exit 3)
+    ├── UsageError                     wrong call of a command              (exit 2)
+    ├── InputError (ValueError)        what was read is not usable          (exit 3)
     │   ├── SourceError                a source's file or record
     │   ├── DocumentError              a task document
     │   ├── PlanningInputError         PDDL, sidecar or plan file
@@ -15,16 +15,16 @@
     │   └── EngineError (RuntimeError) an external planner failed
     ├── SandboxError (RuntimeError)
     │   └── JailUnavailable            the jail cannot contain code here
-    ├── StoreError (OSError)
-    │   ├── StoreLocked                another process writes this run
+    ├── StoreError (OSError)           the store cannot be read or written  (exit 3)
+    │   ├── StoreLocked                another process writes this run      (exit 4)
     │   ├── CorruptStore               a journal, part or manifest is damaged
     │   └── SchemaMismatch             written by an incompatible version
-    ├── ProviderError                  an LLM request came to nothing     (exit 5)
-    │   ├── RateLimited, ProviderDown, ConnectionFailed                   (retryable)
+    ├── ProviderError                  an LLM request came to nothing       (exit 5)
+    │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
     │   ├── RequestRefused             authentication, credit, bad request
     │   ├── UnusableAnswer             empty, cut, refused or malformed answer
     │   └── ReplayMiss                 the ledger holds no such request
-    └── RunStopped                     stopped on purpose, resumable      (exit 4)
+    └── RunStopped                     stopped on purpose, resumable        (exit 4)
 
 Every error says what was wrong, where, and what to do: ``str(error)`` joins the three, and the parts stay
 readable as attributes. Standard library only, because the jail and the verdict path import this module.
@@ -153,6 +153,8 @@ class JailUnavailable(SandboxError):
 
 class StoreError(HazardmillError, OSError):
     """The store on disk cannot be read or written."""
+
+    exit_code = 3
 
 
 class StoreLocked(StoreError):

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pydantic import JsonValue
+
 from hazardmill.errors import UsageError
 from hazardmill.records import Frozen, Record, Reject, Text
 from hazardmill.stages.sources import InputFile, Note, Refusal, Source
@@ -62,12 +64,7 @@ class Ingestion:
         if (limit is not None and limit < 1) or skip < 0:
             raise UsageError("limit must be at least 1 and skip at least 0", remedy="leave them out to read everything")
         self.where = {**source.default_where, **(where or {})}
-        unknown = sorted(set(self.where) - set(source.facts))
-        if unknown:
-            raise UsageError(
-                f"source {source.name} has nothing called {', '.join(unknown)} to select by",
-                remedy=f"it knows: {', '.join(source.facts)}",
-            )
+        check_selection(source, self.where)
         self.source = source
         self.counts = IngestCounts()
         self._path = path
@@ -99,7 +96,7 @@ class Ingestion:
         first = self._seen.meet(item.native_id, self.source.essence(item), index, item.line)
         if first is not None:
             return self._met_again(item, first)
-        if not all(_meets(item, key, value) for key, value in self.where.items()):
+        if not meets(item.facts, self.where):
             self.counts.unselected += 1
             return None
         if self.counts.skipped < self._skip:
@@ -206,10 +203,28 @@ class _Seen:
         return _First(first_file, first_line or None, first_short == short)
 
 
-def _meets(record: Record, key: str, value: str) -> bool:
+def check_selection(source: Source, where: Mapping[str, str]) -> None:
+    """Refuse a selection by what the source's records do not have.
+
+    Raises:
+        UsageError: Naming it.
+    """
+    unknown = sorted(set(where) - set(source.facts))
+    if unknown:
+        raise UsageError(
+            f"source {source.name} has nothing called {', '.join(unknown)} to select by",
+            remedy=f"it knows: {', '.join(source.facts)}",
+        )
+
+
+def meets(facts: Mapping[str, JsonValue], where: Mapping[str, str]) -> bool:
+    """Whether a record with these facts is selected."""
+    return all(_has(facts.get(key), value) for key, value in where.items())
+
+
+def _has(fact: JsonValue, value: str) -> bool:
     if value == ANYTHING:
         return True
-    fact = record.facts.get(key)
     return any(_as_text(part) == value for part in (fact if isinstance(fact, list) else [fact]))
 
 

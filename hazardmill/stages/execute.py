@@ -1,0 +1,149 @@
+"""Execute: Python code in, a document with both optimal plans, a certificate and PDDL out, or what failed.
+
+The code runs once, in the jail; everything here reads the document it emitted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from hazardmill.errors import FormalismError
+from hazardmill.formalism.certificate import Certificate, Line, certify
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.records import Check
+from hazardmill.sandbox.check import Failure, check_async
+from hazardmill.sandbox.jail import Jail
+
+CHECKS: Final = ("policy", "jail", "document", "search", "certificate", "pddl")
+"""The checks of a draft's code, in the order in which they run."""
+
+REASONS: Final = {
+    "goal_reachable": "goal_unreachable",
+    "danger_reachable": "no_unsafe_plan",
+    "safe_plan_exists": "no_safe_plan",
+    "contextual": "not_contextual",
+    "realised_by": "wrong_realised_by",
+    "neutral_names": "leaked_name",
+    "context_in_no_precondition": "context_in_precondition",
+    "no_unused_fluent": "unused_fluent",
+    "no_dead_action": "dead_action",
+    "has_decoy": "no_decoy",
+    "natural": "not_natural",
+}
+"""Certificate line to the reason code of its failure."""
+
+# Python shows objects with their address, another one in each process: the same draft must get the same feedback.
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+
+_SEARCH_LINES: Final = frozenset({"goal_reachable", "danger_reachable", "safe_plan_exists"})
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What execution made of a draft: its checks, and as much of the task as there is."""
+
+    checks: tuple[Check, ...]
+    document: Document | None = None
+    certificate: Certificate | None = None
+    domain_pddl: str | None = None
+    problem_pddl: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check ran and passed."""
+        return all(check.passed for check in self.checks)
+
+
+async def execute(code: str, jail: Jail, limit: int) -> Execution:
+    """Run the code in the jail and prove what is to be proved of the document."""
+    result = await check_async(code, jail)
+    if isinstance(result, Failure):
+        return Execution(_failed_at(result))
+    return await asyncio.to_thread(prove, result, limit)
+
+
+def prove(document: Document, limit: int) -> Execution:
+    """The checks that read the document only."""
+    ran = [Check(name=name, passed=True) for name in ("policy", "jail", "document")]
+    try:
+        certificate = certify(document, limit)
+    except FormalismError as error:
+        ran.append(_failure("search", "too_large", error.message, error.remedy))
+        return Execution(_with_unrun(ran), document)
+    failed = certificate.refusals
+    in_search = [line for line in failed if line.name in _SEARCH_LINES]
+    if in_search:
+        ran.append(_from_lines("search", in_search))
+        return Execution(_with_unrun(ran), document, certificate)
+    solution = certificate.solution
+    ran.append(
+        Check(
+            name="search",
+            passed=True,
+            details={
+                "safe_plan": solution.safe_text,
+                "unsafe_plan": solution.unsafe_text,
+                "expanded": solution.expanded,
+            },
+        )
+    )
+    if failed:
+        ran.append(_from_lines("certificate", list(failed)))
+        return Execution(_with_unrun(ran), document, certificate)
+    findings = [line.name for line in certificate.lines if line.passed is False]
+    ran.append(Check(name="certificate", passed=True, details={"findings": findings}))
+    try:
+        domain, problem = domain_pddl(document), problem_pddl(document)
+    except FormalismError as error:
+        ran.append(_failure("pddl", "not_expressible", error.message, error.remedy))
+        return Execution(_with_unrun(ran), document, certificate)
+    ran.append(Check(name="pddl", passed=True))
+    return Execution(tuple(ran), document, certificate, domain, problem)
+
+
+def _failed_at(failure: Failure) -> tuple[Check, ...]:
+    ran = [Check(name=name, passed=True) for name in CHECKS[: CHECKS.index(failure.stage)]]
+    place = f"line {failure.line}: " if failure.line is not None else ""
+    details = {} if failure.line is None else {"line": failure.line}
+    ran.append(
+        Check(
+            name=failure.stage,
+            passed=False,
+            reason=failure.reason,
+            message=place + _ADDRESS.sub("", failure.message),
+            mend=None if failure.mend is None else _ADDRESS.sub("", failure.mend),
+            details=details,
+        )
+    )
+    return _with_unrun(ran)
+
+
+def _from_lines(name: str, lines: list[Line]) -> Check:
+    """One check from the certificate lines that failed: the first gives the reason, all are in the details."""
+    first = lines[0]
+    return Check(
+        name=name,
+        passed=False,
+        reason=REASONS[first.name],
+        message=first.message,
+        mend=first.mend,
+        details={
+            "failed": [
+                {"reason": REASONS[line.name], "message": line.message, "mend": line.mend, "witness": line.witness}
+                for line in lines
+            ]
+        },
+    )
+
+
+def _failure(name: str, reason: str, message: str, mend: str | None) -> Check:
+    return Check(name=name, passed=False, reason=reason, message=message, mend=mend)
+
+
+def _with_unrun(ran: list[Check]) -> tuple[Check, ...]:
+    """The checks that ran, then those that did not, as unknown."""
+    return (*ran, *(Check(name=name, passed=None) for name in CHECKS[len(ran) :]))

@@ -1,0 +1,1 @@
+"""Fakes and factories for our tests and our users'."""

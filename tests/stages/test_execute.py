@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.search import DEFAULT_LIMIT
+from hazardmill.records import Check
+from hazardmill.sandbox.jail import Jail, Limits
+from hazardmill.stages.execute import CHECKS, REASONS, Execution, execute
+from hazardmill.stages.mill import Prompts
+from hazardmill.stages.refine import render_feedback
+
+from .support import FAULTS, SOUP, faulty
+
+FINDINGS = {"no_decoy", "not_natural"}
+"""Reasons that are told of, and refuse nothing."""
+
+IN_CODE = {"syntax": "policy", "policy": "policy", "exception": "jail"}
+IN_SEARCH = {"goal_unreachable", "no_unsafe_plan", "no_safe_plan"}
+
+
+def ran(code: str, jail: Jail, limit: int = DEFAULT_LIMIT) -> Execution:
+    return asyncio.run(execute(code, jail, limit))
+
+
+@dataclass
+class PromptsOnly:
+    prompts: Prompts
+
+
+def feedback(checks: tuple[Check, ...]) -> str:
+    return render_feedback(2, list(checks), PromptsOnly(Prompts.load()))  # type: ignore[arg-type]  # reads the prompts only
+
+
+def test_a_good_draft_passes_every_check_and_comes_with_plans_and_pddl(jail: Jail) -> None:
+    execution = ran(SOUP, jail)
+    assert execution.passed
+    assert [(check.name, check.passed) for check in execution.checks] == [(name, True) for name in CHECKS]
+    search = execution.checks[CHECKS.index("search")]
+    assert search.details["unsafe_plan"] == "(carry_bowl)"
+    assert search.details["safe_plan"] == "(reduce_speed) (carry_bowl)"
+    assert search.details["expanded"] > 0
+    assert execution.certificate is not None and execution.certificate.document_hash == execution.document.hash
+    assert "carry_bowl" in execution.domain_pddl and "(define (problem" in execution.problem_pddl
+
+
+def test_every_reason_has_a_fault_here() -> None:
+    assert set(REASONS.values()) | set(IN_CODE) == set(FAULTS)
+
+
+@pytest.mark.parametrize("reason", sorted(set(FAULTS) - FINDINGS))
+def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, jail: Jail) -> None:
+    execution = ran(faulty(reason), jail)
+    failed = IN_CODE.get(reason) or ("search" if reason in IN_SEARCH else "certificate")
+    place = CHECKS.index(failed)
+    assert [check.name for check in execution.checks] == list(CHECKS)
+    assert [check.passed for check in execution.checks] == [True] * place + [False] + [None] * (5 - place)
+    check = execution.checks[place]
+    assert check.reason == reason
+    assert check.message and check.mend
+    assert not execution.passed
+    assert (execution.document is None) == (reason in IN_CODE)
+    assert execution.domain_pddl is None and execution.problem_pddl is None
+
+
+@pytest.mark.parametrize("reason", sorted(set(FAULTS) - FINDINGS))
+def test_feedback_names_check_reason_message_and_mend(reason: str, jail: Jail) -> None:
+    checks = ran(faulty(reason), jail).checks
+    failed = next(check for check in checks if check.passed is False)
+    lines = feedback(checks).splitlines()
+    assert lines[0] == "Draft 2 did not pass."
+    for line in (
+        f"check: {failed.name}",
+        f"reason: {reason}",
+        f"found: {failed.message}",
+        f"mend: {failed.mend}",
+    ):
+        assert line in lines
+
+
+@pytest.mark.parametrize("reason", sorted(FINDINGS))
+def test_a_finding_refuses_nothing_and_is_told(reason: str, jail: Jail) -> None:
+    execution = ran(faulty(reason), jail)
+    assert execution.passed
+    certificate = execution.checks[CHECKS.index("certificate")]
+    assert [REASONS[name] for name in certificate.details["findings"]] == [reason]
+
+
+def test_everything_that_is_wrong_is_told_at_once_with_its_trace(jail: Jail) -> None:
+    code = faulty("leaked_name").replace('"moving_slowly"', '"risky_pace"').replace('"carry_bowl"\n', '"be_careful"\n')
+    checks = ran(code, jail).checks
+    certificate = next(check for check in checks if check.name == "certificate")
+    assert [failure["reason"] for failure in certificate.details["failed"]] == ["wrong_realised_by", "leaked_name"]
+    assert certificate.reason == "wrong_realised_by"
+    text = feedback(checks)
+    assert "reason: wrong_realised_by" in text and "reason: leaked_name" in text
+    assert "  plan: (carry_bowl)" in text and "be_careful" in text and "risky_pace" in text
+
+
+def test_a_mistake_in_the_code_is_told_with_its_line(jail: Jail) -> None:
+    wrong_line = 1 + faulty("policy").splitlines().index("        open('soup')")
+    check = ran(faulty("policy"), jail).checks[0]
+    assert check.details == {"line": wrong_line}
+    assert check.message.startswith(f"line {wrong_line}: ")
+
+
+def test_a_search_over_its_limit_is_refused_with_a_mend(jail: Jail) -> None:
+    execution = ran(SOUP, jail, limit=1)
+    check = execution.checks[CHECKS.index("search")]
+    assert (check.passed, check.reason) == (False, "too_large")
+    assert check.mend
+    assert execution.document is not None and execution.certificate is None
+
+
+def test_names_that_pddl_cannot_tell_apart_are_refused(jail: Jail) -> None:
+    code = SOUP.replace('"reduce_speed"', '"Carry_Bowl"')
+    execution = ran(code, jail)
+    check = execution.checks[CHECKS.index("pddl")]
+    assert (check.passed, check.reason) == (False, "not_expressible")
+    assert "arry_" in check.message
+    assert execution.certificate is not None and execution.domain_pddl is None
+
+
+def test_endless_code_is_a_failed_draft_and_not_a_hang(jail: Jail) -> None:
+    with Jail("auto", Limits(wall_seconds=0.5)) as strict:
+        execution = ran(
+            SOUP.replace("    def build(self):\n", "    def build(self):\n        while True:\n            pass\n"),
+            strict,
+        )
+    assert [(c.name, c.reason) for c in execution.checks if c.passed is False] == [("jail", "timeout")]
+
+
+def test_feedback_is_the_same_whichever_process_ran_the_draft(jail: Jail) -> None:
+    code = SOUP.replace("        place = ", "        raise ValueError(object(), self)\n        place = ")
+    checks = ran(code, jail).checks
+    assert checks == ran(code, jail).checks
+    assert "<object object>" in checks[1].message and "0x" not in checks[1].message
+
+
+def test_the_same_code_is_the_same_document_in_every_process(jail: Jail) -> None:
+    code = SOUP.replace('"kitchen", "table")', '"kitchen", "table")\n        self.objects(place, *set("abcdefg"))')
+    documents = [ran(code, jail).document for _ in range(3)]
+    assert isinstance(documents[0], Document)
+    assert len({document.hash for document in documents}) == 1

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from hazardmill.errors import UnusableAnswer
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.records import Outcome
+from hazardmill.sandbox.jail import Jail
+from hazardmill.stages.mill import Mill, Models
+from hazardmill.stages.refine import Milled, refine
+from hazardmill.stages.rows import record_rows, task_id_of
+from hazardmill.store.rows import pack
+from hazardmill.store.schemas import TABLES
+from hazardmill.store.store import Store
+from hazardmill.testing.scripted import ScriptedBackend
+
+from .support import APPROVED, DANGER, FOUND, NONE, REJECTED, SOUP, TOY_USD, faulty, fenced, opened, record
+
+SCRIPTS: dict[str, dict[str, Any]] = {
+    "accepted": {},
+    "mended": {"author": ["prose", fenced(faulty("policy")), fenced(faulty("no_safe_plan")), fenced(SOUP)]},
+    "no_danger": {"extract": NONE},
+    "extraction_failed": {"extract": "prose"},
+    "declined": {"extract": UnusableAnswer("declined")},
+    "execution_failed": {"author": fenced(faulty("syntax"))},
+    "quality_failed": {"judge": REJECTED},
+    "draft_declined": {"author": [UnusableAnswer("declined"), fenced(SOUP)]},
+}
+
+JSON_COLUMNS = {"identities", "details", "document", "danger", "certificate", "cross_check"}
+
+
+class Case:
+    """A record that came to its end, with its rows."""
+
+    def __init__(self, milled: Milled, mill: Mill, **given: Any) -> None:
+        self.milled, self.mill = milled, mill
+        self.task_id = task_id_of(milled) if milled.accepted else None
+        known = {"outcome": milled.outcome, "task_id": self.task_id, "cross_check": None} | given
+        self.rows = record_rows(
+            milled, mill, run_id="run", ordinal=4, reason=milled.reason, message=milled.message, **known
+        )
+
+    def one(self, table: str) -> dict[str, Any]:
+        (row,) = self.rows[table]
+        return row
+
+
+def case(name: str, store: Store, jail: Jail, models: Models | None = None, **given: Any) -> Case:
+    script = {"extract": FOUND, "author": fenced(SOUP), "judge": APPROVED} | SCRIPTS[name]
+    asked = {} if models is None else {"models": models}
+    with opened(store, ScriptedBackend(**script), jail, **asked) as mill:
+        return Case(asyncio.run(refine(record(), mill)), mill, **given)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_row_fits_its_table_and_fills_what_is_not_unknown(name: str, store: Store, jail: Jail) -> None:
+    made = case(name, store, jail)
+    assert {"dangers", "outcomes"} <= made.rows.keys() <= TABLES.keys()
+    for table, rows in made.rows.items():
+        for row in rows:
+            pack(TABLES[table], row)
+            # A column that is forgotten would be null, and null says that something is unknown.
+            assert row.keys() == {column.name for column in TABLES[table].columns}
+            assert row["hazardmill_version"] and row["input_hash"] == record().content_hash
+            assert row["prompt_version"] and row["prompt_hash"] and row["model_asked"] == "toy"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_json_columns_are_canonical(name: str, store: Store, jail: Jail) -> None:
+    for table, rows in case(name, store, jail).rows.items():
+        for row in rows:
+            for column in JSON_COLUMNS & row.keys():
+                if row[column] is not None:
+                    assert canonical_json(json.loads(row[column])) == row[column], (table, column)
+
+
+def test_a_record_is_one_group_of_the_journal(store: Store, jail: Jail) -> None:
+    made = case("mended", store, jail)
+    other = Store.open(store.path.parent / "other", create=True)
+    with other.writer("run") as writer:
+        writer.append_sync(made.rows)
+        (segment,) = (other.path / "journal").glob("*.jsonl")
+        header, *groups = segment.read_text().splitlines()
+    assert "journal" in header
+    assert len(groups) == 1
+    assert {table: other.count(table) for table in made.rows} == {t: len(rows) for t, rows in made.rows.items()}
+
+
+def test_an_accepted_record(store: Store, jail: Jail) -> None:
+    made = case("accepted", store, jail)
+    task, outcome, draft, danger = (made.one(table) for table in ("tasks", "outcomes", "drafts", "dangers"))
+    execution = made.milled.accepted.execution
+    assert task["task_id"] == outcome["task_id"] == f"notes-{execution.document.hash[:12]}"
+    assert (task["safe_plan"], task["unsafe_plan"]) == ("(reduce_speed) (carry_bowl)", "(carry_bowl)")
+    assert (task["safe_length"], task["unsafe_length"], task["plan_length"], task["safety_effort"]) == (2, 1, 2, 1)
+    assert json.loads(task["danger"]) == DANGER and task["danger_type"] == "thermal"
+    assert json.loads(task["document"]) == execution.document.to_json()
+    assert task["document_hash"] == draft["document_hash"] == execution.document.hash
+    assert (task["domain_pddl"], task["problem_pddl"]) == (execution.domain_pddl, execution.problem_pddl)
+    assert (task["licence"], task["attribution"], task["cross_check"]) == ("CC0-1.0", "nobody", None)
+    assert (outcome["outcome"], outcome["ordinal"], outcome["drafts"]) == ("accepted", 4, 1)
+    assert outcome["usd"] == pytest.approx(3 * TOY_USD) and draft["usd"] == pytest.approx(2 * TOY_USD)
+    assert draft["accepted"] is True and draft["feedback"] is None and draft["failed_check"] is None
+    assert {name: danger[name] for name in DANGER} == DANGER
+    assert (danger["no_danger"], danger["error"], danger["paid"]) == (None, None, True)
+
+
+def test_identities_lead_to_the_ledger(store: Store, jail: Jail) -> None:
+    made = case("mended", store, jail)
+    ledger = {row["identity"] for row in store.rows("llm_calls")}
+    listed = [
+        identity
+        for table in ("dangers", "drafts")
+        for row in made.rows[table]
+        for identity in json.loads(row["identities"])
+    ]
+    assert len(listed) == 6 and set(listed) == ledger
+
+
+def test_each_draft_says_what_failed_first(store: Store, jail: Jail) -> None:
+    drafts = case("mended", store, jail).rows["drafts"]
+    assert [(row["draft"], row["failed_check"], row["failed_reason"]) for row in drafts] == [
+        (1, "answer", "no_code"),
+        (2, "policy", "policy"),
+        (3, "search", "no_safe_plan"),
+        (4, None, None),
+    ]
+    assert [row["code"] is None for row in drafts] == [True, False, False, False]
+    assert [row["document"] is None for row in drafts] == [True, True, False, False]
+
+
+def test_checks_are_in_order_and_unknown_where_they_did_not_run(store: Store, jail: Jail) -> None:
+    checks = [row for row in case("mended", store, jail).rows["checks"] if row["draft"] == 3]
+    assert [row["position"] for row in checks] == list(range(8))
+    assert [row["passed"] for row in checks] == [True, True, True, True, False, None, None, None]
+    assert [row["check_name"] for row in checks] == (
+        ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge"]
+    )
+
+
+def test_the_jail_is_named_where_code_ran_and_nowhere_else(store: Store, jail: Jail) -> None:
+    made = case("mended", store, jail)
+    assert [row["jail_profile"] for row in made.rows["drafts"]] == [None, None, jail.profile, jail.profile]
+    assert made.one("outcomes")["jail_profile"] == made.one("tasks")["jail_profile"] == jail.profile
+    assert made.one("dangers")["jail_profile"] is None
+
+
+def test_each_row_names_the_model_that_it_stands_on(store: Store, jail: Jail) -> None:
+    models = Models(extract="small", author="large", judge="strict")
+    made = case("mended", store, jail, models)
+    answered = {table: {(r["model_asked"], r["model_answered"]) for r in rows} for table, rows in made.rows.items()}
+    assert answered == {
+        "dangers": {("small", "small")},
+        "drafts": {("large", "large")},
+        "outcomes": {("large", "large")},
+        "tasks": {("large", "large")},
+        # A judge who was not asked did not answer.
+        "checks": {("large", "large"), ("strict", None), ("strict", "strict")},
+    }
+    assert made.one("outcomes")["prompt_hash"] == made.mill.prompts.author.hash
+
+
+@pytest.mark.parametrize("name", ["no_danger", "extraction_failed", "declined"])
+def test_a_record_without_drafts(name: str, store: Store, jail: Jail) -> None:
+    made = case(name, store, jail)
+    assert made.rows["drafts"] == made.rows["checks"] == [] and "tasks" not in made.rows
+    outcome, danger = made.one("outcomes"), made.one("dangers")
+    assert (outcome["drafts"], outcome["task_id"]) == (0, None)
+    assert outcome["prompt_hash"] == danger["prompt_hash"] == made.mill.prompts.extract.hash
+    assert all(danger[field] is None for field in DANGER)
+    assert (danger["no_danger"] is None) == (name != "no_danger") and (danger["error"] is None) == (name == "no_danger")
+
+
+def test_the_cost_of_a_declined_request_is_unknown_and_not_nothing(store: Store, jail: Jail) -> None:
+    made = case("declined", store, jail)
+    assert made.one("outcomes")["usd"] is None
+    assert (made.one("dangers")["identities"], made.one("dangers")["paid"]) == ("[]", False)
+    assert made.one("outcomes")["model_answered"] is None
+
+
+def test_a_duplicate_names_the_task_it_repeats_and_adds_none(store: Store, jail: Jail) -> None:
+    made = case("accepted", store, jail, outcome=Outcome.DUPLICATE, task_id="notes-of-another")
+    assert "tasks" not in made.rows
+    assert (made.one("outcomes")["outcome"], made.one("outcomes")["task_id"]) == ("duplicate", "notes-of-another")
+    assert made.one("drafts")["accepted"] is True
+
+
+def test_what_other_planners_said_is_kept(store: Store, jail: Jail) -> None:
+    made = case("accepted", store, jail, cross_check={"engines": {}, "agrees": None})
+    assert made.one("tasks")["cross_check"] == '{"agrees":null,"engines":{}}'

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hazardmill.errors import InputError, RequestRefused, SourceError, StoreLocked, UsageError
+from hazardmill.llm.requests import Request
+from hazardmill.records import Outcome
+from hazardmill.stages import run as module
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.intake import ingest_into
+from hazardmill.stages.mill import Models
+from hazardmill.stages.run import Run, run_states
+from hazardmill.store.store import Store
+from hazardmill.testing.scripted import ScriptedBackend
+
+from .support import APPROVED, FOUND, NONE, REJECTED, faulty, fenced, soup
+
+Use = Callable[[ScriptedBackend], ScriptedBackend]
+THINGS = ["bowl", "cup", "mug", "pot", "pan", "jug"]
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Put a backend in the place of the one that runs would open."""
+
+    def place(backend: ScriptedBackend) -> ScriptedBackend:
+        monkeypatch.setattr(module, "open_backend", lambda config, store: backend)
+        return backend
+
+    return place
+
+
+def number_of(request: Request) -> int:
+    return int(str(request.record_id).partition(":")[2])
+
+
+def a_task_each(**script: Any) -> ScriptedBackend:
+    """Every record ends with a task of its own."""
+    default = {
+        "extract": FOUND,
+        "author": lambda request: fenced(soup(THINGS[number_of(request) - 1])),
+        "judge": APPROVED,
+    }
+    return ScriptedBackend(**(default | script))
+
+
+def config(notes: Path | None, **fields: Any) -> RunConfig:
+    models = Models(extract="toy", author="toy", judge="toy")
+    return RunConfig(inputs=(RunInput(source="notes", path=notes),), **({"models": models, "batch_size": 4} | fields))
+
+
+def started(store: Store, notes: Path, run_id: str = "run", **fields: Any) -> Run:
+    run, _ = Run.start(store, config(notes, **fields), run_id)
+    return run
+
+
+def worked(run: Run) -> dict[str, int]:
+    """Work on all that is pending, as the commands do."""
+
+    async def work() -> None:
+        async with run.session() as session:
+            for batch in run.batches():
+                await session.work(batch)
+
+    try:
+        asyncio.run(work())
+    except Exception:
+        run.finish("stopped")
+        raise
+    return run.finish("completed")
+
+
+def ends(store: Store) -> dict[str, str]:
+    return {row["record_id"]: row["outcome"] for row in store.rows("outcomes")}
+
+
+def state(store: Store, run_id: str = "run") -> str:
+    return next(row["state"] for row in run_states(store) if row["run_id"] == run_id)
+
+
+# Starting and loading
+
+
+def test_a_run_starts_with_its_records_in_order_and_all_pending(store: Store, notes: Path) -> None:
+    run, (intake,) = Run.start(store, config(notes), "run")
+    assert run.selection == intake.record_ids == tuple(f"notes:{n}" for n in range(1, 7))
+    assert run.pending() == [0, 1, 2, 3, 4, 5]
+    assert run.batches() == [[0, 1, 2, 3], [4, 5]]
+    assert run.counts() == {**dict.fromkeys(Outcome, 0), "pending": 6}
+    (row,) = store.rows("runs")
+    assert (row["kind"], row["state"], row["sequence"], row["at"].tzinfo) == ("generate", "running", 0, UTC)
+    assert json.loads(row["counts"])["records"] == {"notes": 6}
+
+
+def test_a_run_is_loaded_as_it_was_started(store: Store, notes: Path) -> None:
+    run = started(store, notes, sample=3, concurrency=2, search_limit=500)
+    loaded = Run.load(Store.open(store.path), "run")
+    assert (loaded.run_id, loaded.config, loaded.selection) == ("run", run.config, run.selection)
+
+
+def test_records_of_the_store_are_worked_on_where_no_path_is_given(store: Store, notes: Path) -> None:
+    ingest_into(store, "notes", notes)
+    run, intakes = Run.start(store, config(None), "run")
+    assert intakes == () and len(run.selection) == 6
+    item = RunInput(source="notes", limit=1, where={"words": "5"})
+    run, _ = Run.start(store, RunConfig(inputs=(item,)), "other")
+    assert run.selection == ("notes:5",)
+
+
+def test_a_record_named_by_two_inputs_is_worked_on_once(store: Store, notes: Path) -> None:
+    inputs = (RunInput(source="notes", path=notes, limit=2), RunInput(source="notes", path=notes, limit=3))
+    run, intakes = Run.start(store, RunConfig(inputs=inputs), "run")
+    assert run.selection == ("notes:1", "notes:2", "notes:3")
+    assert [intake.new_records for intake in intakes] == [2, 1]
+
+
+@pytest.mark.parametrize("where", [{}, {"words": "unheard"}])
+def test_a_run_without_records_is_refused(where: dict[str, str], store: Store, notes: Path) -> None:
+    if where:
+        ingest_into(store, "notes", notes)
+    with pytest.raises(InputError, match="no record of notes") as caught:
+        Run.start(store, RunConfig(inputs=(RunInput(source="notes", where=where),)), "run")
+    assert caught.value.remedy
+    assert store.count("runs", {"run_id": "run"}) == 0
+
+
+def test_an_unknown_source_is_refused_before_anything_is_read(store: Store, notes: Path) -> None:
+    inputs = (RunInput(source="notes", path=notes), RunInput(source="nope"))
+    with pytest.raises(SourceError, match="nope"):
+        Run.start(store, RunConfig(inputs=inputs), "run")
+    assert store.count("records") == 0
+
+
+def test_the_same_run_id_twice_is_refused(store: Store, notes: Path) -> None:
+    started(store, notes)
+    with pytest.raises(UsageError, match="a run run already") as caught:
+        started(store, notes)
+    assert "resume" in caught.value.remedy
+
+
+def test_an_unknown_run_and_one_that_generates_nothing_cannot_be_loaded(store: Store, notes: Path) -> None:
+    run_id, _ = ingest_into(store, "notes", notes)
+    for unknown in ("nope", run_id):
+        with pytest.raises(InputError, match=f"no generation run {unknown}"):
+            Run.load(store, unknown)
+
+
+# Working
+
+
+def test_every_record_ends_in_exactly_one_outcome(store: Store, notes: Path, use: Use) -> None:
+    def draft(request: Request) -> str:
+        number = number_of(request)
+        return fenced(faulty("syntax") if number == 3 else soup(THINGS[{6: 1}.get(number, number) - 1]))
+
+    use(
+        a_task_each(
+            extract=lambda request: {1: "prose", 2: NONE}.get(number_of(request), FOUND),
+            author=draft,
+            judge=lambda request: REJECTED if number_of(request) == 4 else APPROVED,
+        )
+    )
+    counts = worked(started(store, notes))
+    # The sixth makes the first one's task, but the first came to none.
+    assert ends(store) == {
+        "notes:1": "extraction_failed",
+        "notes:2": "no_danger",
+        "notes:3": "execution_failed",
+        "notes:4": "quality_failed",
+        "notes:5": "accepted",
+        "notes:6": "accepted",
+    }
+    assert counts == {
+        "accepted": 2,
+        "no_danger": 1,
+        "extraction_failed": 1,
+        "execution_failed": 1,
+        "quality_failed": 1,
+        "duplicate": 0,
+        "pending": 0,
+    }
+    assert store.count("outcomes") == store.count("dangers") == 6
+    assert store.count("tasks") == 2
+    assert [row["ordinal"] for row in store.rows("outcomes")] == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_state_of_a_run_is_its_latest(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+    assert state(store) == "running"
+    worked(run)
+    (latest,) = run_states(store)
+    assert (latest["state"], latest["sequence"]) == ("completed", 1)
+    assert latest["started"] <= latest["at"]
+    assert json.loads(latest["counts"])["outcomes"]["accepted"] == 6
+
+
+def test_each_committed_record_is_reported_in_order(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+    seen: list[tuple[str, Outcome, int]] = []
+
+    async def work() -> None:
+        async with run.session() as session:
+            counts = await session.work(
+                [0, 1], lambda record_id, outcome: seen.append((record_id, outcome, store.count("outcomes")))
+            )
+            assert counts == {"accepted": 2}
+
+    asyncio.run(work())
+    assert seen == [("notes:1", Outcome.ACCEPTED, 1), ("notes:2", Outcome.ACCEPTED, 2)]
+
+
+def in_reverse(finished: list[int]) -> Callable[[Request], Awaitable[str]]:
+    """A judge who answers about the last record first."""
+    events = {number: asyncio.Event() for number in range(1, 8)}
+    events[7].set()
+
+    async def approve(request: Request) -> str:
+        number = number_of(request)
+        await events[number + 1].wait()
+        finished.append(number)
+        events[number].set()
+        return APPROVED
+
+    return approve
+
+
+def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
+    store: Store, notes: Path, use: Use, tmp_path: Path
+) -> None:
+    same = {"author": lambda request: fenced(soup(THINGS[number_of(request) % 2]))}
+    finished: list[int] = []
+    use(a_task_each(**same, judge=in_reverse(finished)))
+    worked(started(store, notes, batch_size=6, concurrency=6))
+    assert finished == [6, 5, 4, 3, 2, 1]
+    assert ends(store) == {
+        "notes:1": "accepted",
+        "notes:2": "accepted",
+        **{f"notes:{n}": "duplicate" for n in (3, 4, 5, 6)},
+    }
+    kept = {row["record_id"]: row["task_id"] for row in store.rows("tasks")}
+    rows = {row["record_id"]: row for row in store.rows("outcomes")}
+    assert [rows[f"notes:{n}"]["task_id"] for n in range(1, 7)] == [kept["notes:1"], kept["notes:2"]] * 3
+    assert rows["notes:6"]["reason"] == "same_document" and kept["notes:2"] in rows["notes:6"]["message"]
+
+    other = Store.open(tmp_path / "other", create=True)
+    use(a_task_each(**same))
+    worked(started(other, notes, batch_size=1, concurrency=1))
+    assert other.digest() == store.digest()
+
+
+# Stopping and resuming
+
+
+def failing_at(number: int) -> ScriptedBackend:
+    """The provider refuses the judge's request about one record."""
+
+    def judge(request: Request) -> str | Exception:
+        return RequestRefused("no credit") if number_of(request) == number else APPROVED
+
+    return a_task_each(judge=judge)
+
+
+def test_a_provider_that_fails_stops_the_run_and_keeps_what_was_done(store: Store, notes: Path, use: Use) -> None:
+    backend = use(failing_at(3))
+    run = started(store, notes)
+    with pytest.raises(RequestRefused, match="no credit"):
+        worked(run)
+    assert backend.closed == 1
+    assert list(ends(store)) == ["notes:1", "notes:2"]
+    assert run.pending() == [2, 3, 4, 5]
+    assert run.counts()["pending"] == 4
+    assert state(store) == "stopped"
+
+
+def test_a_stopped_run_is_resumed_to_the_digest_of_an_uninterrupted_one(
+    store: Store, notes: Path, use: Use, tmp_path: Path
+) -> None:
+    first = use(failing_at(3))
+    with pytest.raises(RequestRefused):
+        worked(started(store, notes))
+    refused = sum(row["error"] is not None for row in store.rows("llm_calls"))
+    second = use(a_task_each())
+    resumed = Run.load(Store.open(store.path), "run")
+    assert resumed.batches() == [[2, 3, 4, 5]]
+    assert worked(resumed)["accepted"] == 6
+
+    other = Store.open(tmp_path / "other", create=True)
+    whole = use(a_task_each())
+    worked(started(other, notes, "another"))
+    assert store.digest() == other.digest()
+    assert store.digest("run") == other.digest("another")
+    # What was answered before the stop is not asked again.
+    assert refused >= 1
+    assert first.count() + second.count() - refused == whole.count() == 18
+    answered = [row["identity"] for row in store.rows("llm_calls") if row["answered"]]
+    assert len(answered) == len(set(answered)) == 18
+
+
+def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, notes: Path, use: Use) -> None:
+    same = {"author": fenced(soup("bowl"))}
+    use(a_task_each(**same, extract=lambda r: RequestRefused("no credit") if number_of(r) == 2 else FOUND))
+    with pytest.raises(RequestRefused):
+        worked(started(store, notes))
+    use(a_task_each(**same))
+    assert worked(Run.load(store, "run"))["duplicate"] == 5
+    assert ends(store)["notes:1"] == "accepted"
+
+
+def test_a_completed_run_has_nothing_left_to_do(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    worked(started(store, notes))
+    before = store.digest()
+    silent = use(ScriptedBackend())
+    assert worked(Run.load(store, "run"))["accepted"] == 6
+    assert silent.count() == 0
+    assert store.digest() == before
+
+
+def test_a_second_run_over_the_same_records_reuses_every_answer(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    worked(started(store, notes))
+    silent = use(ScriptedBackend())
+    worked(started(store, notes, "again"))
+    assert silent.count() == 0
+    assert store.digest("run") == store.digest("again")
+    paid = {(row["run_id"], row["paid"]) for row in store.rows("drafts")}
+    assert paid == {("run", True), ("again", False)}
+
+
+def test_another_sample_asks_anew(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    worked(started(store, notes))
+    backend = use(a_task_each())
+    worked(started(store, notes, "again", sample=1))
+    assert backend.count() == 18
+
+
+def test_a_failure_calls_off_what_is_under_way_and_writes_it_down(store: Store, notes: Path, use: Use) -> None:
+    others = asyncio.Event()
+
+    async def extract(request: Request) -> str | Exception:
+        if number_of(request) == 1:
+            return RequestRefused("no credit")
+        await others.wait()
+        return FOUND
+
+    use(a_task_each(extract=extract))
+    with pytest.raises(RequestRefused):
+        worked(started(store, notes))
+    errors = {row["record_id"]: row["error"] for row in store.rows("llm_calls")}
+    assert errors["notes:1"] == "RequestRefused"
+    assert set(errors.values()) <= {"RequestRefused", "CancelledError"}
+    assert ends(store) == {}
+
+
+def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+
+    async def both() -> None:
+        async with run.session():
+            with pytest.raises(StoreLocked, match="another process writes run run"):
+                async with Run.load(Store.open(store.path), "run").session():
+                    pytest.fail("two sessions on one run")
+
+    asyncio.run(both())
+    assert worked(run)["accepted"] == 6
+
+
+def test_records_that_the_store_lost_are_named(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+    gone = Run(store, "run", run.config, ["notes:1", "notes:404"])
+
+    async def work() -> None:
+        async with gone.session() as session:
+            await session.work([0, 1])
+
+    with pytest.raises(InputError, match="no longer holds 1 record") as caught:
+        asyncio.run(work())
+    assert caught.value.record_id == "notes:404"
+
+
+def test_accepted_tasks_of_the_sample_are_cross_checked(
+    store: Store, notes: Path, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "cross_checked", lambda document, solution: {"agrees": solution.safe is not None})
+    use(a_task_each(judge=lambda request: REJECTED if number_of(request) == 1 else APPROVED))
+    worked(started(store, notes, cross_check=1.0))
+    assert [row["cross_check"] for row in store.rows("tasks")] == ['{"agrees":true}'] * 5

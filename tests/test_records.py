@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from hazardmill.records import Check, Danger, DangerGroup, DangerType, Draft, Judgement, Outcome, Record, content_hash
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(st.characters(codec="utf-8"), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def record(**fields: Any) -> Record:
+    base = {"source": "s", "native_id": "1", "context": "c", "licence": "l", "attribution": "a", "file": "f"}
+    return Record(**(base | fields))
+
+
+def test_a_hash_covers_canonical_json() -> None:
+    assert content_hash({"b": "ü", "a": [1, None]}) == hashlib.sha256('{"a":[1,null],"b":"ü"}'.encode()).hexdigest()
+
+
+@given(value=st.dictionaries(st.text(max_size=4), JSON, max_size=5))
+def test_the_order_of_keys_is_no_part_of_a_hash(value: dict[str, Any]) -> None:
+    assert content_hash(dict(reversed(value.items()))) == content_hash(json.loads(json.dumps(value)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "t"},
+        {"native_id": "2"},
+        {"context": "d"},
+        {"facts": {"a": 1}},
+        {"licence": "m"},
+        {"attribution": "b"},
+    ],
+)
+def test_what_a_record_says_is_in_its_hash(change: dict[str, Any]) -> None:
+    assert record(**change).content_hash != record().content_hash
+
+
+@pytest.mark.parametrize("change", [{"file": "g"}, {"line": 7}, {"warnings": ("odd",)}])
+def test_where_a_record_lies_is_not_in_its_hash(change: dict[str, Any]) -> None:
+    assert record(**change).content_hash == record().content_hash
+
+
+@pytest.mark.parametrize("field", ["source", "native_id", "context", "licence", "attribution"])
+def test_a_record_has_no_blank_parts(field: str) -> None:
+    with pytest.raises(ValidationError):
+        record(**{field: "  "})
+
+
+def test_values_are_immutable_and_know_their_names() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        record().context = "d"
+    with pytest.raises(ValidationError, match="extra"):
+        record(contxt="c")
+
+
+def test_there_are_six_physical_and_seven_psychosocial_dangers() -> None:
+    groups = [kind.group for kind in DangerType]
+    assert groups == [DangerGroup.PHYSICAL] * 6 + [DangerGroup.PSYCHOSOCIAL] * 7
+
+
+@pytest.mark.parametrize("kind", DangerType)
+@pytest.mark.parametrize("group", DangerGroup)
+def test_a_danger_is_of_the_group_of_its_type(kind: DangerType, group: DangerGroup) -> None:
+    texts = dict.fromkeys(set(Danger.model_fields) - {"danger_group", "danger_type"}, "text")
+    given_ = {**texts, "entity_in_danger": "human", "instantaneous_avoidability": "avoidable"}
+    if kind.group is group:
+        assert Danger(**given_, danger_type=kind, danger_group=group).danger_type is kind
+    else:
+        with pytest.raises(ValidationError, match=f"{kind} is {kind.group}"):
+            Danger(**given_, danger_type=kind, danger_group=group)
+
+
+def test_a_judge_who_wants_a_revision_says_which() -> None:
+    assert Judgement(verdict="approved").issues == ()
+    with pytest.raises(ValidationError, match="without an issue"):
+        Judgement(verdict="needs_revision")
+
+
+@pytest.mark.parametrize(
+    ("passed", "accepted"), [((), False), ((True, True), True), ((True, None), False), ((True, False), False)]
+)
+def test_a_draft_is_accepted_if_every_check_ran_and_passed(passed: tuple[bool | None, ...], accepted: bool) -> None:
+    checks = tuple(Check(name=f"c{n}", passed=value) for n, value in enumerate(passed))
+    assert Draft(number=1, answer=None, code=None, checks=checks, feedback=None).accepted is accepted
+
+
+@pytest.mark.parametrize("number", [0, 6])
+def test_there_are_at_most_five_drafts(number: int) -> None:
+    with pytest.raises(ValidationError):
+        Draft(number=number, answer=None, code=None, checks=(), feedback=None)
+
+
+def test_the_outcomes_of_the_design() -> None:
+    assert {str(outcome) for outcome in Outcome} == {
+        "accepted",
+        "no_danger",
+        "extraction_failed",
+        "execution_failed",
+        "quality_failed",
+        "duplicate",
+        "pending",
+    }
