@@ -1,0 +1,43 @@
+"""``hazardmill ingest``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from hazardmill.commands.options import facts, json_option, open_store, print_json, store_option
+
+
+@click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
+@click.option("--source", "source_name", required=True, help="Name of the source.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many records.")
+@click.option("--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact.")
+@click.argument("path", type=click.Path(path_type=Path))
+@store_option
+@json_option
+def ingest(
+    source_name: str, limit: int | None, wheres: tuple[str, ...], path: Path, store_path: Path | None, as_json: bool
+) -> None:
+    """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason."""
+    from hazardmill.stages.intake import ingest_into
+
+    _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=facts(wheres), limit=limit)
+    counts = intake.counts
+    if as_json:
+        print_json(
+            {
+                **{name: value for name, value in asdict(counts).items() if name != "reasons"},
+                "reasons": dict(sorted(counts.reasons.items())),
+                "new_records": intake.new_records,
+                "changed_records": intake.changed_records,
+            }
+        )
+        return
+    click.echo(
+        f"{counts.items} items: {counts.records} records ({intake.new_records} new, {intake.changed_records} changed),"
+        f" {counts.rejects} rejects, {counts.repeats} repeats, {counts.unselected} not selected"
+    )
+    for reason, count in counts.reasons.most_common():
+        click.echo(f"  {count} x {reason}")

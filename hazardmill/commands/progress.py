@@ -1,0 +1,70 @@
+"""Progress of a run: a bar on a terminal, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from hazardmill.records import Outcome
+
+_EVERY_S = 3.0
+
+
+class RunProgress:
+    """Shows records done by outcome. A context manager; writes to standard error."""
+
+    def __init__(self, total: int, *, quiet: bool = False) -> None:
+        self._total = total
+        self._counts: Counter[str] = Counter()
+        self._console = Console(stderr=True, quiet=quiet)
+        self._last = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        if self._console.is_terminal and not quiet:
+            self._bar = Progress(
+                TextColumn("milling"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.description}"),
+                TimeElapsedColumn(),
+                console=self._console,
+            )
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self._total)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif not self._console.quiet:
+            self._say()
+
+    def __call__(self, record_id: str, outcome: Outcome) -> None:
+        """Count one record."""
+        self._counts[outcome.value] += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, advance=1, description=self._summary())
+        elif time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            if not self._console.quiet:
+                self._say()
+
+    def _say(self) -> None:
+        # Nobody may be listening any more, and that is no reason to stop a run.
+        with contextlib.suppress(BrokenPipeError):
+            print(f"{sum(self._counts.values())}/{self._total} records: {self._summary()}", file=sys.stderr, flush=True)
+
+    def _summary(self) -> str:
+        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._counts.items())) or "none yet"

@@ -1,0 +1,81 @@
+"""Settings: environment, then ``hazardmill.yaml`` in the working directory, then defaults; options of a command win."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from hazardmill.errors import SettingsError
+
+SETTINGS_FILE: Final = "hazardmill.yaml"
+PREFIX: Final = "HAZARDMILL_"
+
+
+class Settings(BaseSettings):
+    """What holds unless a command says otherwise. Environment: ``HAZARDMILL_STORE``, ``HAZARDMILL_MODEL``...
+
+    Keys of providers are no settings: their libraries read them from the environment, and nothing of ours keeps them.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, yaml_file=SETTINGS_FILE, extra="forbid", frozen=True)
+
+    store: Path = Path("generated/store")
+    """Folder of the store."""
+    model: str = "offline-author"
+    """Model of all stages; ``offline-author`` needs no network."""
+    extract_model: str | None = None
+    judge_model: str | None = None
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server, for local models."""
+    jail: Literal["auto", "full", "minimal"] = "auto"
+    batch_size: int = Field(default=25, ge=1, le=1000)
+    concurrency: int = Field(default=8, ge=1, le=1000)
+    cross_check: float = Field(default=0.0, ge=0, le=1)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the YAML file below the environment."""
+        return init_settings, env_settings, YamlConfigSettingsSource(settings_cls)
+
+
+def load_settings() -> Settings:
+    """Read the settings.
+
+    Raises:
+        SettingsError: A value is wrong, naming it, or the file is no YAML.
+    """
+    import yaml
+
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        variable = f"{PREFIX}{name.upper()}"
+        in_environment = any(key.upper() == variable for key in os.environ)
+        raise SettingsError(
+            f"{variable if in_environment else name}: {first['msg']}",
+            file=None if in_environment else SETTINGS_FILE,
+            remedy=f"mend or unset {variable}" if in_environment else f"mend {name} in {SETTINGS_FILE}",
+        ) from error
+    except (yaml.YAMLError, OSError, TypeError, ValueError) as error:
+        # pydantic-settings reads the file without a guard: it fails in its own way on each kind of wrong file.
+        raise SettingsError(
+            f"no YAML of names and values: {error}", file=SETTINGS_FILE, remedy="mend the file, or remove it"
+        ) from error

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hazardmill.errors import JailUnavailable
+from hazardmill.sandbox import jail
+from hazardmill.stages import sources
+from hazardmill.store.store import Store
+
+from .conftest import Hazardmill
+
+
+@pytest.fixture(autouse=True)
+def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head of one sample in the place of all samples."""
+    sample = tmp_path / "sample.tsv"
+    sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[:6]))
+    monkeypatch.setattr(sources, "list_sources", lambda: (SimpleNamespace(name="neiss", sample=sample),))
+
+
+def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("demo", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    shown = ended.json
+    out = Path("demo-out")
+    store = Store.open(out / "store")
+    assert store.count("outcomes") == 5 and store.count("tasks") > 0
+    assert shown["run_ids"] == [store.rows("outcomes")[0]["run_id"]]
+    assert Path(shown["report"]) == out / "report.html" and Path(shown["report"]).is_file()
+    assert Path(shown["duckdb"]).is_file()
+    assert len(list((out / "tasks").rglob("code.py"))) == store.count("tasks")
+    assert list(out.glob("store/outcomes/*.parquet"))
+
+
+def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
+    out = hazardmill("demo", "--out", "there").out
+    code = Path(out.splitlines()[-1].removeprefix("try: python "))
+    assert code.is_file() and code.name == "code.py" and code.is_relative_to("there")
+
+
+def test_a_second_demo_adds_a_run(hazardmill: Hazardmill) -> None:
+    first = hazardmill("demo", "--json").json
+    second = hazardmill("demo", "--json").json
+    assert first["run_ids"] != second["run_ids"]
+    assert {**first["funnel"], "run_ids": second["run_ids"]} == second["funnel"]
+
+
+def test_without_walls_the_demo_says_so_and_goes_on(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaking(self: jail.Jail, wanted: tuple[str, ...]) -> object:
+        raise JailUnavailable("jailed code could still connect")
+
+    monkeypatch.setattr(jail.Jail, "_probe", leaking)
+    ended = hazardmill("demo", "--json")
+    assert ended.code == 0
+    assert "jail: minimal, because jailed code could still connect" in ended.err
+    assert {row["jail_profile"] for row in Store.open("demo-out/store").rows("tasks")} == {"minimal:rlimits"}

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from hazardmill.store.store import Store
+
+from .conftest import Hazardmill
+
+
+def test_records_are_counted_and_stored(hazardmill: Hazardmill, neiss: Path) -> None:
+    ended = hazardmill("ingest", "--source", "neiss", neiss, "--store", "s", "--json")
+    assert ended.code == 0
+    counts = ended.json
+    assert counts["records"] == counts["new_records"] == Store.open("s").count("records") >= 20
+    assert sum(counts["reasons"].values()) == counts["rejects"] == Store.open("s").count("rejects") > 0
+    assert (counts["files"], counts["changed_records"]) == (1, 0)
+    again = hazardmill("ingest", "--source", "neiss", neiss, "--store", "s", "--json").json
+    assert again == {**counts, "new_records": 0}
+
+
+def test_people_are_told_why_records_were_refused(hazardmill: Hazardmill, neiss: Path) -> None:
+    counts = hazardmill("ingest", "--source", "neiss", neiss, "--store", "a", "--json").json
+    out = hazardmill("ingest", "--source", "neiss", neiss, "--store", "b").out
+    assert f"{counts['records']} records ({counts['records']} new, 0 changed), {counts['rejects']} rejects" in out
+    for reason, count in counts["reasons"].items():
+        assert f"  {count} x {reason}\n" in out
+
+
+def test_limit_and_selection(hazardmill: Hazardmill, neiss: Path) -> None:
+    words = ("ingest", "--source", "neiss", neiss, "--store", "s", "--json")
+    assert hazardmill(*words, "--limit", 3).json["records"] == 3
+    burns = hazardmill(*words, "--where", "diagnosis=Burns, Thermal").json
+    assert burns["records"] + burns["unselected"] >= 20
+
+
+def test_the_store_of_the_settings_is_used(hazardmill: Hazardmill, neiss: Path, empty_folder: Path) -> None:
+    (empty_folder / "hazardmill.yaml").write_text("store: from-settings\n")
+    assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 1).code == 0
+    assert Store.open("from-settings").count("records") == 1
+
+
+def test_bad_input_is_exit_3_and_says_what_to_give(hazardmill: Hazardmill, neiss: Path) -> None:
+    for words, said in (
+        (("ingest", "--source", "nope", neiss), "no source 'nope'"),
+        (("ingest", "--source", "neiss", "gone.tsv"), "gone.tsv: there is no such file or folder [give a NEISS file"),
+        (("ingest", "--source", "bddl", neiss), "nothing here is input of source bddl"),
+    ):
+        ended = hazardmill(*words)
+        assert ended.code == 3
+        assert said in ended.err
+
+
+def test_a_selection_by_an_unknown_fact_is_a_wrong_call(hazardmill: Hazardmill, neiss: Path) -> None:
+    ended = hazardmill("ingest", "--source", "neiss", neiss, "--where", "colour=red")
+    assert ended.code == 2
+    assert "nothing called colour" in ended.err and "diagnosis" in ended.err

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hazardmill.store.store import Store
+
+from .conftest import Hazardmill
+
+
+@pytest.fixture
+def ran(hazardmill: Hazardmill, neiss: Path) -> None:
+    for run_id, limit in (("first", 2), ("second", 4)):
+        words = ("--source", "neiss", "--input", neiss, "--limit", limit, "--run-id", run_id, "--store", "s", "--json")
+        assert hazardmill("run", "generate", *words).code == 0
+
+
+@pytest.mark.usefixtures("ran")
+def test_the_latest_run_is_reported(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("report", "--store", "s", "--out", "out", "--json")
+    assert ended.code == 0
+    made = ended.json
+    assert made["runs"] == ["second"]
+    assert Path(made["report"]) == Path("out/report.html") and "second" in Path(made["report"]).read_text()
+    tasks = Store.open("s").count("tasks", {"run_id": "second"})
+    assert len(made["tasks"]) == tasks > 0
+    for folder in made["tasks"]:
+        names = {path.name for path in Path(folder).iterdir()}
+        assert {"code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json"} <= names
+    assert Path(made["duckdb"]).is_file()
+
+
+@pytest.mark.usefixtures("ran")
+def test_runs_can_be_named(hazardmill: Hazardmill) -> None:
+    made = hazardmill("report", "--store", "s", "--run", "first", "--run", "second", "--json").json
+    assert made["runs"] == ["first", "second"]
+    out = hazardmill("report", "--store", "s", "--run", "first").out
+    assert "report/report.html" in out and "task folders in report/tasks" in out
+
+
+def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazardmill, neiss: Path) -> None:
+    assert hazardmill("ingest", "--source", "neiss", neiss, "--limit", 1, "--store", "s").code == 0
+    ended = hazardmill("report", "--store", "s")
+    assert ended.code == 3 and "holds no generation run" in ended.err
+    ended = hazardmill("report", "--store", "s", "--run", "nope")
+    assert ended.code == 3 and "no generation run nope" in ended.err
+    assert not Path("report").exists()

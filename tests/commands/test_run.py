@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from hazardmill.stages.run import Run
+from hazardmill.store.store import Store
+
+from .conftest import Ended, Hazardmill
+
+RECORDS = 6
+
+
+@pytest.fixture
+def generate(hazardmill: Hazardmill, neiss: Path) -> Hazardmill:
+    """Run the first records of the NEISS sample through the offline author."""
+
+    def run(*words: object) -> Ended:
+        return hazardmill("run", "generate", "--source", "neiss", "--input", neiss, "--limit", RECORDS, *words)
+
+    return run
+
+
+def test_a_run_goes_through_and_says_what_came_of_it(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    ended = generate("--store", "s", "--run-id", "first", "--json", "--batch-size", 4)
+    assert ended.code == 0
+    assert ended.err == ""
+    assert ended.json["run_ids"] == ["first"]
+    assert {"funnel", "cost"} <= ended.json.keys()
+    store = Store.open("s")
+    outcomes = [row["outcome"] for row in store.rows("outcomes")]
+    assert len(outcomes) == RECORDS and "accepted" in outcomes
+    assert {row["model_answered"] for row in store.rows("llm_calls")} == {"offline-author"}
+    assert (store.path / "store.duckdb").is_file()
+    (row,) = hazardmill("run", "list", "--store", "s", "--json").json
+    assert (row["run_id"], row["kind"], row["state"]) == ("first", "generate", "completed")
+    assert row["counts"]["outcomes"]["accepted"] == outcomes.count("accepted")
+    listed = hazardmill("run", "list", "--store", "s").out
+    assert listed.startswith("first  generate  completed  ")
+    assert f"{outcomes.count('accepted')} accepted" in listed and "pending" not in listed
+
+
+def test_people_see_tables_and_progress_on_the_other_stream(generate: Hazardmill) -> None:
+    ended = generate("--store", "s", "--run-id", "first")
+    assert ended.code == 0
+    assert f"run first: {RECORDS} records" in ended.err and f"{RECORDS}/{RECORDS} records: " in ended.err
+    assert "accepted" in ended.out and "The funnel adds up." in ended.out
+
+
+def test_settings_decide_what_no_option_does(generate: Hazardmill, empty_folder: Path) -> None:
+    (empty_folder / "hazardmill.yaml").write_text("store: mine\nbatch_size: 2\nconcurrency: 3\njail: full\n")
+    assert generate("--run-id", "a", "--concurrency", 5, "--where", "sex=female", "--json").code == 0
+    config = Run.load(Store.open("mine"), "a").config
+    assert (config.batch_size, config.concurrency, config.jail) == (2, 5, "full")
+    (item,) = config.inputs
+    assert (item.source, item.limit, item.where) == ("neiss", RECORDS, {"sex": "female"})
+
+
+def test_two_runs_have_equal_digests(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    for store, extra in (("a", ()), ("b", ("--batch-size", 1, "--concurrency", 1))):
+        assert generate("--store", store, "--json", *extra).code == 0
+    digests = [hazardmill("store", "digest", "--store", store, "--json").json for store in "ab"]
+    assert digests[0] == digests[1]
+
+
+def test_a_run_over_the_store_needs_no_input(generate: Hazardmill, hazardmill: Hazardmill, neiss: Path) -> None:
+    assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
+    words = ("run", "generate", "--source", "neiss", "--store", "s", "--run-id", "r", "--where", "sex=male", "--json")
+    assert hazardmill(*words, "--limit", 2).code == 0
+    sexes = {r["record_id"]: json.loads(r["facts"])["sex"] for r in Store.open("s").rows("records")}
+    selection = Run.load(Store.open("s"), "r").selection
+    assert len(selection) == 2 and {sexes[record_id] for record_id in selection} == {"male"}
+
+
+# Wrong calls and bad input
+
+
+def test_the_offline_author_is_not_mixed_with_others(generate: Hazardmill, empty_folder: Path) -> None:
+    for words in (
+        ("--judge-model", "openai/gpt-4o"),
+        ("--model", "openai/gpt-4o", "--extract-model", "offline-author"),
+    ):
+        ended = generate("--store", "s", *words)
+        assert ended.code == 2
+        assert "offline-author cannot be mixed with other models" in ended.err
+    assert not (empty_folder / "s").exists()
+
+
+def test_bad_input_is_exit_3(hazardmill: Hazardmill, neiss: Path) -> None:
+    for words, said in (
+        (("--source", "nope"), "no source 'nope'"),
+        (("--source", "neiss", "--input", "gone.tsv"), "gone.tsv: there is no such file"),
+        (("--source", "neiss"), "no record of neiss to work on"),
+    ):
+        ended = hazardmill("run", "generate", "--store", "s", *words)
+        assert ended.code == 3, words
+        assert said in ended.err
+
+
+def test_a_wrong_value_in_the_settings_file_names_file_and_key(generate: Hazardmill, empty_folder: Path) -> None:
+    (empty_folder / "hazardmill.yaml").write_text("concurrency: lots\n")
+    ended = generate("--store", "s")
+    assert ended.code == 3
+    assert ended.err.startswith("error: hazardmill.yaml: concurrency: ")
+
+
+def test_the_same_run_id_twice_is_a_wrong_call(generate: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "first", "--limit", 1, "--json").code == 0
+    ended = generate("--store", "s", "--run-id", "first")
+    assert ended.code == 2
+    assert "resume it" in ended.err
+
+
+# Resuming and replaying
+
+
+def test_resuming_a_completed_run_changes_nothing(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    first = generate("--store", "s", "--run-id", "first", "--json")
+    before = Store.open("s").digest()
+    again = hazardmill("run", "resume", "first", "--store", "s", "--json")
+    assert again.code == 0
+    assert again.json["funnel"] == first.json["funnel"]
+    assert Store.open("s").digest() == before
+
+
+def test_a_run_that_does_not_exist_cannot_be_resumed(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--limit", 1, "--json").code == 0
+    ended = hazardmill("run", "resume", "nope", "--store", "s")
+    assert ended.code == 3
+    assert "no generation run nope" in ended.err and "hazardmill run list" in ended.err
+
+
+def test_a_run_that_somebody_works_on_is_left_alone(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "first", "--json").code == 0
+    store = Store.open("s")
+    with store.writer("first"):
+        ended = hazardmill("run", "resume", "first", "--store", "s")
+    assert ended.code == 4
+    assert "another process writes run first" in ended.err
+    assert [row["state"] for row in store.rows("runs")] == ["running", "completed"]
+
+
+def test_replay_answers_from_the_ledger_alone(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "first", "--json").code == 0
+    paid_for = Store.open("s").count("llm_calls")
+    assert generate("--store", "s", "--run-id", "again", "--replay", "--json").code == 0
+    store = Store.open("s")
+    assert store.digest("first") == store.digest("again")
+    assert store.count("llm_calls") == paid_for
+
+
+def test_a_replay_that_misses_names_stage_and_record_and_stops(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "first", "--json").code == 0
+    ended = generate("--store", "s", "--run-id", "again", "--replay", "--sample", 1, "--json")
+    assert ended.code == 5
+    first = Run.load(Store.open("s"), "first").selection[0]
+    assert f"record {first}: the ledger holds no this extract request" in ended.err
+    assert "hazardmill run resume again --store s" in ended.err
+    states = {row["run_id"]: row["state"] for row in hazardmill("run", "list", "--store", "s", "--json").json}
+    assert states == {"first": "completed", "again": "stopped"}
+
+
+# With real processes
+
+
+def child(*words: object, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "hazardmill.cli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_killed_run_is_resumed_to_the_same_digest(seed: int, hazardmill: Hazardmill, project: Path) -> None:
+    words = ["run", "generate", "--json", "--batch-size", 4]
+    for source in ("neiss", "bddl"):
+        words += ["--source", source, "--input", f"{source}={project / 'sources' / source / 'sample'}"]
+    assert hazardmill(*words, "--store", "whole", "--run-id", "whole").code == 0
+    whole = Store.open("whole")
+    records = whole.count("outcomes")
+    enough = random.Random(seed).randrange(1, records * 3 // 4)
+
+    victim = child(*words, "--store", "killed", "--run-id", "killed")
+    store = Store.open("killed", create=True)
+    while store.count("outcomes") < enough:
+        with pytest.raises(subprocess.TimeoutExpired):
+            victim.wait(0.01)
+    victim.kill()
+    victim.communicate()
+    done = store.count("outcomes")
+    assert enough <= done < records
+    assert len(Run.load(store, "killed").pending()) == records - done
+
+    ended = hazardmill("run", "resume", "killed", "--store", "killed", "--json")
+    assert ended.code == 0
+    assert store.digest() == whole.digest()
+    assert store.digest("killed") == whole.digest("whole")
+    assert hazardmill("store", "verify", "--store", "killed").code == 0
+    # Nothing was paid for twice: one answering attempt an identity.
+    answered = [row["identity"] for row in store.rows("llm_calls") if row["answered"]]
+    assert len(answered) == len(set(answered))
+
+
+@pytest.mark.full
+def test_a_run_that_is_told_to_end_stops_and_can_be_resumed(hazardmill: Hazardmill, project: Path) -> None:
+    words = ["run", "generate", "--source", "bddl", "--input", project / "sources" / "bddl" / "sample", "--store", "s"]
+    run = child(*words, "--run-id", "r", "--concurrency", 1)
+    store = Store.open("s", create=True)
+    while not store.count("outcomes"):
+        with pytest.raises(subprocess.TimeoutExpired):
+            run.wait(0.01)
+    run.terminate()
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 4, err
+    assert "run r was interrupted" in err and "hazardmill run resume r --store s" in err
+    assert store.rows("runs")[-1]["state"] == "stopped"
+    assert hazardmill("run", "resume", "r", "--store", "s", "--json").code == 0
+    assert Run.load(store, "r").pending() == []
+
+
+@pytest.fixture
+def refusing_server() -> Iterator[str]:
+    """A server that knows no key."""
+
+    class Refuse(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps({"error": {"message": "no such key", "type": "invalid_request_error"}}).encode()
+            self.send_response(401)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuse) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.full
+def test_a_provider_that_refuses_is_exit_5_and_leaves_the_run_resumable(neiss: Path, refusing_server: str) -> None:
+    run = child(
+        *("run", "generate", "--source", "neiss", "--input", neiss, "--limit", 3, "--store", "s", "--run-id", "r"),
+        *("--model", "openai/toy", "--api-base", refusing_server),
+        OPENAI_API_KEY="sk-not-a-key-at-all",
+    )
+    out, err = run.communicate(timeout=90)
+    assert run.returncode == 5, err
+    assert "no such key" in err and "hazardmill run resume r --store s" in err
+    assert "sk-not-a-key-at-all" not in out + err
+    store = Store.open("s")
+    assert Run.load(store, "r").pending() == [0, 1, 2]
+    assert store.rows("runs")[-1]["state"] == "stopped"
+    assert {row["error"] for row in store.rows("llm_calls")} <= {"RequestRefused", "CancelledError"}

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hazardmill.errors import SettingsError
+from hazardmill.settings import SETTINGS_FILE, Settings, load_settings
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for field in Settings.model_fields:
+        monkeypatch.delenv(f"HAZARDMILL_{field.upper()}", raising=False)
+
+
+def write(text: str | bytes) -> None:
+    Path(SETTINGS_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_defaults_need_no_network_and_no_file() -> None:
+    settings = load_settings()
+    assert (settings.store, settings.model, settings.jail) == (Path("generated/store"), "offline-author", "auto")
+    assert (settings.batch_size, settings.cross_check, settings.api_base) == (25, 0.0, None)
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("batch_size: 7\nconcurrency: 3\n")
+    monkeypatch.setenv("HAZARDMILL_CONCURRENCY", "5")
+    settings = load_settings()
+    assert (settings.batch_size, settings.concurrency, settings.jail) == (7, 5, "auto")
+
+
+def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAZARDMILL_REFERENCE", "anywhere")
+    monkeypatch.setenv("HAZARDMILL_SOURCES", "anywhere")
+    assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_an_empty_file_changes_nothing(text: str) -> None:
+    write(text)
+    assert load_settings().batch_size == 25
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("batch_size: 0\n", "batch_size"),
+        ("batch_size: many\n", "batch_size"),
+        ("cross_check: 1.5\n", "cross_check"),
+        ("jail: none\n", "jail"),
+        ("store: [a]\n", "store"),
+        ("storre: here\n", "storre"),
+    ],
+)
+def test_a_wrong_value_in_the_file_names_file_and_key(text: str, key: str) -> None:
+    write(text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert caught.value.file == SETTINGS_FILE
+    assert caught.value.message.startswith(f"{key}: ")
+    assert key in caught.value.remedy and SETTINGS_FILE in caught.value.remedy
+    assert caught.value.exit_code == 3
+
+
+def test_a_wrong_value_in_the_environment_names_the_variable_and_not_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("batch_size: 7\n")
+    monkeypatch.setenv("HAZARDMILL_BATCH_SIZE", "x")
+    with pytest.raises(SettingsError, match="HAZARDMILL_BATCH_SIZE: ") as caught:
+        load_settings()
+    assert caught.value.file is None
+
+
+@pytest.mark.parametrize("text", ["a: [\n", "- batch_size\n", "just words\n", "7\n", b"\xff\xfe\x00", b"a: \x00\n"])
+def test_a_file_that_is_no_mapping_is_refused_with_its_name(text: str | bytes) -> None:
+    write(text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert caught.value.file == SETTINGS_FILE and caught.value.remedy
+
+
+def test_settings_do_not_change_behind_ones_back() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().batch_size = 3
