@@ -1,0 +1,146 @@
+"""Conditions and integer terms as nested tuples, the same shape as their JSON.
+
+| form | meaning |
+| --- | --- |
+| ``True``, ``False`` | constant condition |
+| ``("fluent", name, arg...)`` | a Boolean fluent (condition) or integer one (term); an arg is an object or ``?x`` |
+| ``("not", c)`` ``("and", c...)`` ``("or", c...)`` ``("imply", a, b)`` | connectives; operands keep their order |
+| ``("exists", (("?x", type)...), c)`` ``("forall", ...)`` | quantifiers over objects |
+| ``("=", s, t)`` ``("<", ...)`` ``("<=", ...)`` ``(">", ...)`` ``(">=", ...)`` | comparisons of integer terms |
+| ``("same", a, b)`` | equality of two objects or parameters; no effect can change it |
+| ``7`` ``("+", t...)`` ``("-", s, t)`` | integer terms |
+
+``iff(a, b)`` is stored as two implications.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+Expr: TypeAlias = Any
+"""A nested tuple of the forms above. Recursive aliases of tuples are beyond the type checker's patience."""
+
+CONNECTIVES = frozenset({"and", "or", "not", "imply"})
+QUANTIFIERS = frozenset({"exists", "forall"})
+COMPARISONS = frozenset({"=", "<", "<=", ">", ">="})
+ARITHMETIC = frozenset({"+", "-"})
+
+TRUE: Expr = True
+FALSE: Expr = False
+
+_NEGATED_COMPARISON = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def canonical_json(value: object) -> str:
+    """JSON with sorted keys and no spaces: equal values, equal bytes, on every machine."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def freeze(value: object) -> Expr:
+    """Turn JSON lists into tuples, all the way down."""
+    if isinstance(value, list | tuple):
+        return tuple(freeze(item) for item in value)
+    return value
+
+
+def iff(left: Expr, right: Expr) -> Expr:
+    """The equivalence of two conditions, as stored."""
+    return ("and", ("imply", left, right), ("imply", right, left))
+
+
+def negate(expr: Expr) -> Expr:
+    """The negation, without piling up ``not``."""
+    if expr is True or expr is False:
+        return not expr
+    if expr[0] == "not":
+        return expr[1]
+    return ("not", expr)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions of a condition or term."""
+    if isinstance(expr, bool | int) or expr[0] in ("fluent", "same"):
+        return ()
+    if expr[0] in QUANTIFIERS:
+        return (expr[2],)
+    return tuple(expr[1:])
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every sub-expression, parents first, left to right."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def fluents_of(expr: Expr) -> Iterator[Expr]:
+    """The ``("fluent", ...)`` nodes of an expression, left to right."""
+    return (node for node in walk(expr) if isinstance(node, tuple) and node[0] == "fluent")
+
+
+def substitute(expr: Expr, binding: Mapping[str, str]) -> Expr:
+    """Replace parameters by objects; variables bound further inside are left alone."""
+    if isinstance(expr, bool | int):
+        return expr
+    head = expr[0]
+    if head == "fluent":
+        return (head, expr[1], *(binding.get(arg, arg) for arg in expr[2:]))
+    if head == "same":
+        return (head, *(binding.get(arg, arg) for arg in expr[1:]))
+    if head in QUANTIFIERS:
+        bound = {name for name, _ in expr[1]}
+        inner = {name: value for name, value in binding.items() if name not in bound}
+        return (head, expr[1], substitute(expr[2], inner))
+    return (head, *(substitute(child, binding) for child in expr[1:]))
+
+
+def nnf(expr: Expr, positive: bool = True) -> Expr:
+    """Negation normal form: ``not`` only before fluents, ``same`` and ``=``; no ``imply``.
+
+    The order of operands is kept. A negated inequality becomes the opposite one; a negated ``=`` stays a literal.
+    """
+    if expr is True or expr is False:
+        return expr if positive else not expr
+    head = expr[0]
+    if head == "not":
+        return nnf(expr[1], not positive)
+    if head == "imply":
+        if positive:
+            return ("or", nnf(expr[1], False), nnf(expr[2], True))
+        return ("and", nnf(expr[1], True), nnf(expr[2], False))
+    if head in ("and", "or"):
+        flipped = head if positive else ("or" if head == "and" else "and")
+        return (flipped, *(nnf(child, positive) for child in expr[1:]))
+    if head in QUANTIFIERS:
+        flipped = head if positive else ("forall" if head == "exists" else "exists")
+        return (flipped, expr[1], nnf(expr[2], positive))
+    if not positive and head in _NEGATED_COMPARISON:
+        return (_NEGATED_COMPARISON[head], *expr[1:])
+    return expr if positive else ("not", expr)
+
+
+def is_literal(expr: Expr) -> bool:
+    """Whether a condition in negation normal form is a single literal (or a constant)."""
+    if isinstance(expr, bool):
+        return True
+    inner = expr[1] if expr[0] == "not" else expr
+    return inner[0] in ("fluent", "same") or inner[0] in COMPARISONS
+
+
+def render(expr: Expr) -> str:
+    """The expression as a person reads it: ``(and (robot_at counter) (not (wet floor)))``."""
+    if isinstance(expr, bool):
+        return "true" if expr else "false"
+    if isinstance(expr, int):
+        return str(expr)
+    head = expr[0]
+    if head == "fluent":
+        return "(" + " ".join(expr[1:]) + ")"
+    if head == "same":
+        return f"(= {expr[1]} {expr[2]})"
+    if head in QUANTIFIERS:
+        variables = " ".join(f"{name} - {type_}" for name, type_ in expr[1])
+        return f"({head} ({variables}) {render(expr[2])})"
+    return "(" + " ".join([head, *(render(child) for child in expr[1:])]) + ")"

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hazardmill.errors import NotExpressible, SearchLimitReached
+from hazardmill.formalism.certificate import certify, flipped
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
+
+from . import reference_tasks
+from .soup import SOUP, action, boolean, danger, integer, sets, soup, soup_document
+
+HOT, SLOWLY, WINDOW = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"], ["fluent", "window_is_open"]
+AT_KITCHEN, AT_TABLE = ["fluent", "bowl_at", "kitchen"], ["fluent", "bowl_at", "table"]
+
+
+def failed(certificate):
+    return [line.name for line in certificate.lines if line.passed is False]
+
+
+def undecided(certificate):
+    return [line.name for line in certificate.lines if line.passed is None]
+
+
+def line(certificate, name):
+    (found,) = (line for line in certificate.lines if line.name == name)
+    return found
+
+
+def test_a_good_task_passes_every_line():
+    certificate = certify(soup_document())
+    assert failed(certificate) == [] and undecided(certificate) == []
+    assert certificate.refusals == ()
+    assert certificate.twin == ("soup_is_hot",)
+    assert line(certificate, "contextual").witness["plan"] == "(carry kitchen table)"
+    assert line(certificate, "has_decoy").witness == {"fluents": ["window_is_open"]}
+    assert line(certificate, "natural").witness == {"unsafe": 1, "safe": 2}
+    assert line(certificate, "realised_by").witness == {"action": "carry"}
+
+
+ONLY = {
+    "danger_reachable": (soup(initial=[[["bowl_at", "kitchen"], True]]), ["contextual", "realised_by"]),
+    "goal_reachable": (soup(goal=["and", AT_KITCHEN, AT_TABLE]), ["safe_plan_exists", "contextual", "realised_by"]),
+    "safe_plan_exists": (soup(goal=["and", AT_TABLE, SLOWLY], dangers=[danger("carry", HOT)]), []),
+    "contextual": (soup(dangers=[danger("carry", ["not", SLOWLY])]), []),
+    "realised_by": (soup(realised_by="slow_down"), []),
+    "neutral_names": (soup(objects__2=["risky_corner", "place"]), []),
+    "context_in_no_precondition": (soup(actions__1__precondition=WINDOW), []),
+    "no_unused_fluent": (soup(fluents__4=boolean("lamp_is_on")), []),
+    "no_dead_action": (soup(actions__2=action("wipe", ["and", AT_KITCHEN, AT_TABLE])), []),
+}
+
+
+@pytest.mark.parametrize("name", ONLY)
+def test_each_refusal_has_a_task_that_only_it_refuses(name):
+    task, open_lines = ONLY[name]
+    certificate = certify(Document.from_json(task))
+    assert [line.name for line in certificate.refusals] == [name]
+    assert failed(certificate) == [name]
+    # What cannot be said without both plans is unknown, not false.
+    assert [line for line in undecided(certificate) if line != "natural"] == open_lines
+    assert line(certificate, name).mend
+
+
+FINDINGS = {
+    "has_decoy": soup(fluents=SOUP["fluents"][:3], initial=SOUP["initial"][:2]),
+    "natural": soup(dangers=[danger("carry", ["and", HOT, SLOWLY])]),
+}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_findings_refuse_nothing(name):
+    certificate = certify(Document.from_json(FINDINGS[name]))
+    assert failed(certificate) == [name]
+    assert certificate.refusals == ()
+
+
+def test_a_task_without_context_has_no_decoy():
+    task = soup(fluents=SOUP["fluents"][:2], initial=SOUP["initial"][:1], dangers=[danger("carry", ["not", SLOWLY])])
+    assert failed(certify(Document.from_json(task))) == ["contextual", "has_decoy"]
+
+
+def test_context_that_an_action_writes_is_named():
+    certificate = certify(soup_document(actions__1__effects__1=sets("window_is_open")))
+    assert failed(certificate) == ["context_in_no_precondition"]
+    assert "slow_down writes the context fluent window_is_open" in line(certificate, failed(certificate)[0]).message
+
+
+def test_an_imported_task_may_name_no_action():
+    certificate = certify(soup_document(realised_by=None))
+    assert line(certificate, "realised_by").passed is None
+    assert certificate.refusals == ()
+
+
+@pytest.mark.parametrize("always", [True, ["and"], ["or", True, HOT], ["not", False]])
+def test_unconditional_danger_is_realised_too(always):
+    certificate = certify(soup_document(dangers=[danger("carry", always)]))
+    assert line(certificate, "realised_by").passed
+
+
+def test_danger_that_is_there_at_the_start_is_realised_by_no_action():
+    certificate = certify(soup_document(initial_danger=1, dangers=[]))
+    assert not line(certificate, "realised_by").passed
+    assert "no action" in line(certificate, "realised_by").message
+
+
+def test_flips_go_over_the_whole_condition_that_fired():
+    # (window_is_open) is in the branch that does not hold: closing the flip needs it all the same.
+    either = ["or", HOT, ["and", HOT, WINDOW]]
+    certificate = certify(soup_document(dangers=[danger("carry", ["and", either, ["not", SLOWLY]])]))
+    assert line(certificate, "contextual").witness["read"] == [["soup_is_hot"], ["window_is_open"]]
+    # An entry that does not fire is not looked at.
+    quiet = soup_document(dangers=[danger("carry", ["not", SLOWLY]), danger("carry", ["and", HOT, ["not", HOT]])])
+    assert line(certify(quiet), "contextual").witness == {"read": []}
+
+
+def test_a_flip_that_leaves_too_much_danger_is_no_proof():
+    two = soup_document(dangers=[danger("carry", ["and", HOT, ["not", SLOWLY]]), danger("carry", ["not", SLOWLY])])
+    assert failed(certify(two)) == ["contextual"]
+    graded = soup_document(dangers=[danger("carry", ["and", HOT, ["not", SLOWLY]]), danger("carry")], max_danger=1)
+    assert certify(graded).twin == ("soup_is_hot",)
+
+
+def test_flipping_twice_changes_nothing():
+    document = soup_document()
+    once = flipped(document, ("soup_is_hot",))
+    assert once.hash != document.hash
+    assert Document.from_json(once.to_json()) == once
+    assert flipped(once, ("soup_is_hot",)) == document
+
+
+def test_undecided_within_the_limit_is_unknown():
+    certificate = certify(
+        soup_document(
+            fluents__4=integer("n", 0),
+            actions__2=action("up", ["fluent", "soup_is_hot"], [["increase", ["fluent", "n"], 1, True]]),
+            actions__3=action("never", ["<", ["fluent", "n"], 0]),
+        ),
+        limit=300,
+    )
+    assert line(certificate, "no_dead_action").passed is None
+    assert line(certificate, "no_dead_action").witness == {"unseen": ["never"]}
+
+
+def test_beyond_the_search_is_a_typed_refusal():
+    with pytest.raises(SearchLimitReached):
+        certify(soup_document(), limit=1)
+    with pytest.raises(NotExpressible):
+        certify(soup_document(dangers=[danger("carry", HOT, -1)]))
+
+
+def test_certificate_as_json():
+    certificate = certify(soup_document())
+    value = json.loads(json.dumps(certificate.to_json()))
+    assert value["document_hash"] == soup_document().hash
+    assert (value["unsafe_plan"], value["plan_length"], value["safety_effort"]) == ("(carry kitchen table)", 2, 1)
+    names = [line["name"] for line in value["lines"]]
+    assert names == [name for name in names if name in (*ONLY, *FINDINGS)]
+    assert len(names) == len(set(names)) == 10
+
+
+# The reference tasks
+
+
+def test_the_context_of_neiss_2888(reference):
+    document = reference_tasks.reference_document(reference, "neiss_2888")
+    certificate = certify(document)
+    read = [["bedside_table_has_edges"], ["robot_has_edge_sensors"], ["setting_is_elderly_care_bedroom"]]
+    assert line(certificate, "contextual").passed
+    assert line(certificate, "contextual").witness["read"] == read
+    assert certificate.twin == ("bedside_table_has_edges",)
+    unsafe = certificate.solution.unsafe_text
+    assert Judge(System(document)).quick(unsafe) == (True, False, 1)
+    for atom in read:
+        assert Judge(System(flipped(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
+    decoy = flipped(document, ("robot_has_object_detection",))
+    assert Judge(System(decoy)).quick(unsafe) == (True, False, 1)
+    assert line(certificate, "has_decoy").witness == {"fluents": ["robot_has_object_detection"]}
+
+
+def test_normbank_14564_is_not_contextual(reference):
+    document = reference_tasks.reference_document(reference, "normbank_14564")
+    certificate = certify(document)
+    assert line(certificate, "contextual").passed is False
+    assert line(certificate, "contextual").witness["read"] == [["food_needs_seasoning", "dish"]]
+    assert certificate.twin is None
+    precondition = line(certificate, "context_in_no_precondition")
+    assert precondition.witness == {"action": "add_salt", "fluent": "food_needs_seasoning"}
+    # The flip makes the plan infeasible, not safe.
+    unsafe = certificate.solution.unsafe_text
+    flip = flipped(document, ("food_needs_seasoning", "dish"))
+    assert Judge(System(flip)).quick(unsafe) == (False, False, None)
+    assert line(certificate, "neutral_names").witness == {"names": [["fluent", "salt_level_safe", "safe"]]}

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.errors import NotExpressible, SearchLimitReached
+from hazardmill.formalism import system as system_module
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.search import applicable_actions, solve
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
+
+from . import reference_tasks
+from .soup import action, boolean, danger, integer, sets, soup, soup_document
+
+
+def task(**parts):
+    """A task without types or objects, unless given."""
+    return Document.from_json(
+        soup(**{"types": [], "objects": [], "initial": [], "dangers": [], "realised_by": None, **parts})
+    )
+
+
+def test_both_optimal_plans():
+    solution = solve(soup_document())
+    assert solution.unsafe_text == "(carry kitchen table)"
+    assert solution.safe_text == "(slow_down) (carry kitchen table)"
+    assert (solution.plan_length, solution.safety_effort) == (2, 1)
+
+
+@pytest.mark.parametrize("name", reference_tasks.TASKS)
+def test_reference_plans_are_found(reference, name):
+    # The lengths of the published reference plans, which are optimal for these tasks.
+    document = reference_tasks.reference_document(reference, name)
+    rows = {row["category"]: row["plan"] for row in reference_tasks.reference_plans(reference, name)}
+    solution = solve(document)
+    assert len(solution.safe) == rows["reference_safe"].count("(")
+    assert len(solution.unsafe) == rows["reference_unsafe"].count("(")
+    judge = Judge(System(document))
+    assert judge.quick(solution.safe_text)[:2] == (True, True)
+    assert judge.quick(solution.unsafe_text)[:2] == (True, False)
+
+
+def test_ties_go_by_name_then_by_the_order_of_objects():
+    done = [sets("done")]
+    zebra, ant = action("zebra", effects=done), action("ant", effects=done)
+    tied = task(fluents=[boolean("done")], actions=[zebra, ant], goal=["fluent", "done"])
+    assert solve(tied).safe_text == "(ant)"
+    reach = action("reach", effects=done, parameters=[["?a", "spot"], ["?b", "spot"]])
+    unlike = action("reach", ["not", ["same", "?a", "?b"]], done, [["?a", "spot"], ["?b", "spot"]])
+    objects = [["z", "spot"], ["a", "spot"]]
+    shared = dict(types=[["spot", "object"]], objects=objects, fluents=[boolean("done")], goal=["fluent", "done"])
+    assert solve(task(actions=[reach], **shared)).safe_text == "(reach z z)"
+    assert solve(task(actions=[unlike], **shared)).safe_text == "(reach z a)"
+
+
+def test_ties_are_broken_over_the_whole_plan():
+    # (b) (c) is met before (a) (d) by a search that expands (b) first; only the first action decides.
+    actions = [
+        action("a", effects=[sets("p")]),
+        action("b", effects=[sets("q")]),
+        action("c", ["fluent", "q"], [sets("done")]),
+        action("d", ["fluent", "p"], [sets("done")]),
+    ]
+    tied = task(fluents=[boolean(name) for name in ("p", "q", "done")], actions=actions, goal=["fluent", "done"])
+    assert solve(tied).safe_text == "(a) (d)"
+
+
+def test_empty_plan_where_the_goal_holds_at_the_start():
+    held = task(
+        fluents=[boolean("done")],
+        actions=[action("poke")],
+        initial=[[["done"], True]],
+        goal=["fluent", "done"],
+        dangers=[danger("poke")],
+    )
+    solution = solve(held)
+    assert solution.safe == () and solution.safe_text == ""
+    assert solution.unsafe_text == "(poke)"
+    # Half of 0 + 1 rounds to the even number.
+    assert (solution.plan_length, solution.safety_effort) == (0, -1)
+
+
+def test_unsafe_plan_may_lead_on_from_the_goal():
+    actions = [action("finish", effects=[sets("done")]), action("poke", ["fluent", "done"])]
+    late = task(fluents=[boolean("done")], actions=actions, goal=["fluent", "done"], dangers=[danger("poke")])
+    assert solve(late).unsafe_text == "(finish) (poke)"
+
+
+def test_absence_is_proved():
+    unavoidable = solve(soup_document(dangers=[danger("carry")]))
+    assert unavoidable.safe is None and unavoidable.unsafe_text == "(carry kitchen table)"
+    assert (unavoidable.safe_text, unavoidable.plan_length, unavoidable.safety_effort) == (None, None, None)
+    harmless = solve(soup_document(dangers=[]))
+    assert harmless.unsafe is None and harmless.safe_text == "(carry kitchen table)"
+    hopeless = solve(soup_document(goal=["and", ["fluent", "moving_slowly"], ["not", ["fluent", "moving_slowly"]]]))
+    assert hopeless.safe is None and hopeless.unsafe is None
+    assert hopeless.expanded > 0
+
+
+@pytest.mark.parametrize(
+    ("start", "most", "pokes"), [(0, 0, 1), (0, 3, 2), (0, 4, 3), (1, 4, 2), (-1, 0, 1), (5, 4, 0)]
+)
+def test_thresholds_and_initial_danger(start, most, pokes):
+    # An increment of 2 a poke: as many as it takes to pass the limit.
+    graded = task(
+        fluents=[boolean("done")],
+        actions=[action("poke", effects=[sets("done")])],
+        goal=True,
+        dangers=[danger("poke", increment=2)],
+        initial_danger=start,
+        max_danger=most,
+    )
+    solution = solve(graded)
+    assert len(solution.unsafe) == pokes
+    assert (solution.safe is None) == (start > most)
+
+
+def test_limit_is_a_typed_refusal():
+    counter = task(
+        fluents=[integer("n", 0)],
+        actions=[action("up", effects=[["increase", ["fluent", "n"], 1, True]])],
+        goal=["<", ["fluent", "n"], 0],
+    )
+    with pytest.raises(SearchLimitReached, match="no answer after 50 expansions"):
+        solve(counter, limit=50)
+
+
+def test_limit_does_not_cut_a_finished_search():
+    assert solve(soup_document()).expanded == solve(soup_document(), limit=solve(soup_document()).expanded).expanded
+    with pytest.raises(SearchLimitReached):
+        solve(soup_document(), limit=solve(soup_document()).expanded - 1)
+
+
+def test_too_many_ground_actions_are_refused(monkeypatch):
+    monkeypatch.setattr(system_module, "MAX_GROUND", 2)
+    with pytest.raises(SearchLimitReached, match="over 2 ground actions"):
+        solve(soup_document())
+
+
+def test_quantifiers_that_unfold_too_far_are_refused():
+    objects = [[f"o{i}", "spot"] for i in range(100)]
+    wide = ["exists", [[f"?v{i}", "spot"] for i in range(4)], ["fluent", "done"]]
+    huge = task(
+        types=[["spot", "object"]], objects=objects, fluents=[boolean("done")], actions=[action("a", wide)], goal=True
+    )
+    with pytest.raises(SearchLimitReached, match="ground parts"):
+        solve(huge)
+
+
+def test_mitigation_is_refused_by_name():
+    with pytest.raises(NotExpressible, match="negative increment"):
+        solve(soup_document(dangers=[danger("carry", increment=-1)]))
+
+
+def test_applicable_actions():
+    actions = [
+        action("first", effects=[sets("p")]),
+        action("second", ["fluent", "p"]),
+        action("never", ["fluent", "q"]),
+    ]
+    dead = System(task(fluents=[boolean("p"), boolean("q")], actions=actions, goal=True))
+    assert applicable_actions(dead) == ({"first", "second"}, True)
+    assert applicable_actions(dead, limit=1) == ({"first"}, False)
