@@ -32,11 +32,12 @@ layers: setup
 
 setup: $(VENV)/.installed
 
-# Hashes are checked for everything that is installed; the project itself comes from this folder.
+# The lock is complete, so nothing is left to resolve (pip of Python 3.11 stumbles over extras when it resolves under
+# hashes); hashes are checked for everything that is installed. The project itself comes from this folder.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) scripts/check_python.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
