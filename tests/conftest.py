@@ -1,8 +1,8 @@
 """Fixtures that every test may use.
 
 Tests on real records read the reference data: the folder that ``HAZARDMILL_REFERENCE`` names, else ``shared`` beside
-the checkout. Where neither is there (a stranger's clone) they are not collected, and the run says so; a variable that names
-a folder without the data is a failure, so that CI cannot pass by looking at nothing.
+the checkout. Where neither is there (a stranger's clone) they are not collected, and the run says so. A variable that
+names a folder without the data is a failure, so that CI cannot pass by looking at nothing.
 """
 
 from __future__ import annotations
