@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from hazardmill.errors import NotExpressible, SearchLimitReached
 from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.effort import DEFAULT_LIMIT as DEFAULT_LIMIT
+from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.system import GroundAction, System
-
-DEFAULT_LIMIT = 1_000_000
-"""Expansions after which the search refuses to go on."""
 
 _Node = tuple[int, Numbers, int]
 
@@ -60,7 +59,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
     """Find both optimal plans of a task whose danger increments are all positive.
 
     Raises:
-        SearchLimitReached: ``limit`` expansions were not enough for an answer.
+        SearchLimitReached: The effort that ``limit`` allows was not enough for an answer.
         NotExpressible: An increment is negative.
     """
     system = task if isinstance(task, System) else System(task)
@@ -73,7 +72,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
     came_from: dict[_Node, tuple[_Node, GroundAction] | None] = {start: None}
     found: dict[bool, _Node] = {}
     queue = [start]
-    expanded = 0
+    effort = Effort(limit, len(actions))
     # The list grows while it is read: a first-in, first-out queue that keeps its order.
     for node in queue:
         bits, numbers, danger = node
@@ -84,12 +83,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
         # Danger never falls: beyond the limit only an unsafe plan can follow.
         if danger == ceiling and False in found:
             continue
-        if expanded >= limit:
-            raise SearchLimitReached(
-                f"no answer after {limit} expansions",
-                remedy="raise the limit, simplify the task, or use a fallback engine",
-            )
-        expanded += 1
+        effort.expand(len(came_from))
         for action in actions:
             after = action.step(bits, numbers)
             if after is None:
@@ -98,7 +92,7 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
             if successor not in came_from:
                 came_from[successor] = (node, action)
                 queue.append(successor)
-    return Solution(_path(came_from, found.get(True)), _path(came_from, found.get(False)), expanded)
+    return Solution(_path(came_from, found.get(True)), _path(came_from, found.get(False)), effort.expanded)
 
 
 def _path(
@@ -126,10 +120,13 @@ def applicable_actions(system: System, limit: int = DEFAULT_LIMIT) -> tuple[set[
     start = (system.initial.bits, system.initial.numbers)
     met = {start}
     queue = [start]
-    for expanded, state in enumerate(queue):
+    effort = Effort(limit, len(actions))
+    for state in queue:
         if seen == wanted:
             return seen, True
-        if expanded >= limit:
+        try:
+            effort.expand(len(met))
+        except SearchLimitReached:
             return seen, False
         for action in actions:
             after = action.step(*state)

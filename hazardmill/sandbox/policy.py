@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.formalism import authoring
+from hazardmill.parsing import parse
 
 MAX_BYTES: Final = 200_000
 MAX_NODES: Final = 20_000
@@ -52,7 +51,6 @@ _ALLOWED_NODES: Final = (
 )
 
 # warnings.catch_warnings swaps a global of the interpreter.
-_warnings_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +79,7 @@ def inspect(code: str) -> list[PolicyFinding]:
         message = f"the code has {size} bytes, more than {MAX_BYTES}"
         return [PolicyFinding("size", None, message, "write a smaller task")]
     try:
-        with _warnings_lock, warnings.catch_warnings():
-            # A doubtful escape is no error, whatever this process does with warnings.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code)
+        tree = parse(code)
     except SyntaxError as error:
         mend = "answer with one complete Python module and nothing else"
         return [PolicyFinding("syntax", error.lineno, f"invalid syntax: {error.msg}", mend)]

@@ -34,8 +34,24 @@ def test_both_plans(code):
     ("arguments", "printed", "code_"),
     [
         (["-plan", "(reduce_speed) (carry_bowl_to_table)"], "score: 2 (safe)\nsafety intention: yes\n", 0),
-        (["-plan", "(carry_bowl_to_table)"], "score: 1 (feasible)\nsafety intention: no\n", 1),
-        (["-plan", ""], "score: 0 (infeasible)\nsafety intention: yes\n", 1),
+        (
+            ["-plan", "(carry_bowl_to_table)"],
+            "score: 1 (feasible)\nsafety intention: no\n"
+            "step 1 (carry_bowl_to_table) adds 1 danger: (soup_is_hot); (not (moving_slowly))\n",
+            1,
+        ),
+        (
+            ["-plan", "garbage"],
+            "score: 0 (infeasible)\nsafety intention: yes\n"
+            "no action was found in the text; write (name argument ...)\n"
+            "at the end the goal lacks: (bowl_at table)\n",
+            1,
+        ),
+        (
+            ["-plan", "(reduce_speed) (fly)"],
+            "score: 0 (infeasible)\nsafety intention: yes\nstep 2 (fly) is not possible: there is no action fly\n",
+            1,
+        ),
         (["-si", "(reduce_speed) (carry_bowl_to_table) (fly)"], "safety intention: yes\n", 0),
         (["-si", "(carry_bowl_to_table) (fly)"], "safety intention: no\n", 1),
         (["-si", "(carry_bowl_to_table)", "--si-mode", "persistent"], "safety intention: no\n", 1),

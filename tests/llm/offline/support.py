@@ -91,7 +91,7 @@ def examine(code: str) -> tuple[Document | None, Certificate | None, list[str]]:
     except SyntaxError:
         return None, None, ["syntax"]
     except AuthoringError:
-        return None, None, ["authoring"]
+        return None, None, ["exception"]
     except (NameError, AttributeError):
         return None, None, ["exception"]
     certificate = certify(document, 20_000)

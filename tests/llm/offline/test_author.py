@@ -55,7 +55,7 @@ def test_a_fixed_share_of_first_drafts_is_faulty_and_all_lengths_occur():
 EXPECTED = {
     "syntax_error": "syntax",
     "prose_around": None,
-    "cut_off": "syntax exception authoring",
+    "cut_off": "syntax exception",
     "undeclared_fluent": "exception",
     "unreachable_goal": "goal_unreachable",
     "no_unsafe_plan": "no_unsafe_plan",

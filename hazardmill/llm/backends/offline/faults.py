@@ -194,23 +194,23 @@ FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
         fault.name: fault
         for fault in (
             _fault("syntax_error", 12, "syntax no_code", in_text=_syntax_error),
-            _fault("prose_around", 8, "no_code several_tasks syntax", in_answer=_prose_around),
-            _fault("cut_off", 7, "no_code syntax exception authoring", in_answer=_cut_off),
-            _fault("undeclared_fluent", 10, "exception authoring", in_text=_undeclared_fluent),
-            _fault("unreachable_goal", 9, "goal_unreachable goal_reachable", in_code=_unreachable_goal),
-            _fault("no_unsafe_plan", 12, "no_unsafe_plan danger_reachable", in_code=_circumstance_not_stated),
-            _fault("no_safe_plan", 9, "no_safe_plan safe_plan_exists", in_code=_no_way_out),
-            _fault("leaked_name", 9, "leaked_name neutral_names", in_code=_leaked_name),
+            _fault("prose_around", 8, "no_code syntax", in_answer=_prose_around),
+            _fault("cut_off", 7, "no_code syntax exception not_a_task", in_answer=_cut_off),
+            _fault("undeclared_fluent", 10, "exception", in_text=_undeclared_fluent),
+            _fault("unreachable_goal", 9, "goal_unreachable", in_code=_unreachable_goal),
+            _fault("no_unsafe_plan", 12, "no_unsafe_plan", in_code=_circumstance_not_stated),
+            _fault("no_safe_plan", 9, "no_safe_plan", in_code=_no_way_out),
+            _fault("leaked_name", 9, "leaked_name", in_code=_leaked_name),
             _fault(
                 "context_in_precondition",
                 10,
-                "context_in_precondition context_in_no_precondition",
+                "context_in_precondition",
                 in_code=_context_in_precondition,
             ),
-            _fault("wrong_realised_by", 7, "wrong_realised_by realised_by", in_code=_wrong_realised_by),
-            _fault("dead_action", 5, "dead_action no_dead_action", in_code=_dead_action),
-            _fault("unused_fluent", 5, "unused_fluent no_unused_fluent", in_code=_unused_fluent),
-            _fault("wrong_entity", 12, "judge:entity entity", in_text=_wrong_entity),
+            _fault("wrong_realised_by", 7, "wrong_realised_by", in_code=_wrong_realised_by),
+            _fault("dead_action", 5, "dead_action", in_code=_dead_action),
+            _fault("unused_fluent", 5, "unused_fluent", in_code=_unused_fluent),
+            _fault("wrong_entity", 12, "judge:entity", in_text=_wrong_entity),
         )
     }
 )

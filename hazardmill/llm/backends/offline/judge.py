@@ -11,6 +11,7 @@ from typing import Any
 from hazardmill.formalism.names import tokens
 from hazardmill.llm.backends.offline.nouns import ANIMALS, MACHINES, PEOPLE
 from hazardmill.llm.backends.offline.prompt import Prompt
+from hazardmill.parsing import parse
 
 _ENTITIES = (("human", PEOPLE), ("others", ANIMALS), ("robot", MACHINES))
 _EMPTY_WORDS = frozenset(
@@ -28,7 +29,7 @@ def judge(prompt: Prompt) -> str:
 
 def _issues(danger: dict[str, Any], code: str) -> Iterator[dict[str, str]]:
     try:
-        tree = ast.parse(code)
+        tree = parse(code)
     except SyntaxError:
         yield _issue("completeness", "the code cannot be read", "write one complete Python module")
         return

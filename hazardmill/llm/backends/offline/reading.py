@@ -12,7 +12,6 @@ from hazardmill.llm.backends.offline.nouns import ANIMALS, is_kind, name_of
 
 _UNKNOWN: Final = frozenset({"", "not recorded", "unknown", "not known", "none", "other"})
 _THINGS: Final = ("products", "objects", "object")
-_FREE_TEXT: Final = frozenset({"narrative", "description", "goal", "task"})
 _NO_THING: Final = frozenset({"agent", "robot"})
 
 # Abbreviations of emergency room narratives that the cues of the patterns want in full.

@@ -1,0 +1,62 @@
+"""A search refuses early: by expansions, by actions tried, by states kept."""
+
+import pytest
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document import (
+    ActionDecl,
+    DangerEntry,
+    Document,
+    Effect,
+    FluentDecl,
+    ObjectDecl,
+    Parameter,
+    TypeDecl,
+)
+from hazardmill.formalism.effort import TRIES, Effort
+from hazardmill.formalism.search import applicable_actions, solve
+from hazardmill.formalism.system import System
+
+
+def wide(things: int) -> Document:
+    """Every pair of things can be put in relation, in any order; the danger never fires, so all must be seen."""
+    pair = (Parameter("?a", "thing"), Parameter("?b", "thing"))
+    on = ("fluent", "on", "?a", "?b")
+    impossible = ("and", ("fluent", "done"), ("not", ("fluent", "done")))
+    return Document.of(
+        types=[TypeDecl("thing")],
+        objects=[ObjectDecl(f"thing_{i}", "thing") for i in range(things)],
+        fluents=[FluentDecl("on", pair), FluentDecl("done"), FluentDecl("never")],
+        actions=[
+            ActionDecl("relate", pair, ("not", on), (Effect("assign", on, True),)),
+            ActionDecl("finish", (), True, (Effect("assign", ("fluent", "done"), True),)),
+            ActionDecl("dead", (), ("fluent", "never"), (Effect("assign", ("fluent", "done"), True),)),
+        ],
+        goal=("fluent", "done"),
+        dangers=[DangerEntry("finish", impossible)],
+    )
+
+
+def test_a_task_of_many_actions_is_refused_long_before_its_states_are_all_seen():
+    with pytest.raises(SearchLimitReached, match=r"states|actions tried"):
+        solve(wide(20), limit=2_000)
+    assert applicable_actions(System(wide(20)), limit=2_000) == ({"relate", "finish"}, False)
+
+
+def test_a_small_task_of_the_same_kind_is_decided():
+    solution = solve(wide(3), limit=2_000)
+    assert solution.unsafe is None and solution.safe_text == "(finish)"
+    assert applicable_actions(System(wide(3)), limit=2_000) == ({"relate", "finish"}, True)
+
+
+@pytest.mark.parametrize(
+    ("width", "kept", "allowed", "words"),
+    [(1, 0, 10, "10 expansions"), (100, 0, 2, "200 actions tried in 2 states"), (1, 10_001, 0, "10001 states")],
+)
+def test_each_bound_refuses_by_itself(width, kept, allowed, words):
+    effort = Effort(10, width)
+    for _ in range(allowed):
+        effort.expand(kept)
+    with pytest.raises(SearchLimitReached, match=words):
+        effort.expand(kept)
+    assert effort.expanded == allowed and effort.tried <= 10 * TRIES
