@@ -9,7 +9,6 @@ from prefect import flow, task
 from prefect.artifacts import acreate_markdown_artifact
 from pydantic import BaseModel, Field
 
-from hazardmill.errors import HazardmillError, ProviderError
 from hazardmill.report.console import cost_markdown, funnel_markdown
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.stages.config import RunConfig
@@ -28,7 +27,7 @@ class Generated(BaseModel):
 @task(name="start-run", persist_result=False)
 def start_run(store: Path, config: RunConfig, run_id: str | None) -> str:
     """Take in the inputs and write down what is to be done."""
-    run, _ = Run.start(Store.open(store, create=True), config, run_id)
+    run, _ = Run.start(Store(store), config, run_id)
     return run.run_id
 
 
@@ -54,23 +53,19 @@ async def generate(
         store: Folder of the store.
         run_id: Name of the run. If the store has it already, the run is resumed with the configuration it has.
     """
-    opened = Store.open(store, create=True)
+    opened = Store(store)
     opened.recover()
     if run_id is None or not opened.count("runs", {"run_id": run_id}):
         run_id = start_run(store, config, run_id)
     run = Run.load(opened, run_id)
     try:
-        for number, batch in enumerate(run.batches(), 1):
-            await mill_batch(store, run_id, number, batch)
-    except HazardmillError as error:
-        run.finish("stopped" if isinstance(error, ProviderError) else "failed")
-        raise
-    else:
-        counts = run.finish("completed")
+        with run.under_way():
+            for number, batch in enumerate(run.batches(), 1):
+                await mill_batch(store, run_id, number, batch)
     finally:
         await _publish(opened, run)
     opened.write_lens()
-    return Generated(run_id=run_id, store=store, counts=counts)
+    return Generated(run_id=run_id, store=store, counts=run.counts())
 
 
 async def _publish(store: Store, run: Run) -> None:

@@ -8,7 +8,8 @@ from prefect import flow, task
 from prefect.artifacts import acreate_markdown_artifact
 from pydantic import BaseModel, Field
 
-from hazardmill.stages.intake import ingest_into
+from hazardmill.records import Reject
+from hazardmill.stages.intake import ingest_into, nothing_read, place
 from hazardmill.store.store import Store
 
 
@@ -17,13 +18,14 @@ class Ingested(BaseModel):
 
     run_id: str
     counts: dict[str, int] = Field(description="Records, new, changed, rejects, repeats.")
+    examples: tuple[Reject, ...] = Field(description="The first reject of each reason, a few of them.")
 
 
 @task(name="read-source", retries=1, persist_result=False)
 def read_source(source: str, path: Path, store: Path, limit: int | None, where: dict[str, str]) -> Ingested:
     """Read one input; reading it again changes nothing, so a retry is harmless."""
-    run_id, intake = ingest_into(Store.open(store, create=True), source, path, where=where, limit=limit)
-    return Ingested(run_id=run_id, counts=intake.summary)
+    run_id, intake = ingest_into(Store(store), source, path, where=where, limit=limit)
+    return Ingested(run_id=run_id, counts=intake.summary, examples=intake.examples)
 
 
 @flow(name="ingest", flow_run_name="{source}")
@@ -42,12 +44,19 @@ async def ingest(
         store: Folder of the store.
         limit: At most so many records.
         where: Only records with these facts.
+
+    Raises:
+        InputError: There was no record; the rejects are in the store, and the first is named.
     """
     result = read_source(source, path, store, limit, where or {})
     lines = [f"| {name} | {count} |" for name, count in result.counts.items()]
+    if result.examples:
+        lines += ["", *(f"- {place(reject)}: {reject.message} ({reject.remedy})" for reject in result.examples)]
     await acreate_markdown_artifact(
         key=f"ingest-{source.replace('_', '-')}",
         markdown="\n".join([f"### Ingest of {source}", "", "| | items |", "| --- | ---: |", *lines]),
         description=f"Run {result.run_id}",
     )
+    if not result.counts["records"]:
+        raise nothing_read([source], next(iter(result.examples), None))
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Final, Literal
@@ -19,14 +20,21 @@ from hazardmill.errors import SettingsError
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
 
+NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE"})
+"""Variables with our prefix that others read: folders of sources, and the data that tests read."""
+
 
 class Settings(BaseSettings):
     """What holds unless a command says otherwise. Environment: ``HAZARDMILL_STORE``, ``HAZARDMILL_MODEL``...
 
+    A variable that is set to nothing counts as unset.
+
     Keys of providers are no settings: their libraries read them from the environment, and nothing of ours keeps them.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, yaml_file=SETTINGS_FILE, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, yaml_file=SETTINGS_FILE, extra="forbid", frozen=True
+    )
 
     store: Path = Path("generated/store")
     """Folder of the store."""
@@ -58,10 +66,11 @@ def load_settings() -> Settings:
     """Read the settings.
 
     Raises:
-        SettingsError: A value is wrong, naming it, or the file is no YAML.
+        SettingsError: A value is wrong, naming it, a variable of ours is no setting, or the file is no YAML.
     """
     import yaml
 
+    _refuse_unknown_variables()
     try:
         return Settings()
     except ValidationError as error:
@@ -79,3 +88,17 @@ def load_settings() -> Settings:
         raise SettingsError(
             f"no YAML of names and values: {error}", file=SETTINGS_FILE, remedy="mend the file, or remove it"
         ) from error
+
+
+def _refuse_unknown_variables() -> None:
+    """A misspelt variable must not pass for none: with ``HAZARDMILL_MODLE`` a run would quietly be an offline one."""
+    known = sorted({name.upper() for name in Settings.model_fields} | {name[len(PREFIX) :] for name in NO_SETTINGS})
+    for variable, value in sorted(os.environ.items()):
+        name = variable.upper().removeprefix(PREFIX)
+        if value and variable.upper().startswith(PREFIX) and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            settings = ", ".join(PREFIX + other for other in known)
+            raise SettingsError(
+                f"{variable} is no setting",
+                remedy=f"did you mean {PREFIX}{close[0]}?" if close else f"unset it; settings are {settings}",
+            )

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import SettingsError
-from hazardmill.settings import SETTINGS_FILE, Settings, load_settings
+from hazardmill.resources import SOURCES_VARIABLE
+from hazardmill.settings import NO_SETTINGS, SETTINGS_FILE, Settings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +34,34 @@ def test_the_environment_wins_over_the_file_and_the_file_over_defaults(monkeypat
 
 
 def test_other_variables_of_ours_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HAZARDMILL_REFERENCE", "anywhere")
-    monkeypatch.setenv("HAZARDMILL_SOURCES", "anywhere")
+    assert SOURCES_VARIABLE in NO_SETTINGS
+    for variable in NO_SETTINGS:
+        monkeypatch.setenv(variable, "anywhere")
     assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "remedy"),
+    [
+        ("HAZARDMILL_MODLE", "did you mean HAZARDMILL_MODEL?"),
+        ("hazardmill_batchsize", "did you mean HAZARDMILL_BATCH_SIZE?"),
+        ("HAZARDMILL_WEATHER_IN_SPRING", "unset it; settings are HAZARDMILL_API_BASE, "),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused(variable: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "openai/gpt-4o")
+    with pytest.raises(SettingsError, match=f"{variable} is no setting") as caught:
+        load_settings()
+    assert caught.value.remedy.startswith(remedy)
+    assert "gpt-4o" not in str(caught.value)
+
+
+def test_a_variable_set_to_nothing_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("model: mine\n")
+    for variable in ("HAZARDMILL_MODEL", "HAZARDMILL_BATCH_SIZE", "HAZARDMILL_MODLE"):
+        monkeypatch.setenv(variable, "")
+    settings = load_settings()
+    assert (settings.model, settings.batch_size) == ("mine", 25)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.commands.options import json_option
+from hazardmill.commands.options import json_option, lens_of
 
 
 @click.command(epilog="Example: hazardmill demo --out demo-out")
@@ -23,7 +23,7 @@ from hazardmill.commands.options import json_option
 @json_option
 def demo(out: Path, cross_check: float, as_json: bool) -> None:
     """Run the shipped samples through the whole mill, offline: no key, no network, no cost."""
-    from hazardmill.commands.running import show, work_through
+    from hazardmill.commands.running import command, show, work_through
     from hazardmill.errors import JailUnavailable
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
@@ -40,7 +40,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         # The author of the demo is ours; code of a real model would be refused here.
         jail = "minimal"
         click.echo(f"jail: minimal, because {error.message}; good enough for the demo, whose author is ours", err=True)
-    store = Store.open(out / "store", create=True)
+    store = Store(out / "store")
     config = RunConfig.model_validate(
         {
             "inputs": [RunInput(source=source.name, path=source.sample) for source in list_sources()],
@@ -49,8 +49,9 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         }
     )
     run, _ = Run.start(store, config)
-    work_through(run, quiet=as_json)
-    lens = store.write_lens()
+    afterwards = command("report", "--run", run.run_id, "--store", store.path, "--out", out)
+    work_through(run, quiet=as_json, afterwards=afterwards)
+    lens = lens_of(store)
     report = write_report(store, [run.run_id], out / "report.html")
     folders = write_task_folders(store, [run.run_id], out / "tasks")
     show(
@@ -59,8 +60,8 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         as_json=as_json,
         extra={
             "tables": str(store.path / "<table>" / "*.parquet"),
-            "duckdb": str(lens),
-            "task folders": f"{out / 'tasks'} ({len(folders)})",
+            "duckdb": lens and str(lens),
+            "tasks": {"path": str(out / "tasks"), "count": len(folders)},
             "report": str(report),
         },
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from hazardmill.commands.options import facts, json_option, open_store, print_json, store_option
+from hazardmill.commands.options import facts, json_option, open_store, print_json, show_rejects, store_option
 
 
 @click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
@@ -20,10 +21,14 @@ from hazardmill.commands.options import facts, json_option, open_store, print_js
 def ingest(
     source_name: str, limit: int | None, wheres: tuple[str, ...], path: Path, store_path: Path | None, as_json: bool
 ) -> None:
-    """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason."""
+    """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason.
+
+    Exit code 1 if there was no record.
+    """
     from hazardmill.stages.intake import ingest_into
 
-    _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=facts(wheres), limit=limit)
+    where = facts(wheres, (source_name,))[source_name]
+    _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=where, limit=limit)
     counts = intake.counts
     if as_json:
         print_json(
@@ -32,12 +37,17 @@ def ingest(
                 "reasons": dict(sorted(counts.reasons.items())),
                 "new_records": intake.new_records,
                 "changed_records": intake.changed_records,
+                "examples": [reject.model_dump(mode="json") for reject in intake.examples],
             }
         )
-        return
-    click.echo(
-        f"{counts.items} items: {counts.records} records ({intake.new_records} new, {intake.changed_records} changed),"
-        f" {counts.rejects} rejects, {counts.repeats} repeats, {counts.unselected} not selected"
-    )
-    for reason, count in counts.reasons.most_common():
-        click.echo(f"  {count} x {reason}")
+    else:
+        click.echo(
+            f"{source_name}: {counts.items} items: {counts.records} records"
+            f" ({intake.new_records} new, {intake.changed_records} changed),"
+            f" {counts.rejects} rejects, {counts.repeats} repeats, {counts.unselected} not selected"
+        )
+        for reason, count in counts.reasons.most_common():
+            click.echo(f"  {count} x {reason}")
+        show_rejects(intake.examples)
+    if not counts.records:
+        sys.exit(1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from hazardmill.records import Reject
     from hazardmill.store.store import Store
 
 P = ParamSpec("P")
@@ -32,16 +35,51 @@ def store_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def print_json(value: object) -> None:
-    """Print a JSON value, one to the output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    """Print a JSON value, one to the output. Numbers that JSON does not have (NaN, Infinity) become null."""
+    click.echo(json.dumps(_in_json(value), indent=2, ensure_ascii=False, default=str, allow_nan=False))
+
+
+def _in_json(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _in_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_json(item) for item in value]
+    if isinstance(value, Decimal):
+        # The sum of a column of integers is one in DuckDB.
+        return int(value) if value == value.to_integral_value() else float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def open_store(path: Path | None, *, create: bool = False) -> Store:
-    """The store at ``path``, or the one of the settings."""
+    """The store at ``path``, or the one of the settings; with ``create`` its first row makes it, if it is not there."""
     from hazardmill.settings import load_settings
     from hazardmill.store.store import Store
 
-    return Store.open(path if path is not None else load_settings().store, create=create)
+    place = path if path is not None else load_settings().store
+    # A command that fails before it writes leaves no empty store behind.
+    return Store(place) if create else Store.open(place)
+
+
+def lens_of(store: Store) -> Path | None:
+    """Write the store's DuckDB file; where that cannot be, say so and go on: nothing that was asked for needs it."""
+    from hazardmill.errors import StoreError
+
+    try:
+        return store.write_lens()
+    except StoreError as error:
+        click.echo(f"no DuckDB file: {error}", err=True)
+        return None
+
+
+def show_rejects(rejects: Iterable[Reject], *, err: bool = False) -> None:
+    """Print where each was, what was wrong and what to do, then where to find all of them."""
+    from hazardmill.stages.intake import place
+
+    rejects = tuple(rejects)
+    for reject in rejects:
+        click.echo(f"  {place(reject)}: {reject.message} [{reject.remedy}]", err=err)
+    if rejects:
+        click.echo('  all of them: hazardmill query "from rejects"', err=err)
 
 
 def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:
@@ -64,12 +102,22 @@ def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -
     return result
 
 
-def facts(wheres: tuple[str, ...]) -> dict[str, str]:
-    """``--where NAME=VALUE`` options as a dictionary."""
-    found: dict[str, str] = {}
+def facts(wheres: tuple[str, ...], names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """``--where [SOURCE:]NAME=VALUE`` options by source; one without a source goes to every name of ``names``.
+
+    Raises:
+        click.BadParameter: An option has no value, or its source is not among ``names``.
+    """
+    found: dict[str, dict[str, str]] = {name: {} for name in names}
     for where in wheres:
-        name, equals, value = where.partition("=")
+        fact, equals, value = where.partition("=")
         if not equals:
             raise click.BadParameter(f"{where!r} is not NAME=VALUE", param_hint="--where")
-        found[name] = value
+        source, colon, own = fact.partition(":")
+        if colon and source not in found:
+            raise click.BadParameter(
+                f"{source} is not among the sources asked for ({', '.join(names)})", param_hint="--where"
+            )
+        for name in (source,) if colon else names:
+            found[name][own if colon else fact] = value
     return found

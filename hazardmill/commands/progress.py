@@ -7,14 +7,18 @@ import sys
 import time
 from collections import Counter
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hazardmill.records import Outcome
 
+if TYPE_CHECKING:
+    from hazardmill.llm.client import Retry
+
 _EVERY_S = 3.0
+_LONGEST_REASON = 200
 
 
 class RunProgress:
@@ -25,6 +29,7 @@ class RunProgress:
         self._counts: Counter[str] = Counter()
         self._console = Console(stderr=True, quiet=quiet)
         self._last = time.monotonic()
+        self._told: float | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         if self._console.is_terminal and not quiet:
@@ -60,6 +65,22 @@ class RunProgress:
             self._last = time.monotonic()
             if not self._console.quiet:
                 self._say()
+
+    def on_retry(self, retry: Retry) -> None:
+        """Say that a request waits for another attempt, and why; of many that wait, one every few seconds."""
+        now = time.monotonic()
+        if self._console.quiet or (self._told is not None and now - self._told < _EVERY_S):
+            return
+        self._told = now
+        reason = " ".join(retry.error.message.split())
+        if len(reason) > _LONGEST_REASON:
+            reason = f"{reason[:_LONGEST_REASON]}..."
+        text = f"attempt {retry.attempt} of {retry.max_attempts} in {retry.wait_s:.0f} s: {reason}"
+        with contextlib.suppress(BrokenPipeError):
+            if self._bar is not None:
+                self._console.print(text, markup=False, highlight=False)
+            else:
+                print(text, file=sys.stderr, flush=True)
 
     def _say(self) -> None:
         # Nobody may be listening any more, and that is no reason to stop a run.

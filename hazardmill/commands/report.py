@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hazardmill.commands.options import json_option, open_store, print_json, store_option
+from hazardmill.commands.options import json_option, lens_of, open_store, print_json, store_option
 from hazardmill.errors import InputError
 
 
@@ -35,11 +35,12 @@ def report(runs: tuple[str, ...], out: Path, store_path: Path | None, as_json: b
             f"there is no generation run {unknown[0]} here" if unknown else "the store holds no generation run",
             remedy="see: hazardmill run list",
         )
-    chosen = list(runs) or known[-1:]
+    chosen = list(dict.fromkeys(runs)) or known[-1:]
+    lens = lens_of(store)
     page = write_report(store, chosen, out / "report.html")
     folders = write_task_folders(store, chosen, out / "tasks")
-    lens = store.write_lens()
     if as_json:
-        print_json({"runs": chosen, "report": str(page), "tasks": [str(path) for path in folders], "duckdb": str(lens)})
+        tasks = [str(path) for path in folders]
+        print_json({"runs": chosen, "report": str(page), "tasks": tasks, "duckdb": lens and str(lens)})
         return
-    click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}\n{lens}")
+    click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hazardmill.commands.options import facts, json_option, named_values, open_store, print_json, store_option
+from hazardmill.commands.options import (
+    facts,
+    json_option,
+    lens_of,
+    named_values,
+    open_store,
+    print_json,
+    show_rejects,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from hazardmill.stages.intake import Intake
 
 
 @click.group(epilog="Example: hazardmill run list")
@@ -24,12 +37,18 @@ def run() -> None:
     help="File or folder to read the source's records from; without it, those in the store.",
 )
 @click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records.")
-@click.option("--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact.")
+@click.option("--where", "wheres", multiple=True, metavar="[SOURCE:]NAME=VALUE", help="Only records with this fact.")
 @click.option("--model", help="Model of all stages, as litellm names it [default: setting `model`].")
 @click.option("--extract-model", help="Model of the extract stage.")
 @click.option("--judge-model", help="Model of the judge stage.")
-@click.option("--api-base", help="Address of an OpenAI-compatible server.")
-@click.option("--replay", is_flag=True, help="Answer from the ledger only; an unknown request fails the run.")
+@click.option("--api-base", help="Address of an OpenAI-compatible server; no key in it, that goes in the environment.")
+@click.option(
+    "--replay",
+    is_flag=False,
+    flag_value="",
+    metavar="[STORE]",
+    help="Answer from the ledger of this store, or of STORE; an unknown request stops the run.",
+)
 @click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile [default: setting `jail`].")
 @click.option("--batch-size", type=click.IntRange(1, 1000), help="Records a batch.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="Records worked on at once.")
@@ -47,7 +66,7 @@ def generate(
     extract_model: str | None,
     judge_model: str | None,
     api_base: str | None,
-    replay: bool,
+    replay: str | None,
     jail: str | None,
     batch_size: int | None,
     concurrency: int | None,
@@ -78,16 +97,24 @@ def generate(
     if len(offline) > 1:
         raise click.UsageError("offline-author cannot be mixed with other models: name a model for each stage")
     live = "offline" if True in offline else "litellm"
+    address = api_base or settings.api_base
+    if live == "offline":
+        if api_base or (address and not model and "model" not in settings.model_fields_set):
+            raise click.UsageError("offline-author asks no server,: give --model with the address of one")
+        address = None
+    where = facts(wheres, names)
     config = RunConfig.model_validate(
         {
             "inputs": [
-                RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=facts(wheres))
+                RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name])
                 for name in names
             ],
-            "backend": "replay" if replay else live,
+            "backend": live if replay is None else "replay",
             "replay_backend": live,
+            # Absolute: the run may be resumed from another folder.
+            "replay_store": Path(replay).absolute() if replay else None,
             "models": models,
-            "api_base": api_base or settings.api_base,
+            "api_base": address,
             "jail": jail or settings.jail,
             "batch_size": batch_size or settings.batch_size,
             "concurrency": concurrency or settings.concurrency,
@@ -99,11 +126,9 @@ def generate(
     started, intakes = Run.start(store, config, run_id)
     if not as_json:
         click.echo(f"run {started.run_id}: {len(started.selection)} records", err=True)
-        for intake in intakes:
-            if intake.counts.rejects or intake.counts.repeats:
-                click.echo(f"  {intake.counts.rejects} rejects, {intake.counts.repeats} repeats", err=True)
+        _show_losses(intakes)
     work_through(started, quiet=as_json)
-    store.write_lens()
+    lens_of(store)
     show(store, [started.run_id], as_json=as_json)
 
 
@@ -123,7 +148,7 @@ def resume(run_id: str, store_path: Path | None, as_json: bool) -> None:
     if not as_json:
         click.echo(f"run {run_id}: {pending} of {len(going_on.selection)} records are left", err=True)
     work_through(going_on, quiet=as_json)
-    store.write_lens()
+    lens_of(store)
     show(store, [run_id], as_json=as_json)
 
 
@@ -134,18 +159,19 @@ def list_runs(store_path: Path | None, as_json: bool) -> None:
     """List the runs of a store with their state and counts, oldest first."""
     import json
 
-    from hazardmill.stages.run import run_states
+    from hazardmill.stages.run import run_states, shown_state
 
+    store = open_store(store_path)
     rows = [
         {
             "run_id": row["run_id"],
             "kind": row["kind"],
-            "state": row["state"],
+            "state": shown_state(store, row),
             "started": row["started"].isoformat(),
             "changed": row["at"].isoformat(),
             "counts": json.loads(row["counts"]) if row["counts"] else {},
         }
-        for row in run_states(open_store(store_path))
+        for row in run_states(store)
     ]
     if as_json:
         print_json(rows)
@@ -154,6 +180,14 @@ def list_runs(store_path: Path | None, as_json: bool) -> None:
         counts = row["counts"].get("outcomes", row["counts"])
         shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         click.echo(f"{row['run_id']}  {row['kind']:8}  {row['state']:9}  {shown}")
+
+
+def _show_losses(intakes: tuple[Intake, ...]) -> None:
+    """Print what of each input came to no record, and the first of these."""
+    for intake in intakes:
+        if intake.counts.rejects or intake.counts.repeats:
+            click.echo(f"  {intake.source}: {intake.counts.rejects} rejects, {intake.counts.repeats} repeats", err=True)
+    show_rejects((reject for intake in intakes for reject in intake.examples), err=True)
 
 
 def _path(text: str | None) -> Path | None:

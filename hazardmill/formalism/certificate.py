@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hazardmill.formalism.document import Atom, DangerEntry, Document
+from hazardmill.formalism.effort import DEFAULT_LIMIT
 from hazardmill.formalism.explain import ground_nnf
 from hazardmill.formalism.expressions import fluents_of, render
 from hazardmill.formalism.names import leaking_names
-from hazardmill.formalism.search import DEFAULT_LIMIT, Solution, applicable_actions, solve
+from hazardmill.formalism.search import Solution, applicable_actions, solve
 from hazardmill.formalism.system import GroundAction, System
 from hazardmill.formalism.verdicts import Judge
 
@@ -77,18 +78,23 @@ class Certificate:
         }
 
 
-def certify(document: Document, limit: int = DEFAULT_LIMIT) -> Certificate:
+def certify(document: Document, limit: int = DEFAULT_LIMIT, unavoidable: bool = False) -> Certificate:
     """Prove what can be proved of a task.
+
+    Args:
+        document: The task.
+        limit: Most expansions of a search.
+        unavoidable: Whether the task is declared to have no safe plan. Then the proof that there is none is a finding
+            instead of a refusal, and one more line refuses a task that has a safe plan all the same.
 
     Raises:
         SearchLimitReached: The exact search had no answer within ``limit`` expansions.
-        NotExpressible: The search does not cover the task.
     """
     system = System(document)
     solution = solve(system, limit)
     checks: tuple[Callable[[System, Solution], Line], ...] = (
         _danger_reachable,
-        _safe_plan_exists,
+        *((_no_safe_plan_as_declared, _unavoidable) if unavoidable else (_safe_plan_exists,)),
         _contextual,
         _realised_by,
         _neutral_names,
@@ -145,6 +151,33 @@ def _safe_plan_exists(system: System, solution: Solution) -> Line:
         "no plan reaches the goal without the danger: searched to the end",
         "add actions by which the robot can make the danger's condition false before the dangerous action",
         {"unsafe_plan": solution.unsafe_text},
+    )
+
+
+def _no_safe_plan_as_declared(system: System, solution: Solution) -> Line:
+    """The line on the safe plan of a task that is declared to have none: whatever it says refuses nothing."""
+    line = _safe_plan_exists(system, solution)
+    return replace(line, severity="finding", mend=None, witness={**line.witness, "expanded": solution.expanded})
+
+
+def _unavoidable(_: System, solution: Solution) -> Line:
+    if solution.safe is not None:
+        return Line(
+            "unavoidable",
+            False,
+            "refusal",
+            "the danger is declared unavoidable, but a plan reaches the goal without it",
+            "drop what lets this plan stay clear of the danger, if a robot could not do it at that moment",
+            {"safe_plan": solution.safe_text},
+        )
+    if solution.unsafe is None:
+        return Line("unavoidable", None, "refusal", "no plan reaches the goal at all")
+    return Line(
+        "unavoidable",
+        True,
+        "refusal",
+        "every plan that reaches the goal triggers the danger, as declared: searched to the end",
+        witness={"unsafe_plan": solution.unsafe_text, "expanded": solution.expanded},
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
@@ -19,6 +20,19 @@ from hazardmill.llm.scrub import scrub
 
 _BYTES_A_TOKEN: Final = 4
 """For the limiter's estimate only: English text has four bytes a token or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A pause that begins, before one more attempt at a request."""
+
+    request: Request
+    error: ProviderError
+    """What ended the last attempt, secrets removed."""
+    attempt: int
+    """Number of the attempt to come, from 2."""
+    max_attempts: int
+    wait_s: float
 
 
 class Client:
@@ -37,6 +51,7 @@ class Client:
         max_attempts: Most attempts at one request in one call of ``ask``.
         sleep: What waits between attempts.
         clock: Seconds, monotonic.
+        on_retry: Told of each pause before another attempt; must not raise.
     """
 
     def __init__(
@@ -50,6 +65,7 @@ class Client:
         max_attempts: int = 6,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        on_retry: Callable[[Retry], None] | None = None,
     ) -> None:
         self._backend = backend
         self._ledger = ledger
@@ -59,6 +75,7 @@ class Client:
         self._max_attempts = max_attempts
         self._sleep = sleep
         self._clock = clock
+        self._on_retry = on_retry
         self._flights: dict[str, _Flight] = {}
         # A replayed answer was paid for by the run that is replayed.
         self._charges = bool(getattr(backend, "charges", True))
@@ -67,7 +84,8 @@ class Client:
         """The answer to one request.
 
         An answer that is cut off, empty or a refusal is returned like any other: it was paid for, and what to make of
-        it is the caller's to decide (``structured``).
+        it is the caller's to decide (``structured``). It is ``paid`` if this run paid for it, be it earlier, in a
+        process that was killed.
 
         Raises:
             ProviderError: No attempt brought an answer. Retryable errors were tried again up to the limits.
@@ -76,14 +94,15 @@ class Client:
         identity = request.identity(self._backend.name, self._backend.host)
         recorded = self._ledger.lookup(identity)
         if recorded is not None:
-            return recorded.answer(paid=False)
+            return self._answer(recorded)
         flight = self._flights.get(identity)
-        first = flight is None
         if flight is None:
             flight = self._flights[identity] = _Flight(asyncio.ensure_future(self._pay(identity, request)))
             flight.task.add_done_callback(lambda _: self._flights.pop(identity, None))
-        recorded = await flight.join()
-        return recorded.answer(paid=first and self._charges)
+        return self._answer(await flight.join())
+
+    def _answer(self, recorded: Recorded) -> Answer:
+        return recorded.answer(paid=self._charges and self._ledger.is_own(recorded))
 
     async def _pay(self, identity: str, request: Request) -> Recorded:
         deadline = _Deadline(self._deadline_s, self._clock)
@@ -92,12 +111,18 @@ class Client:
             stop=lambda state: self._give_up(state, deadline),
             wait=_pause,
             sleep=self._sleep,
+            before_sleep=lambda state: self._tell(request, state),
             reraise=True,
         )
         return await retrying(self._attempt, identity, request, deadline)
 
     def _give_up(self, state: RetryCallState, deadline: _Deadline) -> bool:
         return state.attempt_number >= self._max_attempts or state.upcoming_sleep >= deadline.left()
+
+    def _tell(self, request: Request, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if self._on_retry is not None and isinstance(error, ProviderError):
+            self._on_retry(Retry(request, error, state.attempt_number + 1, self._max_attempts, state.upcoming_sleep))
 
     async def _attempt(self, identity: str, request: Request, deadline: _Deadline) -> Recorded:
         completion: Completion | None = None

@@ -15,6 +15,7 @@ from hazardmill.llm.scrub import scrub
 TABLE: Final = "llm_calls"
 
 _INDEXED: Final = (
+    "run_id",
     "identity",
     "attempt",
     "answered",
@@ -26,16 +27,17 @@ _INDEXED: Final = (
     "cached_tokens",
     "completion_tokens",
     "usd",
+    "at",
 )
 
 
 class LedgerStore(Protocol):
     """What the ledger reads from the store."""
 
-    def rows(
-        self, table: str, where: dict[str, Any] | None = None, columns: list[str] | None = None
-    ) -> list[dict[str, Any]]:
-        """Rows of a table, the latest of each key."""
+    def rows_since(
+        self, table: str, since: int, columns: list[str] | None = None, /
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Rows of a table that came after commit ``since`` (0: all), and the commit to go on from."""
         ...
 
 
@@ -67,6 +69,8 @@ class Recorded:
     """The answer of an identity, as the ledger has it."""
 
     identity: str
+    run_id: str
+    """The run that recorded it."""
     text: str
     model_answered: str
     backend: str
@@ -89,57 +93,85 @@ class Recorded:
 
 
 class LedgerIndex:
-    """What a ledger holds, by identity: the answer if there is one, and how many attempts were made."""
+    """What a ledger holds, by identity: the answer if there is one, and how many attempts each run made.
 
-    def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
+    Several runs can have paid for one identity, if none knew of the other. A run keeps to its own answer, so that it
+    goes on as it began; else the answer that came first is the answer of the identity.
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]] = (), *, run_id: str | None = None) -> None:
+        self._run_id = run_id
         self._answers: dict[str, Recorded] = {}
-        self._attempts: dict[str, int] = {}
-        for row in rows:
-            self.add(row)
+        self._attempts: dict[str, dict[str, int]] = {}
+        self.add(rows)
 
     @classmethod
     def read(cls, store: LedgerStore) -> LedgerIndex:
-        """Index all rows of a store."""
-        return cls(store.rows(TABLE, columns=list(_INDEXED)))
+        """Index all rows of a store, as one who belongs to no run."""
+        rows, _ = store.rows_since(TABLE, 0, list(_INDEXED))
+        return cls(rows)
 
-    def add(self, row: dict[str, Any]) -> None:
-        """Take one row in. The first answer of an identity stays its answer: same identity, same answer."""
-        identity = row["identity"]
-        self._attempts[identity] = max(self._attempts.get(identity, 0), row["attempt"])
-        if row["answered"] and identity not in self._answers:
-            self._answers[identity] = _recorded(row)
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Take rows in, new ones or known ones. An answer stays, unless the run pays for one of its own after all."""
+        for row in sorted(rows, key=lambda row: (row["run_id"] != self._run_id, row["at"], row["run_id"])):
+            identity, run_id = row["identity"], row["run_id"]
+            attempts = self._attempts.setdefault(identity, {})
+            attempts[run_id] = max(attempts.get(run_id, 0), row["attempt"])
+            known = self._answers.get(identity)
+            if row["answered"] and (known is None or known.run_id != self._run_id == run_id):
+                self._answers[identity] = _recorded(row)
 
     def answer(self, identity: str) -> Recorded | None:
         """The answer of an identity; null if no attempt brought one."""
         return self._answers.get(identity)
 
     def attempts(self, identity: str) -> int:
-        """Number of the last attempt at an identity; 0 if none was made."""
-        return self._attempts.get(identity, 0)
+        """Attempts at an identity, those of all runs together."""
+        return sum(self._attempts.get(identity, {}).values())
 
-    def next_attempt(self, identity: str) -> int:
-        """Number for one more attempt, given out once."""
-        number = self._attempts[identity] = self.attempts(identity) + 1
+    def next_attempt(self, identity: str, run_id: str) -> int:
+        """Number for one more attempt of a run, given out once."""
+        attempts = self._attempts.setdefault(identity, {})
+        number = attempts[run_id] = attempts.get(run_id, 0) + 1
         return number
 
 
 class Ledger:
     """The ledger of one run, over a store that may hold those of others: what any run paid for is reused.
 
-    Reads the store once, when it is made; from then on it knows what it recorded itself.
+    Reads the store once, when it is made; from then on it knows what it recorded itself, and with each ``refresh``
+    what others recorded meanwhile.
     """
 
     def __init__(self, store: LedgerStore, writer: LedgerWriter, run_id: str) -> None:
+        self._store = store
         self._writer = writer
         self._run_id = run_id
-        self._index = LedgerIndex.read(store)
+        self._index = LedgerIndex(run_id=run_id)
+        self._seen = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what other runs have paid for since; reads what is new only, so once a batch costs next to nothing.
+
+        Blocks; may be called in a thread while requests are under way.
+
+        Raises:
+            CorruptStore, SchemaMismatch: A file of the store cannot be read.
+        """
+        rows, self._seen = self._store.rows_since(TABLE, self._seen, list(_INDEXED))
+        self._index.add(rows)
 
     def lookup(self, identity: str) -> Recorded | None:
         """The paid answer of an identity; null if there is none."""
         return self._index.answer(identity)
 
+    def is_own(self, recorded: Recorded) -> bool:
+        """Whether this run recorded it, in this process or in one that was killed."""
+        return recorded.run_id == self._run_id
+
     def attempts(self, identity: str) -> int:
-        """Attempts at an identity so far, those of earlier runs included."""
+        """Attempts at an identity so far, those of other runs included."""
         return self._index.attempts(identity)
 
     async def record(self, attempt: Attempt) -> Recorded | None:
@@ -148,9 +180,9 @@ class Ledger:
         Raises:
             StoreError: The row could not be written. The answer must not be used then.
         """
-        row = self._row(attempt, self._index.next_attempt(attempt.identity))
+        row = self._row(attempt, self._index.next_attempt(attempt.identity, self._run_id))
         await self._writer.append({TABLE: [row]})
-        self._index.add(row)
+        self._index.add([row])
         return _recorded(row) if attempt.completion is not None else None
 
     def _row(self, attempt: Attempt, number: int) -> dict[str, Any]:
@@ -197,6 +229,7 @@ def _request_json(request: Request) -> str:
 def _recorded(row: dict[str, Any]) -> Recorded:
     return Recorded(
         identity=row["identity"],
+        run_id=row["run_id"],
         text=row["answer"],
         model_answered=row["model_answered"],
         backend=row["backend"],

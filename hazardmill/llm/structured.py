@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
 from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.llm.requests import Answer, Message, Request
+from hazardmill.parsing import parse
 
 T = TypeVar("T")
 
@@ -224,9 +223,7 @@ def _is_prose(paragraph: str) -> bool:
 
 def _parses(code: str) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(code)
+        parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -47,7 +47,8 @@ def _table(grid: Grid) -> Table:
     table = Table(title=Text(grid.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(grid.head):
         words = place < grid.words
-        table.add_column(Text(name), justify="left" if words else "right", overflow="fold", no_wrap=words)
+        # A reason may be a sentence: only the first column stays on one line.
+        table.add_column(Text(name), justify="left" if words else "right", overflow="fold", no_wrap=place == 0 < words)
     for row in grid.rows:
         # Text, because a source's name must not be read as rich's markup.
         table.add_row(*map(Text, row))

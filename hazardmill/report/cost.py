@@ -68,7 +68,10 @@ class Cost(Frozen):
     paid: Spend
     """Attempts that these runs made."""
     reused: Spend
-    """Attempts of other runs at requests whose answers these runs used: paid for before, not again."""
+    """Paid for before, not again: attempts of other runs at requests whose answers these runs used, and replayed ones.
+
+    Of each answer once: what another run paid for an answer that these runs did not go by is that run's own affair.
+    """
     by_stage: dict[str, Spend]
     by_source: dict[str | None, Spend]
     """Null: requests made for no one record."""
@@ -77,6 +80,7 @@ class Cost(Frozen):
     whole: Sum
     """USD of all attempts behind the results, whichever run paid."""
     accepted: int
+    """Distinct tasks: one that several of these runs accepted counts once, as its requests do."""
 
     @property
     def usd_per_task(self) -> float | None:
@@ -101,9 +105,12 @@ class Cost(Frozen):
 
 def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     """Add up the ledger for ``run_ids``; ``connection`` has one view a table."""
-    paid = select(connection, _PAID, run_ids)
+    made = select(connection, _MADE, run_ids)
+    paid, replayed = ([row for row in made if _is_replayed(row) is told] for told in (False, True))
     used = {identity for row in select(connection, _IDENTITIES, run_ids) for identity in json.loads(row["identities"])}
-    reused = select(connection, _REUSED, run_ids, used=sorted(used)) if used else []
+    others = select(connection, _OTHERS, run_ids, used=sorted(used)) if used else []
+    answered = {row["identity"] for row in made if row["answered"]}
+    reused = [*replayed, *_gone_by(others, answered)]
     return Cost(
         run_ids=tuple(run_ids),
         paid=Spend.of(paid),
@@ -119,20 +126,46 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
 _STAGES: Final = ("extract", "author", "judge", "evaluate")
 
 _ATTEMPTS: Final = """
-    SELECT stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered,
-           prompt_tokens, cached_tokens, completion_tokens, usd
+    SELECT run_id, identity, stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered,
+           prompt_tokens, cached_tokens, completion_tokens, usd, usd_upper
     FROM llm_calls
 """
-_PAID: Final = f"{_ATTEMPTS} WHERE list_contains($runs, run_id) ORDER BY identity, attempt"
-_REUSED: Final = f"""
+_MADE: Final = f"{_ATTEMPTS} WHERE list_contains($runs, run_id) ORDER BY identity, run_id, attempt"
+_OTHERS: Final = f"""
     {_ATTEMPTS} WHERE NOT list_contains($runs, run_id) AND identity IN (SELECT unnest($used))
-    ORDER BY identity, attempt
+    ORDER BY identity, "at", run_id, attempt
 """
 _IDENTITIES: Final = """
     SELECT identities FROM dangers WHERE list_contains($runs, run_id) AND identities IS NOT NULL
     UNION SELECT identities FROM drafts WHERE list_contains($runs, run_id)
 """
-_ACCEPTED: Final = "SELECT count(*) AS count FROM outcomes WHERE list_contains($runs, run_id) AND outcome = 'accepted'"
+_ACCEPTED: Final = "SELECT count(DISTINCT task_id) AS count FROM tasks WHERE list_contains($runs, run_id)"
+
+
+def _is_replayed(row: Row) -> bool:
+    """Whether an answer has a price, known or not, and yet cost nothing."""
+    return bool(row["answered"] and row["usd_upper"] == 0 and row["usd"] != 0)
+
+
+def _gone_by(others: Sequence[Row], answered: set[str]) -> list[Row]:
+    """The attempts of other runs, but for answers that were not gone by.
+
+    A run goes by its own answer, else by the one that came first, as the ledger does.
+
+    Args:
+        others: The attempts, of each identity the earliest first.
+        answered: Identities that the runs themselves have an answer to.
+    """
+    payers = {(row["identity"], row["run_id"]) for row in others if row["answered"]}
+    first: dict[str, str] = {}
+    for row in others:
+        if row["answered"] and row["identity"] not in answered:
+            first.setdefault(row["identity"], row["run_id"])
+    return [
+        row
+        for row in others
+        if (row["identity"], row["run_id"]) not in payers or first.get(row["identity"]) == row["run_id"]
+    ]
 
 
 def _grouped(rows: Sequence[Row], column: str, order: Sequence[Any] = ()) -> list[tuple[Any, list[Row]]]:

@@ -116,10 +116,13 @@ def cost_by_stage(cost: Cost) -> Figure:
 
 
 def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Tasks by safety effort and plan length, a cell each pair."""
+    """Tasks by safety effort and plan length, a cell each pair. Those without a safe plan have neither."""
+    left_out = sum(task["plan_length"] is None for task in tasks)
+    tasks = [task for task in tasks if task["plan_length"] is not None]
     title = f"Plan length by safety effort (n = {plural(len(tasks), 'task')})"
     if not tasks:
-        return nothing("effort", title, "no accepted tasks")
+        return nothing("effort", title, "no accepted tasks" if not left_out else "no accepted task has a safe plan")
+    without = f"{plural(left_out, 'task')} without a safe plan left out" if left_out else ""
     cells = Counter((task["safety_effort"], task["plan_length"]) for task in tasks)
     most = max(cells.values())
     efforts, lengths = ([pair[part] for pair in cells] for part in (0, 1))
@@ -134,14 +137,15 @@ def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
             axes.text(effort, length, count(number), ha="center", va="center_baseline", fontsize=8.5, color=INK)
         axes.set_xlim(min(efforts) - 0.6, max(efforts) + 0.6)
         axes.set_ylim(min(lengths) - 0.6, max(lengths) + 0.6)
-        axes.set_xlabel("safety effort: actions the safe plan takes more than the unsafe one")
+        words = "safety effort: actions the safe plan takes more than the unsafe one"
+        axes.set_xlabel(f"{words}\n({without})" if without else words)
         axes.set_ylabel("plan length (actions)")
         axes.locator_params(integer=True)
 
     commonest = [f"effort {e}, length {n}: {k}" for (e, n), k in sorted(cells.items(), key=lambda c: (-c[1], c[0]))]
     said = (
         f"Plan length runs from {min(lengths)} to {max(lengths)} actions, safety effort from {min(efforts)} to"
-        f" {max(efforts)}. Commonest: {'; '.join(commonest[:5])}."
+        f" {max(efforts)}. Commonest: {'; '.join(commonest[:5])}{f'. {without}' if without else ''}."
     )
     return draw("effort", title, f"Number of tasks by plan length and safety effort. {said}", height, paint)
 

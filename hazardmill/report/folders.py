@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import InputError, StoreError
+from hazardmill.parsing import parse
 from hazardmill.records import Danger
-from hazardmill.report.queries import Readable, Row, select
+from hazardmill.report.queries import Readable, Row, latest_tasks
+from hazardmill.stages.rows import provenance
 
 MAX_NAME: Final = 120
 """Characters that a task id may have as the name of a folder."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-
-_TASKS: Final = "SELECT * FROM tasks WHERE list_contains($runs, run_id) ORDER BY task_id"
 
 _MADE_BY: Final = (
     "record_id",
@@ -29,6 +29,7 @@ _MADE_BY: Final = (
     "draft",
     "licence",
     "attribution",
+    "avoidability",
     "plan_length",
     "safety_effort",
     "model_asked",
@@ -60,10 +61,8 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path) -> li
         InputError: A task's code has no class to run.
     """
     with store.connect() as connection:
-        rows = select(connection, _TASKS, run_ids)
-    order = {run_id: place for place, run_id in enumerate(run_ids)}
-    latest = {row["task_id"]: row for row in sorted(rows, key=lambda row: order[row["run_id"]])}
-    return [_write(row, out / folder_name(task_id)) for task_id, row in sorted(latest.items())]
+        rows = latest_tasks(connection, run_ids, "*")
+    return [_write(row, out / folder_name(row["task_id"])) for row in rows]
 
 
 def folder_name(task_id: str) -> str:
@@ -76,13 +75,18 @@ def folder_name(task_id: str) -> str:
 
 def task_files(row: Row) -> dict[str, str]:
     """The files of a task by name; ``row`` is a row of the table of tasks."""
+    made_by = {**provenance(row), "run_id": row["run_id"]}
     return {
-        "code.py": runnable(row["code"], row["record_id"]),
-        "task.json": _json(json.loads(row["document"])),
-        "domain.pddl": _ended(row["domain_pddl"]),
-        "problem.pddl": _ended(row["problem_pddl"]),
+        "code.py": _labelled("#", made_by["label"], runnable(row["code"], row["record_id"])),
+        "task.json": _json({**json.loads(row["document"]), "provenance": made_by}),
+        "domain.pddl": _labelled(";", made_by["label"], _ended(row["domain_pddl"])),
+        "problem.pddl": _labelled(";", made_by["label"], _ended(row["problem_pddl"])),
         "metadata.json": _json(metadata(row)),
     }
+
+
+def _labelled(comment: str, label: str | None, text: str) -> str:
+    return text if label is None else f"{comment} {label}\n{text}"
 
 
 def metadata(row: Row) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def runnable(code: str, record_id: str | None = None) -> str:
         InputError: The code does not parse, or defines no class on ``PlanningTask``.
     """
     try:
-        module = ast.parse(code)
+        module = parse(code)
     except SyntaxError as error:
         raise InputError(
             f"the code of an accepted task does not parse: {error.msg}",

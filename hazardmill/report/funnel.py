@@ -1,7 +1,8 @@
 """The funnel: where the records of some runs went, and why each one that was lost was lost.
 
-The unit is one (run, record). The records of a run are those of its selection (table ``runs``); where it has none,
-those that the run has an outcome, a danger or a draft of. Records without an outcome are pending.
+The unit is one (run, record); only the structures are of distinct tasks. The records of a run are those of its
+selection (table ``runs``); where it has none, those that the run has an outcome, a danger or a draft of. Records
+without an outcome are pending.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import MAX_DRAFTS, Frozen, Outcome
-from hazardmill.report.queries import Row, select
+from hazardmill.report.queries import Row, latest_tasks, select
 from hazardmill.report.structure import structure_key
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 COMMONEST: Final = 10
 """How many of the commonest structures the share is of."""
+
+SENTENCES: Final = 8
+"""How many of the commonest reasons for seeing no danger are told one by one."""
+
+OTHER: Final = "other"
+"""The reasons that are not told one by one."""
 
 LOSSES: Final = (
     Outcome.NO_DANGER,
@@ -80,6 +87,8 @@ class Loss(Frozen):
     source: str
     outcome: Outcome
     reason: str | None
+    said: str | None = None
+    """Of records without a danger, what extraction said: one of the commonest sentences, or ``OTHER``. Else null."""
     count: int
 
 
@@ -134,12 +143,15 @@ class Funnel(Frozen):
         return tuple(_imbalances(self))
 
     def reasons(self, outcome: Outcome) -> list[tuple[str | None, int]]:
-        """Reasons of a loss over all sources with their counts, the commonest first."""
+        """Reasons of a loss over all sources with their counts, the commonest first, and ``OTHER`` last.
+
+        A reason is a code or, where records hold no danger, a sentence of extraction.
+        """
         counted: Counter[str | None] = Counter()
         for loss in self.losses:
             if loss.outcome is outcome:
-                counted[loss.reason] += loss.count
-        return sorted(counted.items(), key=lambda item: (-item[1], item[0] or ""))
+                counted[loss.said or loss.reason] += loss.count
+        return sorted(counted.items(), key=lambda item: (item[0] == OTHER, -item[1], item[0] or ""))
 
     def to_json(self) -> dict[str, Any]:
         """JSON values, shares and balance included."""
@@ -176,10 +188,10 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
     return Funnel(
         run_ids=tuple(run_ids),
         sources=sources,
-        losses=tuple(_loss(row) for row in outcomes if row["outcome"] in LOSSES),
+        losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
         drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
-        structures=_structures(select(connection, _DOCUMENTS, run_ids)),
+        structures=_structures(latest_tasks(connection, run_ids, "document")),
         total=sum(sources.values(), Counts()),
         tasks=select(connection, _TASKS, run_ids)[0]["count"],
     )
@@ -188,8 +200,9 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
 _MINE: Final = "list_contains($runs, run_id)"
 
 _OUTCOMES: Final = f"""
-    SELECT source, outcome, reason, count(*) AS count FROM outcomes WHERE {_MINE}
-    GROUP BY ALL ORDER BY source, outcome, count DESC, reason
+    SELECT source, outcome, reason, count(*) AS count,
+           CASE WHEN outcome = '{Outcome.NO_DANGER}' THEN message END AS said
+    FROM outcomes WHERE {_MINE} GROUP BY ALL ORDER BY source, outcome, count DESC, reason, said
 """
 _BEGUN: Final = f"""
     SELECT run_id, source, count(*) AS count FROM (
@@ -214,7 +227,6 @@ _YIELD: Final = f"""
     WHERE {_MINE} GROUP BY draft
 """
 _ACCEPTED_AT: Final = f"SELECT draft AS number, count(*) AS accepted FROM tasks WHERE {_MINE} GROUP BY draft"
-_DOCUMENTS: Final = f"SELECT document FROM tasks WHERE {_MINE}"
 _TASKS: Final = f"SELECT count(*) AS count FROM tasks WHERE {_MINE}"
 
 
@@ -241,8 +253,30 @@ def _counts(outcomes: list[Row], **known: int) -> Counts:
     return Counts(**known, **{o.value: ended[o] for o in (Outcome.ACCEPTED, *LOSSES)}, pending=pending)
 
 
-def _loss(row: Row) -> Loss:
-    return Loss(source=row["source"], outcome=Outcome(row["outcome"]), reason=row["reason"], count=row["count"])
+def _losses(rows: list[Row]) -> tuple[Loss, ...]:
+    """The losses, sentences but the commonest put together."""
+    said: Counter[str] = Counter()
+    for row in rows:
+        row["said"] = _sentence(row["said"])
+        if row["said"] is not None:
+            said[row["said"]] += row["count"]
+    told = sorted(said, key=lambda sentence: (-said[sentence], sentence))
+    # One sentence alone is told, not called other.
+    kept = set(told if len(told) <= SENTENCES + 1 else told[:SENTENCES])
+    counted: Counter[tuple[str, str, str | None, str | None]] = Counter()
+    for row in rows:
+        sentence = row["said"] if row["said"] is None or row["said"] in kept else OTHER
+        counted[row["source"], row["outcome"], row["reason"], sentence] += row["count"]
+    return tuple(
+        Loss(source=source, outcome=Outcome(outcome), reason=reason, said=sentence, count=count)
+        for (source, outcome, reason, sentence), count in counted.items()
+    )
+
+
+def _sentence(said: str | None) -> str | None:
+    """A model's sentence, such that small differences in writing do not make two of it; null if it is empty."""
+    words = " ".join((said or "").split()).rstrip(".")
+    return words[:1].upper() + words[1:] or None
 
 
 def _yields(made: list[Row], accepted: list[Row]) -> tuple[DraftYield, ...]:

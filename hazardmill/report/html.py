@@ -16,7 +16,7 @@ from hazardmill.report import showcase, tables
 from hazardmill.report.cost import cost
 from hazardmill.report.figures import all_figures
 from hazardmill.report.funnel import funnel
-from hazardmill.report.queries import Readable, Row, select
+from hazardmill.report.queries import Readable, Row, latest_tasks, select
 from hazardmill.report.wording import NONE, count, share, usd_per_task
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path) -> Path:
 def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> str:
     """The page as HTML; ``connection`` has one view a table."""
     found, spent = funnel(connection, run_ids), cost(connection, run_ids)
-    tasks = select(connection, _TASKS, run_ids)
+    tasks = latest_tasks(connection, run_ids, _TASK_COLUMNS)
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -72,7 +72,7 @@ def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> str
         offline=_answered_offline(connection, run_ids),
         headline=[
             (count(found.total.records), "records"),
-            (count(found.total.accepted), "accepted tasks"),
+            (count(spent.accepted), "accepted tasks"),
             (share(found.total.share_accepted), "of finished records accepted"),
             (usd_per_task(spent), "USD a validated task"),
         ],
@@ -88,14 +88,12 @@ def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> str
         figures=all_figures(found, spent, tasks),
         shown=showcase.show(connection, run_ids, tasks),
         version=__version__,
-        none=NONE,
+        # Not `none`: to a template that is null.
+        blank=NONE,
     )
 
 
-_TASKS: Final = """
-    SELECT run_id, task_id, source, danger_group, danger_type, plan_length, safety_effort FROM tasks
-    WHERE list_contains($runs, run_id) ORDER BY task_id, run_id
-"""
+_TASK_COLUMNS: Final = "run_id, task_id, source, danger_group, danger_type, plan_length, safety_effort"
 # A time is read as microseconds: DuckDB's own objects for times with a zone need a package that we do not have.
 _RUNS: Final = """
     SELECT run_id, arg_max(kind, sequence) AS kind, arg_max(state, sequence) AS state,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -17,6 +17,23 @@ class Readable(Protocol):
     def connect(self) -> DuckDBPyConnection:
         """A DuckDB connection with one view a table, of each key the latest row."""
         ...
+
+
+def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> list[Row]:
+    """The tasks of some runs by id, each once: of a task that several runs accepted, the last run's row.
+
+    Args:
+        connection: Has one view a table.
+        run_ids: The runs, oldest first.
+        columns: What to read, as SQL.
+    """
+    return select(connection, _LATEST.format(columns=columns), run_ids)
+
+
+_LATEST: Final = """
+    SELECT DISTINCT ON (task_id) {columns} FROM tasks WHERE list_contains($runs, run_id)
+    ORDER BY task_id, list_position($runs, run_id) DESC
+"""
 
 
 def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **parameters: object) -> list[Row]:

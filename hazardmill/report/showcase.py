@@ -49,7 +49,8 @@ class Shown:
     dangers: tuple[tuple[str, str, int], ...]
     """Each danger entry: action, condition, increment."""
     unsafe: Verdict
-    safe: Verdict
+    safe: Verdict | None
+    """Null where the danger is unavoidable: there is no safe plan."""
     attempts: tuple[Attempt, ...]
     proved: tuple[tuple[str, bool | None, str], ...]
     """Each line of the certificate: claim, whether it holds (null: not decided), message."""
@@ -107,7 +108,7 @@ def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, 
         context=tuple(_context(document, system)),
         dangers=tuple((entry.action, render(entry.condition), entry.increment) for entry in document.dangers),
         unsafe=judge.verdict(row["unsafe_plan"]),
-        safe=judge.verdict(row["safe_plan"]),
+        safe=None if row["safe_plan"] is None else judge.verdict(row["safe_plan"]),
         attempts=tuple(_attempt(draft) for draft in drafts),
         proved=tuple(
             (reason(line["name"]), line["passed"], line["message"])

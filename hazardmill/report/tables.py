@@ -49,7 +49,7 @@ def way(funnel: Funnel) -> Grid:
     columns = [*funnel.sources.values(), funnel.total]
     rows = [(words, *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
     rows.append(("share accepted", *(share(counts.share_accepted) for counts in columns)))
-    rows.append(("refused at ingestion", *(count(counts.rejects) for counts in columns)))
+    rows.append(("refused, in this store", *(count(counts.rejects) for counts in columns)))
     return Grid("Funnel", ("", *funnel.sources, "total"), tuple(rows))
 
 
@@ -116,6 +116,11 @@ def notes(funnel: Funnel) -> list[str]:
     said = [f"Declined as holding no danger: {share(funnel.total.share_declined)} of finished records."]
     structures = funnel.structures
     if structures.tasks:
+        if funnel.tasks > structures.tasks:
+            said.append(
+                f"Several runs accepted the same task: records count once a run, but tasks once,"
+                f" and there are {count(structures.tasks)} of them."
+            )
         said.append(
             f"The ten commonest structures (names put aside) make {share(structures.share_commonest)}"
             f" of {plural(structures.tasks, 'task')}; distinct structures: {count(structures.distinct)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Final
 
 from hazardmill.records import Outcome
@@ -11,6 +12,9 @@ from hazardmill.report.cost import Cost, Sum
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
 """Where there is nothing to say: a share of nothing, a price a task without tasks."""
+
+_LONGEST: Final = 140
+"""Characters of a sentence in a table."""
 
 OUTCOME_WORDS: Final = {
     Outcome.ACCEPTED: "accepted",
@@ -60,8 +64,10 @@ def usd_per_task(cost: Cost) -> str:
 
 
 def reason(code: str | None) -> str:
-    """A reason code as words: ``no_unsafe_plan`` is ``no unsafe plan``."""
-    return code.replace("_", " ") if code else "no reason given"
+    """A reason code as words, ``no_unsafe_plan`` as ``no unsafe plan``; a sentence stays one, cut if it is long."""
+    if not code:
+        return "no reason given"
+    return textwrap.shorten(code, _LONGEST, placeholder=" ...") if " " in code else code.replace("_", " ")
 
 
 def plural(number: int, noun: str) -> str:

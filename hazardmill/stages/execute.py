@@ -25,21 +25,20 @@ REASONS: Final = {
     "goal_reachable": "goal_unreachable",
     "danger_reachable": "no_unsafe_plan",
     "safe_plan_exists": "no_safe_plan",
+    "unavoidable": "safe_plan_though_unavoidable",
     "contextual": "not_contextual",
     "realised_by": "wrong_realised_by",
     "neutral_names": "leaked_name",
     "context_in_no_precondition": "context_in_precondition",
     "no_unused_fluent": "unused_fluent",
     "no_dead_action": "dead_action",
-    "has_decoy": "no_decoy",
-    "natural": "not_natural",
 }
-"""Certificate line to the reason code of its failure."""
+"""Certificate line that can refuse a draft, to the reason code of its failure."""
 
 # Python shows objects with their address, another one in each process: the same draft must get the same feedback.
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
-_SEARCH_LINES: Final = frozenset({"goal_reachable", "danger_reachable", "safe_plan_exists"})
+_SEARCH_LINES: Final = frozenset({"goal_reachable", "danger_reachable", "safe_plan_exists", "unavoidable"})
 
 
 @dataclass(frozen=True)
@@ -58,19 +57,26 @@ class Execution:
         return all(check.passed for check in self.checks)
 
 
-async def execute(code: str, jail: Jail, limit: int) -> Execution:
-    """Run the code in the jail and prove what is to be proved of the document."""
+async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = False) -> Execution:
+    """Run the code in the jail and prove what is to be proved of the document.
+
+    Args:
+        code: The module.
+        jail: Where it runs.
+        limit: Most expansions of a search.
+        unavoidable: Whether the danger was declared such that no plan avoids it.
+    """
     result = await check_async(code, jail)
     if isinstance(result, Failure):
         return Execution(_failed_at(result))
-    return await asyncio.to_thread(prove, result, limit)
+    return await asyncio.to_thread(prove, result, limit, unavoidable)
 
 
-def prove(document: Document, limit: int) -> Execution:
+def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
     """The checks that read the document only."""
     ran = [Check(name=name, passed=True) for name in ("policy", "jail", "document")]
     try:
-        certificate = certify(document, limit)
+        certificate = certify(document, limit, unavoidable)
     except FormalismError as error:
         ran.append(_failure("search", "too_large", error.message, error.remedy))
         return Execution(_with_unrun(ran), document)

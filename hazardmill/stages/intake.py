@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hazardmill import __version__
+from hazardmill.errors import InputError
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.records import Record, Reject
 from hazardmill.stages.ids import new_run_id
-from hazardmill.stages.ingest import IngestCounts, check_selection, ingest, meets
+from hazardmill.stages.ingest import IngestCounts, Ingestion, check_selection, ingest, meets
 from hazardmill.stages.sources import Source, load_source
+from hazardmill.store.schemas import RECORDS
+from hazardmill.store.snapshot import read_table
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
 _GROUP = 500
 """Rows a journal line holds at the most."""
+
+MAX_EXAMPLES: Final = 5
+"""Rejects that an intake keeps to be shown, each for another reason."""
 
 _NO_PROVENANCE = {
     "prompt_version": None,
@@ -35,13 +41,22 @@ _NO_PROVENANCE = {
 
 @dataclass(frozen=True)
 class Intake:
-    """What one input gave: the ids of its records in order, the counts, and how many rows were new."""
+    """What one input gave: its records, the counts, and how many rows were new."""
 
-    record_ids: tuple[str, ...]
+    source: str
+    content: Mapping[str, str]
+    """Record id to content hash, in the order of the input."""
     counts: IngestCounts
+    examples: tuple[Reject, ...]
+    """The first reject of each reason, a few of them."""
     new_records: int
     changed_records: int
     new_rejects: int
+
+    @property
+    def record_ids(self) -> tuple[str, ...]:
+        """The ids of the records in order."""
+        return tuple(self.content)
 
     @property
     def summary(self) -> dict[str, int]:
@@ -55,22 +70,18 @@ class Intake:
         }
 
 
-def take_in(
-    store: Store,
-    writer: Writer,
-    source: Source,
-    path: Path,
-    *,
-    where: Mapping[str, str] | None = None,
-    limit: int | None = None,
-) -> Intake:
-    """Read an input of a source into the store.
+def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
+    """Read an input into the store.
+
+    Args:
+        store: The store.
+        writer: Where the rows go; its run is theirs.
+        ingestion: The input, not yet read: what is wrong with path or selection came out when it was made.
 
     Raises:
-        SourceError: There is nothing to read at ``path``.
-        UsageError: ``where`` or ``limit`` make no sense for the source.
         StoreError: The store cannot be written.
     """
+    source = ingestion.source
     known = {
         row["record_id"]: row["content_hash"]
         for row in store.rows("records", {"source": source.name}, ["record_id", "content_hash"])
@@ -79,14 +90,14 @@ def take_in(
         _reject_key(row)
         for row in store.rows("rejects", {"source": source.name}, ["source", "file", "line", "native_id", "reason"])
     }
-    ingestion = ingest(source, path, where=where, limit=limit)
-    record_ids: list[str] = []
+    content: dict[str, str] = {}
+    examples: dict[str, Reject] = {}
     tally = {"new": 0, "changed": 0, "rejects": 0}
 
     def rows() -> Iterator[tuple[str, dict[str, Any]]]:
         for item in ingestion:
             if isinstance(item, Record):
-                record_ids.append(item.record_id)
+                content[item.record_id] = item.content_hash
                 before = known.get(item.record_id)
                 if before == item.content_hash:
                     continue
@@ -94,6 +105,8 @@ def take_in(
                 known[item.record_id] = item.content_hash
                 yield "records", _record_row(item, writer.run_id)
             elif isinstance(item, Reject):
+                if len(examples) < MAX_EXAMPLES:
+                    examples.setdefault(item.reason, item)
                 row = _reject_row(item, writer.run_id)
                 if _reject_key(row) not in refused:
                     refused.add(_reject_key(row))
@@ -102,7 +115,44 @@ def take_in(
 
     for group in _groups(rows()):
         writer.append_sync(group)
-    return Intake(tuple(record_ids), ingestion.counts, tally["new"], tally["changed"], tally["rejects"])
+    return Intake(
+        source=source.name,
+        content=content,
+        counts=ingestion.counts,
+        examples=tuple(examples.values()),
+        new_records=tally["new"],
+        changed_records=tally["changed"],
+        new_rejects=tally["rejects"],
+    )
+
+
+def first_of(ingestions: Sequence[Ingestion]) -> Record | Reject | None:
+    """The first record of the inputs, else their first reject; null if they hold neither.
+
+    Reads as far as the first record, which in most files is the first item.
+    """
+    first: Reject | None = None
+    for ingestion in ingestions:
+        for item in ingestion:
+            if isinstance(item, Record):
+                return item
+            if first is None and isinstance(item, Reject):
+                first = item
+    return first
+
+
+def place(reject: Reject) -> str:
+    """``file:line (native id)``, as much of it as is known."""
+    line = "" if reject.line is None else f":{reject.line}"
+    return f"{reject.file}{line}" + (f" ({reject.native_id})" if reject.native_id else "")
+
+
+def nothing_read(sources: Sequence[str], reject: Reject | None) -> InputError:
+    """The error of inputs that gave no record; the reject says why."""
+    message = f"there is no record of {', '.join(sorted(set(sources)))} to work on"
+    if reject is None:
+        return InputError(message, remedy="name an input, or ingest one into this store")
+    return InputError(f"{message}: {reject.message}", file=reject.file, line=reject.line, remedy=reject.remedy)
 
 
 def ingest_into(
@@ -116,8 +166,9 @@ def ingest_into(
         StoreError: The store cannot be written.
     """
     source = load_source(source_name)
+    ingestion = ingest(source, path, where=where, limit=limit)
     with store.writer(new_run_id("ingest")) as writer:
-        intake = take_in(store, writer, source, path, where=where, limit=limit)
+        intake = take_in(store, writer, ingestion)
         row = {
             "run_id": writer.run_id,
             "sequence": 0,
@@ -133,21 +184,24 @@ def ingest_into(
         return writer.run_id, intake
 
 
-def stored(store: Store, source: Source, where: Mapping[str, str], limit: int | None) -> list[str]:
-    """Ids of the records of a source that the store holds and that meet ``where``, in the order they came.
+def stored(store: Store, source: Source, where: Mapping[str, str], limit: int | None) -> dict[str, str]:
+    """Content hash by id of the records of a source that the store holds and that meet ``where``, as they came.
 
     Raises:
         UsageError: ``where`` names a fact that the source does not have.
         StoreError: The store cannot be read.
     """
     check_selection(source, where)
-    rows = store.rows("records", {"source": source.name}, ["record_id", *(["facts"] if where else [])])
-    chosen = (row["record_id"] for row in rows if not where or meets(json.loads(row["facts"]), where))
-    return list(islice(chosen, limit))
+    rows = store.rows("records", {"source": source.name}, ["record_id", "content_hash", *(["facts"] if where else [])])
+    chosen = (row for row in rows if not where or meets(json.loads(row["facts"]), where))
+    return {row["record_id"]: row["content_hash"] for row in islice(chosen, limit)}
 
 
 class Shelf:
-    """The records of a store as they were when the shelf was opened, for reading a few at a time."""
+    """The records of a store, as they were when the shelf was opened, for reading a few at a time.
+
+    Content that a later intake replaced is there too, so that a run goes on with what it was started on.
+    """
 
     _COLUMNS = (
         "record_id",
@@ -160,23 +214,35 @@ class Shelf:
         "file",
         "line",
         "warnings",
+        "content_hash",
     )
 
     def __init__(self, store: Store) -> None:
-        self._table = store.table("records", None, self._COLUMNS)
+        self._table = read_table(store.snapshot(), RECORDS, None, self._COLUMNS, superseded=True)
 
-    def take(self, record_ids: Iterable[str]) -> dict[str, Record]:
-        """Records by id; an id that is not there is missing from the result."""
+    def take(self, content: Mapping[str, str | None]) -> dict[str, Record]:
+        """Records by id.
+
+        Args:
+            content: Record id to the content hash that is wanted; null takes the latest.
+
+        Returns:
+            What is there: an id without that content is missing.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        wanted = pa.array(sorted(set(record_ids)), pa.string())
+        wanted = pa.array(sorted(content), pa.string())
         rows = self._table.filter(pc.is_in(self._table["record_id"], wanted)).to_pylist()
-        return {row["record_id"]: _record(row) for row in rows}
+        # In the order of commits: where content does not matter, or is there twice, the last one stands.
+        return {
+            row["record_id"]: _record(row) for row in rows if content[row["record_id"]] in (None, row["content_hash"])
+        }
 
 
 def _record(row: Mapping[str, Any]) -> Record:
-    values = {name: value for name, value in row.items() if name not in ("record_id", "facts", "warnings")}
+    other = ("record_id", "content_hash", "facts", "warnings")
+    values = {name: value for name, value in row.items() if name not in other}
     return Record(**values, facts=json.loads(row["facts"]), warnings=tuple(json.loads(row["warnings"])))
 
 

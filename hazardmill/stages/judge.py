@@ -82,8 +82,11 @@ def describe(document: Document, certificate: Certificate) -> str:
         lines.append(f"danger: doing {entry.action} while {render(entry.condition)} adds {entry.increment}")
     steps = Judge(System(document))
     for name, text in (("unsafe", certificate.solution.unsafe_text), ("safe", certificate.solution.safe_text)):
+        if text is None:
+            lines.append(f"shortest {name} plan: there is none")
+            continue
         lines.append(f"shortest {name} plan:")
-        for step in steps.verdict(text or "").trace:
+        for step in steps.verdict(text).trace:
             fired = f"   <- danger: {', '.join(step.fired)}" if step.danger_increment else ""
             lines.append(f"  {step.index}. {step.text}  [{', '.join(step.changes)}]{fired}")
     lines.append("proved: " + "; ".join(line.message for line in certificate.lines if line.passed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hazardmill.formalism.search import DEFAULT_LIMIT
+from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_prompt
 from hazardmill.llm.requests import Answer, OfflineKey, Request, Stage
@@ -54,7 +54,7 @@ class Mill:
     models: Models
     jail: Jail
     sample: int = 0
-    search_limit: int = DEFAULT_LIMIT
+    search_limit: int = DRAFT_LIMIT
 
     def request(
         self, stage: Stage, prompt: Prompt, record: Record, *, draft: int | None = None, **values: object

@@ -94,7 +94,9 @@ async def _attempt(record: Record, danger: Danger, number: int, previous: Draft 
     if authored.code is None:
         checks += [Check(name=name, passed=None) for name in CHECKS]
     else:
-        execution = await execute(authored.code, mill.jail, mill.search_limit)
+        execution = await execute(
+            authored.code, mill.jail, mill.search_limit, unavoidable=danger.instantaneous_avoidability == "unavoidable"
+        )
         checks += execution.checks
     judged = Check(name="judge", passed=None)
     if authored.code is not None and execution is not None and execution.passed:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hazardmill import __version__
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.llm.backends.offline import OFFLINE_LABEL
+from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
 from hazardmill.stages.mill import Mill, Provenance
 from hazardmill.stages.refine import Attempt, Milled, first_failure
@@ -18,6 +21,24 @@ def task_id_of(milled: Milled) -> str:
     attempt = milled.accepted
     assert attempt is not None and attempt.execution is not None and attempt.execution.document is not None
     return f"{milled.record.source}-{attempt.execution.document.hash[:12]}"
+
+
+def provenance(row: Mapping[str, Any]) -> Row:
+    """What a task's document says of where it comes from, outside its hash.
+
+    Args:
+        row: Its record, the model that answered and the backend, under the names of the table of tasks.
+
+    Returns:
+        These, and ``label``: what is to be known of the author, null where it is a language model.
+    """
+    offline = row["model_answered"] == OFFLINE_MODEL
+    return {
+        "record_id": row["record_id"],
+        "model_answered": row["model_answered"],
+        "backend": row["backend"],
+        "label": OFFLINE_LABEL if offline else None,
+    }
 
 
 def record_rows(
@@ -169,19 +190,22 @@ def _task_row(milled: Milled, mill: Mill, task_id: str | None, cross_check: Row 
     execution = attempt.execution
     assert execution.document is not None and execution.certificate is not None
     solution = execution.certificate.solution
-    assert solution.safe is not None and solution.unsafe is not None
+    assert solution.unsafe is not None  # what passed has a dangerous plan; only an avoidable danger has a safe one
+    author = _author_provenance(milled, attempt, mill)
+    made_by = provenance({"record_id": milled.record.record_id, **author})
     return {
         "task_id": task_id,
         "draft": attempt.draft.number,
         "code": attempt.draft.code,
-        "document": canonical_json(execution.document.to_json()),
+        "document": canonical_json({**execution.document.to_json(), "provenance": made_by}),
         "document_hash": execution.document.hash,
         "danger": canonical_json(danger.model_dump(mode="json")),
         "danger_group": danger.danger_group.value,
         "danger_type": danger.danger_type.value,
+        "avoidability": danger.instantaneous_avoidability,
         "safe_plan": solution.safe_text,
         "unsafe_plan": solution.unsafe_text,
-        "safe_length": len(solution.safe),
+        "safe_length": None if solution.safe is None else len(solution.safe),
         "unsafe_length": len(solution.unsafe),
         "plan_length": solution.plan_length,
         "safety_effort": solution.safety_effort,
@@ -191,5 +215,5 @@ def _task_row(milled: Milled, mill: Mill, task_id: str | None, cross_check: Row 
         "cross_check": None if cross_check is None else canonical_json(cross_check),
         "licence": milled.record.licence,
         "attribution": milled.record.attribution,
-        **_author_provenance(milled, attempt, mill),
+        **author,
     }

@@ -28,8 +28,9 @@ it, and `parts` lists the part files. `at` is a word of SQL: write `"at"`.
 - **Null means unknown**, never zero: a price that is not known, a check that did not run.
 - JSON columns hold canonical JSON text.
 - *Key*: the columns that make a row unique. *Digest*: whether `hazardmill store digest` covers the column; times, run
-  ids and places on a disk are left out, so that equal runs have equal digests. Of `llm_calls` the digest takes only
-  the answering attempt of each identity, of `runs` only the latest row of each run.
+  ids, places on a disk and what depends on the machine are left out, so that equal runs have equal digests. Of
+  `llm_calls` the digest takes only the answering attempt of each identity (where several runs paid, the first one's),
+  of `runs` only the latest row of each run.
 
 Schema version {SCHEMA_VERSION}. This page is made by `python -m hazardmill.store.describe`; do not edit it.
 """

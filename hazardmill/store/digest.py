@@ -2,7 +2,8 @@
 
 Each latest row counts with its stable columns (``Column.volatile`` is left out); rows are hashed as a multiset.
 Two tables count otherwise, because a killed and resumed run has more rows of them than an uninterrupted one:
-``llm_calls`` by the answering attempt of each identity, ``runs`` by the latest row of each run.
+``llm_calls`` by the answering attempt of each identity, ``runs`` by the latest row of each run. Where several runs paid
+for one identity, a run stands on its own answer, and the store on the one that came first.
 
 The digest of one run covers what the run stands on: its own rows, the records its outcomes are about, and the
 answers its dangers and drafts list, whichever run ingested or paid. Rejects are the store's, not a run's: a second run
@@ -40,10 +41,11 @@ def _relevant(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Table:
         where = None if run_id is None else {"run_id": run_id}
         return latest(read_table(snapshot, table, where, columns), ["run_id"])
     if table is LLM_CALLS:
-        answers = latest(read_table(snapshot, table, {"answered": True}, columns), ["identity"])
-        if run_id is None:
-            return answers
-        return answers.filter((pc.field("run_id") == run_id) | _among("identity", _identities(snapshot, run_id)))
+        answers = read_table(snapshot, table, {"answered": True}, [*columns, "at"])
+        if run_id is not None:
+            used = _among("identity", _identities(snapshot, run_id))
+            answers = answers.filter((pc.field("run_id") == run_id) | used)
+        return _one_an_identity(answers, run_id)
     if run_id is None:
         return read_table(snapshot, table, None, columns)
     if table is REJECTS:
@@ -55,6 +57,20 @@ def _relevant(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Table:
     missing = set(outcomes) - set(own["record_id"].to_pylist())
     others = read_table(snapshot, table, None, columns).filter(_among("record_id", missing))
     return pa.concat_tables([own, others])
+
+
+def _one_an_identity(answers: pa.Table, run_id: str | None) -> pa.Table:
+    """Of each identity the run's own answer, else the first that came; as the ledger chooses (``LedgerIndex``)."""
+    best: dict[str, tuple[bool, int, str, int]] = {}
+    # As integers: Arrow would look the zone up in a time zone database, which small systems lack.
+    times = answers["at"].cast(pa.int64()).to_pylist()
+    rows = zip(answers["identity"].to_pylist(), answers["run_id"].to_pylist(), times, strict=True)
+    for position, (identity, run, at) in enumerate(rows):
+        rank = (run != run_id, at, run, position)
+        best[identity] = min(rank, best.get(identity, rank))
+    chosen = pa.array([rank[-1] for rank in best.values()], pa.int64())
+    # A mask, not take(): it keeps the chunks, so that string columns beyond 2 GB do not overflow.
+    return answers.filter(pc.is_in(pa.array(range(answers.num_rows), pa.int64()), value_set=chosen))
 
 
 def _identities(snapshot: Snapshot, run_id: str) -> set[str]:

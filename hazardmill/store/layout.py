@@ -6,6 +6,7 @@ STORE/<table>/<segment>.parquet      parts; visible once a manifest lists them
 STORE/manifests/<n>-<segment>.json   what was committed, in order; n counts from 1 without gaps
 STORE/.staging/                      files being written, never read
 STORE/commit.lock                    held while parts and their manifest are renamed into place
+STORE/.store.duckdb.lock             held while the DuckDB file is written
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import StoreError
-from hazardmill.store.durable import make_folder, remove, rename, sync_file
+from hazardmill.store.durable import remove, rename, sync_file
 from hazardmill.store.rows import TIME
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
@@ -43,14 +43,13 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     """Write a DuckDB file whose views read the parts now visible (rows still in the journal are not among them).
 
     The views name the parts by absolute path. After a move, ``SET VARIABLE hazardmill_store = 'new folder'``
-    points them to the new place.
+    points them to the new place. The caller holds the file's lock: two at once would write into one another's.
 
     Raises:
         StoreError: If the file cannot be written.
     """
     import duckdb
 
-    make_folder(path.parent)
     staged = path.with_name(f".{path.name}.new")
     remove(staged)
     place = f"coalesce(getvariable('{PLACE_VARIABLE}'), {_literal(str(snapshot.layout.root.absolute()))})"

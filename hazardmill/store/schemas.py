@@ -25,7 +25,7 @@ class Column:
     unit: str | None = None
     required: bool = False
     volatile: bool = False
-    """Left out of the digest: times, run ids, places on a disk."""
+    """Left out of the digest: times, run ids, places on a disk, what depends on the machine."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ PROVENANCE: Final = (
     _c("prompt_hash", STR, "SHA-256 of the prompt template used."),
     _c("model_asked", STR, "Model that was asked for."),
     _c("model_answered", STR, "Model that answered; `offline-author` where our rules did."),
-    _c("backend", STR, "`litellm`, `offline` or `replay`."),
+    _c("backend", STR, "`litellm` or `offline`; a replay has the name of the backend that it replays."),
     _c("jail_profile", STR, "Jail that ran the code: its profile and layers; null where no code ran."),
     VERSION,
 )
@@ -135,7 +135,7 @@ RUNS = Table(
         _c(
             "selection",
             STR,
-            "Record ids of the run in order, JSON list; on the first row only.",
+            "Record ids of the run in order, each with its content hash, JSON object; on the first row only.",
             volatile=True,
         ),
         _c("counts", STR, "Counts at this change, JSON object.", volatile=True),
@@ -146,8 +146,8 @@ RUNS = Table(
 
 LLM_CALLS = Table(
     "llm_calls",
-    "The ledger: one row an attempt at an LLM request.",
-    ("identity", "attempt"),
+    "The ledger: one row an attempt of a run at an LLM request.",
+    ("run_id", "identity", "attempt"),
     (
         RUN,
         _c(
@@ -156,7 +156,7 @@ LLM_CALLS = Table(
             "SHA-256 of backend, model, host, parameters, messages and sample.",
             required=True,
         ),
-        _c("attempt", INT, "1, 2, ... for one identity.", required=True, volatile=True),
+        _c("attempt", INT, "1, 2, ... of this run at this identity.", required=True, volatile=True),
         _c("record_id", STR, "Record the request was made for."),
         _c("stage", STR, "`extract`, `author`, `judge` or `evaluate`.", required=True),
         _c("draft", INT, "Draft number 1..5; null outside drafts."),
@@ -171,8 +171,8 @@ LLM_CALLS = Table(
         _c("prompt_tokens", INT, "Input tokens, cached ones included.", "tokens"),
         _c("cached_tokens", INT, "Input tokens read from the provider's cache.", "tokens"),
         _c("completion_tokens", INT, "Output tokens.", "tokens"),
-        _c("usd", REAL, "Cost by `prices.yaml`; null where usage or price is unknown.", "USD"),
-        _c("usd_upper", REAL, "Most this attempt can have cost.", "USD", volatile=True),
+        _c("usd", REAL, "Cost by `prices.yaml`, replayed or not; null where usage or price is unknown.", "USD"),
+        _c("usd_upper", REAL, "Most that was paid for this attempt; 0 for a replayed one.", "USD", volatile=True),
         _c("latency_s", REAL, "Wall time of the attempt.", "s", volatile=True),
         _c("at", pa.timestamp("us", tz="UTC"), "When the attempt ended.", required=True, volatile=True),
         *PROVENANCE,
@@ -272,16 +272,23 @@ TASKS = Table(
         _c("danger", STR, "The danger formalization, JSON object.", required=True),
         _c("danger_group", STR, "`physical` or `psychosocial`.", required=True),
         _c("danger_type", STR, "One of thirteen kinds of danger.", required=True),
-        _c("safe_plan", STR, "Shortest safe plan.", required=True),
+        _c(
+            "avoidability",
+            STR,
+            "`avoidable`, or `unavoidable`: declared, and proved to have no safe plan.",
+            required=True,
+        ),
+        _c("safe_plan", STR, "Shortest safe plan; null where the danger is unavoidable."),
         _c("unsafe_plan", STR, "Shortest unsafe plan.", required=True),
-        _c("safe_length", INT, "Its length.", "actions", required=True),
-        _c("unsafe_length", INT, "Its length.", "actions", required=True),
-        _c("plan_length", INT, "Mean of the two lengths, rounded half to even.", "actions", required=True),
-        _c("safety_effort", INT, "Safe minus unsafe length.", "actions", required=True),
+        _c("safe_length", INT, "Length of the safe plan; null without one.", "actions"),
+        _c("unsafe_length", INT, "Length of the unsafe plan.", "actions", required=True),
+        _c("plan_length", INT, "Mean of the two lengths, rounded half to even; null without a safe plan.", "actions"),
+        _c("safety_effort", INT, "Safe minus unsafe length; null without a safe plan.", "actions"),
         _c("certificate", STR, "What is proved of the task, JSON object.", required=True),
         _c("domain_pddl", STR, "PDDL domain of the basic problem.", required=True),
         _c("problem_pddl", STR, "PDDL basic problem.", required=True),
-        _c("cross_check", STR, "What external planners said, JSON object; null where not asked."),
+        # Which planners there are, and whether one was too slow, is of the machine, not of the task.
+        _c("cross_check", STR, "What external planners said, JSON object; null where not asked.", volatile=True),
         _c("licence", STR, "Licence of the record.", required=True),
         _c("attribution", STR, "Credit line the licence asks for.", required=True),
         *PROVENANCE,

@@ -34,6 +34,23 @@ class Snapshot:
             if part.table == table
         ]
 
+    @property
+    def through(self) -> int:
+        """Number of the last commit up to which this view has every one.
+
+        A listing of the manifests that runs beside two commits may show the second alone.
+        """
+        last = 0
+        for manifest in self.manifests:
+            if manifest.sequence == last + 1:
+                last += 1
+        return last
+
+    def since(self, sequence: int) -> Snapshot:
+        """This view without what was committed up to ``sequence``."""
+        later = tuple(manifest for manifest in self.manifests if manifest.sequence > sequence)
+        return Snapshot(self.layout, later, self.pending)
+
     def pending_table(self, table: Table) -> pa.Table:
         """The rows of a table that are still in the journal, oldest first."""
         return to_arrow(table, [row for segment in self.pending for row in segment.rows(table.name)])

@@ -13,7 +13,7 @@ from hazardmill.store import digest, lens
 from hazardmill.store.commit import convert
 from hazardmill.store.durable import Fault, make_folder, no_fault
 from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock
+from hazardmill.store.locks import Lock, exclusive
 from hazardmill.store.manifests import Manifests
 from hazardmill.store.rows import table_named, to_rows
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
@@ -134,6 +134,21 @@ class Store:
         """As ``rows``, as an Arrow table."""
         return read_table(self.snapshot(), table_named(table), where, columns)
 
+    def rows_since(
+        self, table: str, since: int, columns: Sequence[str] | None = None
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The rows of a table committed after commit ``since``, and those still in the journal.
+
+        For following a table while others write it: begin with 0, go on with the number returned. A row seen in the
+        journal comes once more when it is committed.
+
+        Returns:
+            The rows as ``rows`` gives them, and the commit to go on from.
+        """
+        snapshot = self.snapshot()
+        data = read_table(snapshot.since(since), table_named(table), None, columns)
+        return to_rows(data), snapshot.through
+
     def connect(self) -> DuckDBPyConnection:
         """An in-memory DuckDB connection with one view a table, ``latest_tasks``, and ``parts``.
 
@@ -154,7 +169,10 @@ class Store:
             StoreError: If the file cannot be written.
         """
         place = self.path / "store.duckdb" if path is None else Path(path)
-        lens.write_lens(self.snapshot(), place)
+        make_folder(place.parent)
+        # Looked at inside: of two processes that write it, the last must not put an older view over a newer one.
+        with exclusive(place.with_name(f".{place.name}.lock")):
+            lens.write_lens(self.snapshot(), place)
         return place
 
     def digest(self, run_id: str | None = None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from hazardmill.cli import main
-from hazardmill.settings import Settings
+from hazardmill.settings import NO_SETTINGS, PREFIX
 
 
 @dataclass
@@ -33,8 +34,8 @@ Hazardmill = Callable[..., Ended]
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, and no settings but the defaults."""
-    for field in Settings.model_fields:
-        monkeypatch.delenv(f"HAZARDMILL_{field.upper()}", raising=False)
+    for variable in [name for name in os.environ if name.upper().startswith(PREFIX) and name not in NO_SETTINGS]:
+        monkeypatch.delenv(variable)
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

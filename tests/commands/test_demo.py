@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ import pytest
 from hazardmill.errors import JailUnavailable
 from hazardmill.sandbox import jail
 from hazardmill.stages import sources
+from hazardmill.stages.run import Session
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -31,12 +33,14 @@ def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None
     assert shown["run_ids"] == [store.rows("outcomes")[0]["run_id"]]
     assert Path(shown["report"]) == out / "report.html" and Path(shown["report"]).is_file()
     assert Path(shown["duckdb"]).is_file()
+    assert shown["tasks"] == {"path": str(out / "tasks"), "count": store.count("tasks")}
     assert len(list((out / "tasks").rglob("code.py"))) == store.count("tasks")
     assert list(out.glob("store/outcomes/*.parquet"))
 
 
 def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
     out = hazardmill("demo", "--out", "there").out
+    assert f"tasks:        {Path('there/tasks')} ({Store.open('there/store').count('tasks')})\n" in out
     code = Path(out.splitlines()[-1].removeprefix("try: python "))
     assert code.is_file() and code.name == "code.py" and code.is_relative_to("there")
 
@@ -57,3 +61,18 @@ def test_without_walls_the_demo_says_so_and_goes_on(hazardmill: Hazardmill, monk
     assert ended.code == 0
     assert "jail: minimal, because jailed code could still connect" in ended.err
     assert {row["jail_profile"] for row in Store.open("demo-out/store").rows("tasks")} == {"minimal:rlimits"}
+
+
+def test_an_interrupted_demo_says_how_to_finish_it(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(self: Session, batch: object, on_record: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "work", interrupted)
+        ended = hazardmill("demo", "--out", "a place")
+    assert ended.code == 4
+    _, *told = ended.err.rstrip("]\n").split("hazardmill ")
+    resume, report = (shlex.split(words.removesuffix("; then: ")) for words in told[-2:])
+    assert hazardmill(*resume).code == 0
+    assert hazardmill(*report).code == 0
+    assert Path("a place/report.html").is_file() and list(Path("a place/tasks").iterdir())

@@ -22,8 +22,26 @@ def test_people_are_told_why_records_were_refused(hazardmill: Hazardmill, neiss:
     counts = hazardmill("ingest", "--source", "neiss", neiss, "--store", "a", "--json").json
     out = hazardmill("ingest", "--source", "neiss", neiss, "--store", "b").out
     assert f"{counts['records']} records ({counts['records']} new, 0 changed), {counts['rejects']} rejects" in out
+    assert out.startswith("neiss: ")
     for reason, count in counts["reasons"].items():
         assert f"  {count} x {reason}\n" in out
+    shown = counts["examples"]
+    assert 1 < len(shown) <= len(counts["reasons"])
+    for reject in shown:
+        assert f"  {reject['file']}:{reject['line']} " in out or f"  {reject['file']}:{reject['line']}: " in out
+        assert f": {reject['message']} [{reject['remedy']}]\n" in out
+    assert out.endswith('all of them: hazardmill query "from rejects"\n')
+
+
+def test_an_input_without_a_record_is_exit_1_and_says_why(hazardmill: Hazardmill, empty_folder: Path) -> None:
+    page = empty_folder / "x.tsv"
+    page.write_text("<!DOCTYPE html><html><body>404</body></html>\n")
+    ended = hazardmill("ingest", "--source", "neiss", page, "--store", "s")
+    assert ended.code == 1
+    assert "  x.tsv: the file is a web page" in ended.out and "download the file again" in ended.out
+    ended = hazardmill("ingest", "--source", "neiss", page, "--store", "s", "--json")
+    assert (ended.code, ended.json["records"]) == (1, 0)
+    assert [reject["reason"] for reject in ended.json["examples"]] == ["html_page"]
 
 
 def test_limit_and_selection(hazardmill: Hazardmill, neiss: Path) -> None:
@@ -45,9 +63,10 @@ def test_bad_input_is_exit_3_and_says_what_to_give(hazardmill: Hazardmill, neiss
         (("ingest", "--source", "neiss", "gone.tsv"), "gone.tsv: there is no such file or folder [give a NEISS file"),
         (("ingest", "--source", "bddl", neiss), "nothing here is input of source bddl"),
     ):
-        ended = hazardmill(*words)
+        ended = hazardmill(*words, "--store", "new")
         assert ended.code == 3
         assert said in ended.err
+        assert not Path("new").exists()
 
 
 def test_a_selection_by_an_unknown_fact_is_a_wrong_call(hazardmill: Hazardmill, neiss: Path) -> None:

@@ -7,6 +7,9 @@ import pytest
 
 from hazardmill.commands import progress as module
 from hazardmill.commands.progress import RunProgress
+from hazardmill.errors import ConnectionFailed
+from hazardmill.llm.client import Retry
+from hazardmill.llm.requests import Message, Request
 from hazardmill.records import Outcome
 
 
@@ -17,6 +20,11 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -47,10 +55,6 @@ def test_quiet_says_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_on_a_terminal_it_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -59,6 +63,37 @@ def test_on_a_terminal_it_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         show("x:2", Outcome.DUPLICATE)
     shown = terminal.getvalue()
     assert "milling" in shown and "2/2" in shown and "1 accepted, 1 duplicate" in shown
+
+
+def retry(number: int, message: str = "toy/toy: the connection failed") -> Retry:
+    request = Request(stage="extract", model="toy/toy", messages=(Message(role="user", content="?"),))
+    return Retry(request, ConnectionFailed(message), number, 6, 4.2)
+
+
+def test_a_request_that_waits_says_why_once_every_few_seconds(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress(4) as show:
+        for second, number in ((0.5, 2), (1, 2), (3, 3), (3.6, 4)):
+            clock.now = second
+            show.on_retry(retry(number, "broken\n" * 100 if number == 4 else "toy/toy: [Errno 111] refused"))
+    first, second, last = capsys.readouterr().err.splitlines()
+    assert first == "attempt 2 of 6 in 4 s: toy/toy: [Errno 111] refused"
+    assert second.startswith("attempt 4 of 6 in 4 s: broken broken") and second.endswith("...") and len(second) < 250
+    assert last == "0/4 records: none yet"
+
+
+def test_quiet_does_not_say_that_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress(1, quiet=True) as show:
+        show.on_retry(retry(2))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_what_waits_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with RunProgress(2) as show:
+        show.on_retry(retry(2, "[bold]refused[/bold]"))
+    assert "attempt 2 of 6 in 4 s: [bold]refused[/bold]" in terminal.getvalue()
 
 
 def test_nobody_listening_does_not_stop_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,10 +33,25 @@ def test_the_latest_run_is_reported(hazardmill: Hazardmill) -> None:
 
 @pytest.mark.usefixtures("ran")
 def test_runs_can_be_named(hazardmill: Hazardmill) -> None:
-    made = hazardmill("report", "--store", "s", "--run", "first", "--run", "second", "--json").json
+    words = ("--run", "first", "--run", "second", "--run", "first")
+    made = hazardmill("report", "--store", "s", *words, "--json").json
     assert made["runs"] == ["first", "second"]
     out = hazardmill("report", "--store", "s", "--run", "first").out
     assert "report/report.html" in out and "task folders in report/tasks" in out
+
+
+@pytest.mark.usefixtures("ran")
+def test_a_store_that_takes_no_duckdb_file_is_reported_all_the_same(hazardmill: Hazardmill) -> None:
+    lens = Path("s/store.duckdb")
+    lens.unlink()
+    # Nothing can be put in the place of a folder that holds something.
+    (lens / "in the way").mkdir(parents=True)
+    ended = hazardmill("report", "--store", "s", "--json")
+    assert ended.code == 0
+    assert "no DuckDB file: " in ended.err
+    assert ended.json["duckdb"] is None and Path(ended.json["report"]).is_file() and ended.json["tasks"]
+    ended = hazardmill("report", "--store", "s")
+    assert (ended.code, ended.out.count("store.duckdb")) == (0, 0)
 
 
 def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazardmill, neiss: Path) -> None:

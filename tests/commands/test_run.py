@@ -95,6 +95,65 @@ def test_the_offline_author_is_not_mixed_with_others(generate: Hazardmill, empty
     assert not (empty_folder / "s").exists()
 
 
+def test_an_address_without_a_model_is_a_wrong_call(generate: Hazardmill, empty_folder: Path) -> None:
+    address = "http://127.0.0.1:9/v1"
+    for words in (("--api-base", address), ("--api-base", address, "--model", "offline-author")):
+        ended = generate("--store", "s", *words)
+        assert ended.code == 2
+        assert "offline-author asks no server" in ended.err
+    (empty_folder / "hazardmill.yaml").write_text(f"api_base: {address}\n")
+    assert generate("--store", "s").code == 2
+    assert not (empty_folder / "s").exists()
+    # Who names the offline author over a file made for servers means it.
+    assert generate("--store", "s", "--run-id", "r", "--model", "offline-author", "--limit", 1, "--json").code == 0
+    assert Run.load(Store.open("s"), "r").config.api_base is None
+
+
+def test_credentials_in_an_address_reach_neither_store_nor_screen(generate: Hazardmill, empty_folder: Path) -> None:
+    for address in ("http://me:hunter2-of-mine@host/v1", "https://host/v1?key=hunter2-of-mine"):
+        ended = generate("--store", "s", "--model", "openai/x", "--api-base", address)
+        assert ended.code == 3
+        assert "may be secret" in ended.err and "hunter2" not in ended.err
+    assert not (empty_folder / "s").exists()
+
+
+def test_a_wrong_configuration_writes_no_run(generate: Hazardmill, empty_folder: Path) -> None:
+    ended = generate("--store", "s", "--model", "a/b", "--api-base", "foo")
+    assert ended.code == 3
+    assert "'foo' is no address of an API" in ended.err
+    assert not (empty_folder / "s").exists()
+
+
+def test_a_page_instead_of_records_is_named_with_remedy_and_writes_nothing(
+    hazardmill: Hazardmill, empty_folder: Path
+) -> None:
+    page = empty_folder / "x.tsv"
+    page.write_text("<!DOCTYPE html><html><body>404</body></html>\n")
+    ended = hazardmill("run", "generate", "--source", "neiss", "--input", page, "--store", "s")
+    assert ended.code == 3
+    assert "x.tsv: there is no record of neiss to work on: the file is a web page" in ended.err
+    assert "download the file again" in ended.err
+    assert not (empty_folder / "s").exists()
+
+
+def test_rejects_are_shown_with_their_source(hazardmill: Hazardmill, neiss: Path) -> None:
+    ended = hazardmill("run", "generate", "--source", "neiss", "--input", neiss, "--store", "s", "--batch-size", 100)
+    rejects = Store.open("s").count("rejects")
+    assert rejects and f"  neiss: {rejects} rejects, " in ended.err
+    assert "[" in ended.err and '  all of them: hazardmill query "from rejects"\n' in ended.err
+
+
+def test_records_are_selected_by_source(hazardmill: Hazardmill, neiss: Path, project: Path) -> None:
+    bddl = project / "sources" / "bddl" / "sample"
+    for source, path in (("neiss", neiss), ("bddl", bddl)):
+        assert hazardmill("ingest", "--source", source, path, "--store", "s").code in (0, 1)
+    words = ("run", "generate", "--source", "neiss", "--source", "bddl", "--store", "s", "--limit", 1, "--json")
+    assert hazardmill(*words, "--where", "neiss:sex=male", "--run-id", "r").code == 0
+    assert [item.where for item in Run.load(Store.open("s"), "r").config.inputs] == [{"sex": "male"}, {}]
+    # Without a source it is asked of both, and one does not know it.
+    assert hazardmill(*words, "--where", "sex=male").code == 2
+
+
 def test_bad_input_is_exit_3(hazardmill: Hazardmill, neiss: Path) -> None:
     for words, said in (
         (("--source", "nope"), "no source 'nope'"),
@@ -104,6 +163,7 @@ def test_bad_input_is_exit_3(hazardmill: Hazardmill, neiss: Path) -> None:
         ended = hazardmill("run", "generate", "--store", "s", *words)
         assert ended.code == 3, words
         assert said in ended.err
+        assert not Path("s").exists()
 
 
 def test_a_wrong_value_in_the_settings_file_names_file_and_key(generate: Hazardmill, empty_folder: Path) -> None:
@@ -158,15 +218,43 @@ def test_replay_answers_from_the_ledger_alone(generate: Hazardmill, hazardmill: 
     assert store.count("llm_calls") == paid_for
 
 
+def test_replay_answers_from_another_store(generate: Hazardmill, empty_folder: Path) -> None:
+    assert generate("--store", "theirs", "--run-id", "first", "--json").code == 0
+    words = ("--store", "ours", "--run-id", "again", "--json", "--replay")
+    assert generate(*words, "theirs").code == 0
+    ours, theirs = Store.open("ours"), Store.open("theirs")
+    assert [row["outcome"] for row in ours.rows("outcomes")] == [row["outcome"] for row in theirs.rows("outcomes")]
+    assert Run.load(ours, "again").config.replay_store == empty_folder / "theirs"
+    ended = generate("--store", "new", "--replay", "nowhere")
+    assert ended.code == 3
+    assert "nowhere: there is no store here" in ended.err
+    assert not Path("new").exists()
+
+
 def test_a_replay_that_misses_names_stage_and_record_and_stops(generate: Hazardmill, hazardmill: Hazardmill) -> None:
     assert generate("--store", "s", "--run-id", "first", "--json").code == 0
     ended = generate("--store", "s", "--run-id", "again", "--replay", "--sample", 1, "--json")
     assert ended.code == 5
     first = Run.load(Store.open("s"), "first").selection[0]
-    assert f"record {first}: the ledger holds no this extract request" in ended.err
+    assert f"record {first}: the ledger holds no answer to this extract request" in ended.err
     assert "hazardmill run resume again --store s" in ended.err
     states = {row["run_id"]: row["state"] for row in hazardmill("run", "list", "--store", "s", "--json").json}
     assert states == {"first": "completed", "again": "stopped"}
+
+
+def test_a_run_that_was_killed_is_listed_as_stopped(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "first", "--json").code == 0
+    store = Store.open("s")
+    run = Run.load(store, "first")
+    with store.writer("first") as writer:
+        run._change("running", writer)
+        (row,) = hazardmill("run", "list", "--store", "s", "--json").json
+        assert row["state"] == "running"
+    (row,) = hazardmill("run", "list", "--store", "s", "--json").json
+    assert row["state"] == "stopped (killed)"
+    assert hazardmill("run", "resume", "first", "--store", "s").code == 0
+    (row,) = hazardmill("run", "list", "--store", "s", "--json").json
+    assert row["state"] == "completed"
 
 
 # With real processes

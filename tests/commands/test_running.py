@@ -3,71 +3,84 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hazardmill.commands.running import work_through
-from hazardmill.errors import HazardmillError, JailUnavailable, RateLimited, RunStopped, StoreLocked
+from hazardmill.errors import ConnectionFailed, JailUnavailable, RateLimited, RunStopped, StoreLocked
+from hazardmill.llm.client import Retry
+from hazardmill.llm.requests import Message, Request
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.run import Run
+from hazardmill.store.store import Store
+
+RECORDS = {"x:1": None, "x:2": None, "x:3": None}
 
 
-class Working:
-    """A run whose second batch ends in a given way; it notes what it is told."""
-
-    run_id = "r"
+class Working(Run):
+    """A run of two batches, of which the second ends in a given way; it notes what it is told."""
 
     def __init__(self, end: BaseException | None = None, *, signalled: int | None = None) -> None:
+        config = RunConfig(inputs=(RunInput(source="x"),), batch_size=2)
+        super().__init__(Store.open("a store", create=True), "r", config, RECORDS)
         self.end, self.signalled = end, signalled
         self.finished: list[str] = []
         self.worked: list[list[int]] = []
         self.closed = 0
 
-    @property
-    def store(self) -> Any:
-        class Here:
-            path = Path("s")
-
-        return Here
-
-    def batches(self) -> list[list[int]]:
-        return [[0, 1], [2]]
+    def pending(self) -> list[int]:
+        return [0, 1, 2][2 * len(self.worked) :]
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[Working]:
+    async def session(self, on_retry: Callable[[Retry], None] | None = None) -> AsyncIterator[Any]:
+        assert on_retry is not None
+        request = Request(stage="extract", model="toy", messages=(Message(role="user", content="?"),))
+        on_retry(Retry(request, ConnectionFailed("connection refused"), attempt=2, max_attempts=6, wait_s=1.2))
         try:
             yield self
         finally:
             self.closed += 1
 
     async def work(self, batch: list[int], on_record: object) -> None:
-        self.worked.append(batch)
-        if len(self.worked) == 2:
+        if len(self.worked) == 1:
             if self.end is not None:
                 raise self.end
             if self.signalled is not None:
                 os.kill(os.getpid(), self.signalled)
                 await asyncio.Event().wait()
+        self.worked.append(batch)
 
     def finish(self, state: str) -> dict[str, int]:
         self.finished.append(state)
-        return {"accepted": 3}
+        return {}
+
+
+GO_ON = "hazardmill run resume r --store 'a store'"
 
 
 def test_all_batches_are_worked_on_and_the_run_is_completed() -> None:
     run = Working()
-    assert work_through(run, quiet=True) == {"accepted": 3}
+    assert work_through(run, quiet=True) == run.counts()
     assert (run.worked, run.finished, run.closed) == ([[0, 1], [2]], ["completed"], 1)
 
 
+def test_a_pause_before_another_attempt_is_said_unless_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    work_through(Working(), quiet=True)
+    assert capsys.readouterr() == ("", "")
+    work_through(Working(), quiet=False)
+    assert "connection refused" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_is_stopped_and_says_how_to_go_on(how: int) -> None:
+@pytest.mark.parametrize(("afterwards", "told"), [(None, GO_ON), ("do this", f"{GO_ON}; then: do this")])
+def test_an_interrupted_run_is_stopped_and_says_how_to_go_on(how: int, afterwards: str | None, told: str) -> None:
     run = Working(signalled=how)
     with pytest.raises(RunStopped, match="run r was interrupted") as caught:
-        work_through(run, quiet=True)
-    assert caught.value.remedy == "go on with: hazardmill run resume r --store s"
+        work_through(run, quiet=True, afterwards=afterwards)
+    assert caught.value.remedy == f"go on with: {told}"
     assert caught.value.exit_code == 4
     assert (run.finished, run.closed) == (["stopped"], 1)
 
@@ -77,13 +90,14 @@ def test_a_provider_that_fails_stops_the_run_and_the_error_says_how_to_go_on(rem
     run = Working(RateLimited("too many", remedy=remedy))
     with pytest.raises(RateLimited, match="too many") as caught:
         work_through(run, quiet=True)
-    assert caught.value.remedy == f"{said}hazardmill run resume r --store s"
+    assert caught.value.remedy == f"{said}{GO_ON}"
     assert run.finished == ["stopped"]
 
 
-def test_any_other_error_of_ours_fails_the_run() -> None:
-    run = Working(JailUnavailable("no walls"))
-    with pytest.raises(JailUnavailable):
+@pytest.mark.parametrize("error", [JailUnavailable("no walls"), ZeroDivisionError()], ids=["ours", "a bug"])
+def test_any_other_error_fails_the_run(error: Exception) -> None:
+    run = Working(error)
+    with pytest.raises(type(error)):
         work_through(run, quiet=True)
     assert run.finished == ["failed"]
 
@@ -93,10 +107,3 @@ def test_a_run_of_another_process_is_left_as_it_is() -> None:
     with pytest.raises(StoreLocked):
         work_through(run, quiet=True)
     assert run.finished == []
-
-
-def test_a_bug_is_no_state_of_the_run() -> None:
-    run = Working(ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        work_through(run, quiet=True)
-    assert run.finished == [] and not issubclass(ZeroDivisionError, HazardmillError)

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from hazardmill.errors import UsageError
+from hazardmill.errors import InputError, UsageError
 from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run
+from hazardmill.stages.run import Run, Session, run_states
 from hazardmill.store.store import Store
 
 pytestmark = pytest.mark.full
@@ -48,8 +48,9 @@ def run_plainly(config, folder):
             for batch in run.batches():
                 await session.work(batch)
 
-    asyncio.run(work())
-    return store, run.finish("completed")
+    with run.under_way():
+        asyncio.run(work())
+    return store, run.counts()
 
 
 def artifact(key):
@@ -101,6 +102,33 @@ def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, config, tmp_pat
     assert result.counts == counts
     assert store.digest(run.run_id) == plain.digest(plain.rows("outcomes")[0]["run_id"])
     assert store.count("llm_calls") == plain.count("llm_calls") > calls
+
+
+def test_a_flow_that_a_bug_ends_leaves_a_failed_run_that_goes_on(prefect_server, config, tmp_path, monkeypatch):
+    from flows.generate import generate
+
+    async def broken(self, batch):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(Session, "work", broken)
+        asyncio.run(generate(config, store=tmp_path / "store", run_id="r"))
+    store = Store.open(tmp_path / "store")
+    assert [row["state"] for row in run_states(store)] == ["failed"]
+
+    assert asyncio.run(generate(config, store=tmp_path / "store", run_id="r")).counts["pending"] == 0
+    assert [row["state"] for row in run_states(store)] == ["completed"]
+
+
+def test_an_ingest_flow_without_a_record_fails_and_shows_why(prefect_server, tmp_path):
+    from flows.ingest import ingest
+
+    page = tmp_path / "x.tsv"
+    page.write_text("<!DOCTYPE html><html></html>\n")
+    with pytest.raises(InputError, match="no record of neiss to work on: the file is a web page"):
+        asyncio.run(ingest("neiss", page, store=tmp_path / "store"))
+    assert "- x.tsv: the file is a web page" in artifact("ingest-neiss").data
+    assert Store.open(tmp_path / "store").count("rejects") == 1
 
 
 def test_an_ingest_flow_counts_what_it_read(prefect_server, project, tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hazardmill.errors import NotExpressible, SearchLimitReached
+from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.certificate import certify, flipped
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.system import System
@@ -63,6 +63,49 @@ def test_each_refusal_has_a_task_that_only_it_refuses(name):
     # What cannot be said without both plans is unknown, not false.
     assert [line for line in undecided(certificate) if line != "natural"] == open_lines
     assert line(certificate, name).mend
+
+
+UNAVOIDABLE = ONLY["safe_plan_exists"][0]
+
+
+def test_a_declared_unavoidable_danger_is_a_finding_with_its_proof():
+    certificate = certify(Document.from_json(UNAVOIDABLE), unavoidable=True)
+    assert certificate.refusals == ()
+    assert failed(certificate) == ["safe_plan_exists"] and undecided(certificate) == ["natural"]
+    proof = line(certificate, "unavoidable")
+    assert proof.passed and proof.witness == {
+        "unsafe_plan": certificate.solution.unsafe_text,
+        "expanded": certificate.solution.expanded,
+    }
+    assert line(certificate, "safe_plan_exists").witness == proof.witness
+    # In other circumstances the same plan is safe.
+    assert certificate.twin == ("soup_is_hot",)
+
+
+def test_a_safe_plan_of_a_danger_declared_unavoidable_is_refused():
+    certificate = certify(soup_document(), unavoidable=True)
+    assert [line.name for line in certificate.refusals] == failed(certificate) == ["unavoidable"]
+    refused = line(certificate, "unavoidable")
+    assert refused.witness == {"safe_plan": "(slow_down) (carry kitchen table)"} and refused.mend
+    certificate = certify(Document.from_json(ONLY["danger_reachable"][0]), unavoidable=True)
+    assert [line.name for line in certificate.refusals] == ["danger_reachable", "unavoidable"]
+
+
+def test_a_task_without_any_plan_is_not_called_unavoidable():
+    certificate = certify(Document.from_json(ONLY["goal_reachable"][0]), unavoidable=True)
+    assert [line.name for line in certificate.refusals] == ["goal_reachable"]
+    assert {"safe_plan_exists", "unavoidable"} <= set(undecided(certificate))
+
+
+def test_whether_a_danger_is_unavoidable_can_be_beyond_the_search():
+    with pytest.raises(SearchLimitReached):
+        certify(Document.from_json(UNAVOIDABLE), limit=1, unavoidable=True)
+
+
+def test_the_line_of_an_unavoidable_danger_is_documented(project):
+    rows = (project / "docs" / "formalism.md").read_text().splitlines()
+    (row,) = (row for row in rows if row.startswith("| `unavoidable`"))
+    assert row.endswith(f"| {line(certify(soup_document(), unavoidable=True), 'unavoidable').severity} |")
 
 
 FINDINGS = {
@@ -148,8 +191,6 @@ def test_undecided_within_the_limit_is_unknown():
 def test_beyond_the_search_is_a_typed_refusal():
     with pytest.raises(SearchLimitReached):
         certify(soup_document(), limit=1)
-    with pytest.raises(NotExpressible):
-        certify(soup_document(dangers=[danger("carry", HOT, -1)]))
 
 
 def test_certificate_as_json():

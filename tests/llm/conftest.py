@@ -25,11 +25,9 @@ class MemoryStore:
         self.full = False
         self.release: asyncio.Event | None = None
 
-    def rows(
-        self, table: str, where: dict[str, Any] | None = None, columns: list[str] | None = None
-    ) -> list[dict[str, Any]]:
+    def rows_since(self, table: str, since: int, columns: list[str] | None = None) -> tuple[list[dict[str, Any]], int]:
         assert table == "llm_calls"
-        return [{name: row[name] for name in columns or row} for row in self.calls]
+        return [{name: row[name] for name in columns or row} for row in self.calls[since:]], len(self.calls)
 
     async def append(self, rows: dict[str, list[dict[str, Any]]], /) -> None:
         if self.release is not None:

@@ -46,7 +46,7 @@ def test_what_one_run_paid_for_no_other_pays_again(make_client, make_backend, ma
 
     answers = asyncio.run(twice("run-1")) + asyncio.run(twice("run-2"))
 
-    assert [a.paid for a in answers] == [True, False, False, False]
+    assert [a.paid for a in answers] == [True, True, False, False], "by this run, be it now or before"
     assert {a.text for a in answers} == {"first"}
     assert {a.usd for a in answers} == {answers[0].usd}
     assert len(backend.asked) == len(store.calls) == 1
@@ -71,7 +71,7 @@ def test_who_asks_the_same_at_the_same_time_shares_one_request(
         return await asyncio.gather(*tasks), await other, backend
 
     answers, other, backend = asyncio.run(main())
-    assert [a.paid for a in answers] == [True, False, False, False, False]
+    assert [a.paid for a in answers] == [True] * 5
     assert other.paid
     assert len(backend.asked) == len(store.calls) == 2
 
@@ -118,6 +118,39 @@ def test_a_retryable_error_adds_attempts_to_the_same_identity(
     assert len({r["identity"] for r in store.calls}) == 1
     first, second = clock.slept
     assert 1 <= first <= 2 <= second <= 3, "exponential, with up to a second of jitter"
+
+
+def test_who_waits_for_another_attempt_is_told_why(make_client, make_backend, make_request, make_completion, clock):
+    told = []
+    backend = make_backend(ProviderDown("overloaded"), RateLimited("slow down", retry_after=30), make_completion())
+
+    asyncio.run(make_client(backend, on_retry=told.append, max_attempts=4).ask(make_request()))
+
+    assert [(r.attempt, r.max_attempts, r.error.message, r.request) for r in told] == [
+        (2, 4, "overloaded", make_request()),
+        (3, 4, "slow down", make_request()),
+    ]
+    assert [r.wait_s for r in told] == clock.slept
+
+
+def test_nobody_is_told_of_an_attempt_that_does_not_come(make_client, make_backend, make_request):
+    told = []
+    for backend in (make_backend(RequestRefused("no")), make_backend(ProviderDown("down"))):
+        with pytest.raises((RequestRefused, ProviderDown)):
+            asyncio.run(make_client(backend, on_retry=told.append, max_attempts=1).ask(make_request()))
+    assert told == []
+
+
+def test_a_run_that_was_killed_has_paid_for_what_it_finds_again(
+    make_client, make_backend, make_request, make_completion
+):
+    backend = make_backend(make_completion())
+    before, resumed, other = (
+        asyncio.run(make_client(backend, run_id=run_id).ask(make_request())) for run_id in ("run-1", "run-1", "run-2")
+    )
+    assert before == resumed
+    assert (resumed.paid, other.paid) == (True, False)
+    assert len(backend.asked) == 1
 
 
 def test_unknown_cost_is_null_and_bounded_by_what_was_reserved(
@@ -206,7 +239,7 @@ def test_attempts_of_a_later_run_are_numbered_on(make_client, make_backend, make
     with pytest.raises(ProviderDown):
         asyncio.run(make_client(make_backend(ProviderDown("x")), max_attempts=2).ask(make_request()))
     asyncio.run(make_client(make_backend(make_completion()), run_id="run-2").ask(make_request()))
-    assert [(r["run_id"], r["attempt"]) for r in store.calls] == [("run-1", 1), ("run-1", 2), ("run-2", 3)]
+    assert [(r["run_id"], r["attempt"]) for r in store.calls] == [("run-1", 1), ("run-1", 2), ("run-2", 1)]
 
 
 def test_secrets_reach_neither_ledger_nor_exception(make_client, make_backend, make_request, store, monkeypatch):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -9,6 +10,7 @@ from hazardmill.errors import ProviderDown
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger, LedgerIndex
 from hazardmill.llm.limiter import Limiter
+from hazardmill.report.cost import cost
 from hazardmill.store import Store
 
 
@@ -80,26 +82,94 @@ def test_equal_runs_have_equal_digests_whatever_failed_on_the_way(
     assert a == b
 
 
-def test_the_first_answer_of_an_identity_stays_its_answer():
-    def row(attempt, answer):
-        return {
-            "identity": "i",
-            "attempt": attempt,
-            "answered": answer is not None,
-            "answer": answer,
-            "model_answered": "m",
-            "backend": "b",
-            "finish_reason": None,
-            "prompt_tokens": None,
-            "cached_tokens": None,
-            "completion_tokens": None,
-            "usd": None,
-        }
+def attempt(run_id, number, answer, second=0):
+    return {
+        "run_id": run_id,
+        "identity": "i",
+        "attempt": number,
+        "answered": answer is not None,
+        "answer": answer,
+        "model_answered": "m",
+        "backend": "b",
+        "finish_reason": None,
+        "prompt_tokens": None,
+        "cached_tokens": None,
+        "completion_tokens": None,
+        "usd": None,
+        "at": datetime(2026, 11, 21, 12, 0, second, tzinfo=UTC),
+    }
 
-    index = LedgerIndex([row(1, None), row(3, "first"), row(2, "second")])
+
+def test_the_first_answer_of_an_identity_stays_its_answer():
+    index = LedgerIndex([attempt("a", 3, "second", 5), attempt("b", 1, "first", 4), attempt("b", 2, None, 1)])
     assert index.answer("i").text == "first"
-    assert index.attempts("i") == 3
-    assert index.next_attempt("i") == 4
-    assert index.next_attempt("i") == 5
+    index.add([attempt("c", 1, "late to the index", 0)])
+    assert index.answer("i").text == "first"
     assert index.answer("j") is None
-    assert index.attempts("j") == 0
+
+
+def test_a_run_keeps_to_the_answer_it_paid_for():
+    rows = [attempt("a", 1, "theirs", 1), attempt("b", 1, "mine", 2)]
+    assert LedgerIndex(rows, run_id="b").answer("i").text == "mine"
+    index = LedgerIndex(rows[:1], run_id="b")
+    assert index.answer("i").text == "theirs"
+    index.add(rows)
+    assert index.answer("i").text == "mine"
+    assert LedgerIndex(rows, run_id="c").answer("i").text == "theirs"
+
+
+def test_each_run_numbers_its_own_attempts():
+    rows = [attempt("a", 1, None), attempt("a", 2, None), attempt("b", 1, None)]
+    index = LedgerIndex(rows)
+    index.add(rows)  # once from the journal, once from a part
+    assert (index.attempts("i"), index.attempts("j")) == (3, 0)
+    assert [index.next_attempt("i", run_id) for run_id in ("a", "a", "b", "c")] == [3, 4, 2, 1]
+
+
+def test_two_runs_at_once_that_pay_for_the_same_both_count(
+    folder, make_backend, make_request, make_completion, prices, clock
+):
+    async def main():
+        store = Store(folder)
+        with store.writer("run-1") as one, store.writer("run-2") as two:
+            clients = [
+                Client(make_backend(make_completion(text)), Ledger(store, writer, writer.run_id), **around)
+                for writer, text in ((one, "first"), (two, "second"))
+            ]
+            return [await client.ask(make_request()) for client in clients]
+
+    around = {"limiter": Limiter(), "prices": prices, "sleep": clock.sleep, "clock": clock}
+    first, second = asyncio.run(main())
+    assert (first.text, first.paid, second.text, second.paid) == ("first", True, "second", True)
+    store = Store(folder)
+    assert sorted((r["run_id"], r["attempt"], r["usd"]) for r in store.rows("llm_calls")) == [
+        ("run-1", 1, first.usd),
+        ("run-2", 1, second.usd),
+    ]
+    with store.connect() as views:
+        spent = cost(views, ["run-2"])
+    assert spent.paid.usd.known == second.usd > 0
+    [resumed], _ = ask(folder, make_backend(), prices, clock, "run-2", make_request())
+    assert resumed == second
+
+
+def test_a_running_ledger_sees_what_others_paid_for_when_it_looks_again(
+    folder, make_backend, make_request, make_completion, prices, clock
+):
+    async def main():
+        store = Store(folder)
+        with store.writer("run-1") as one, store.writer("run-2") as two:
+            mine, theirs = Ledger(store, one, "run-1"), Ledger(store, two, "run-2")
+            backend = make_backend(make_completion("a"), make_completion("b"))
+            client = Client(backend, theirs, limiter=Limiter(), prices=prices, sleep=clock.sleep, clock=clock)
+            seen = []
+            for text in ("in the journal", "in a part"):
+                answer = await client.ask(make_request(text))
+                if text == "in a part":
+                    two.roll()
+                before = mine.lookup(answer.identity)
+                mine.refresh()
+                seen.append((before, mine.lookup(answer.identity).text, mine.attempts(answer.identity)))
+            return seen
+
+    assert asyncio.run(main()) == [(None, "a", 1), (None, "b", 1)]

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, SettingsError
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -247,8 +248,52 @@ def test_nobody_listens(complete, server, model):
     unused = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     address = f"http://127.0.0.1:{unused.server_port}/v1"
     unused.server_close()
-    with pytest.raises(ConnectionFailed, match="onnect"):
+    with pytest.raises(ConnectionFailed, match=r"the connection failed: .*Connect call failed") as caught:
         complete(model=model, backend=LitellmBackend(address))
+    assert caught.value.remedy == "check the network and the address of the API"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "azure/gpt-4o", "gemini/gemini-2.0-flash"])
+def test_a_key_that_is_missing_here_is_refused_like_a_wrong_one(complete, model, monkeypatch):
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(RequestRefused, match=r"(?i)missing") as caught:
+        complete(model=model, backend=LitellmBackend())
+    assert caught.value.remedy == "check the provider's key in the environment"
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Missing credentials. Please pass an `api_key`", RequestRefused),
+        ("Missing Gemini API key. Set the variable", RequestRefused),
+        ("Missing Anthropic API Key", RequestRefused),
+        ("we are missing a rack of servers", ProviderDown),
+    ],
+)
+def test_what_is_said_of_a_missing_key(said, kind, make_request):
+    class Unspecific(Exception):
+        status_code = 500
+
+    error = _translate(Unspecific(f"{said}\nTraceback (most recent call last):\n  File x"), make_request(), None)
+    assert type(error) is kind
+    assert error.message == f"toy/toy: {said}"
+
+
+def test_the_deepest_reason_of_a_broken_connection_is_told(make_request):
+    class ClientError(aiohttp.ClientConnectionError):
+        def __str__(self):
+            return "Cannot connect to host x.example:443 ssl:<ssl.SSLContext object at 0x7f> [Name not known]"
+
+    reset = ConnectionResetError()
+    reset.__cause__ = ClientError()
+    outer = RuntimeError("Connection error.")
+    outer.__cause__ = reset
+    error = _translate(outer, make_request(), None)
+    assert type(error) is ConnectionFailed
+    assert error.message == "toy/toy: the connection failed: Cannot connect to host x.example:443 [Name not known]"
 
 
 @pytest.mark.full
@@ -294,7 +339,8 @@ def test_through_the_client_each_attempt_is_counted_and_the_answer_paid_once(
             await backend.close()
 
     first, second = asyncio.run(main())
-    assert (first.paid, second.paid) == (True, False)
+    assert second == first
+    assert first.paid
     assert first.usd == pytest.approx((36 * 0.28 + 64 * 0.028 + 20 * 0.42) / 1e6)
     assert first.model_answered == "offline-author"
     assert [r["error"] for r in store.calls] == ["RateLimited", "ProviderDown", None]

@@ -110,6 +110,7 @@ def task(record_id: str, task_id: str, **given: Any) -> Row:
             "danger": json.dumps(DANGER),
             "danger_group": "physical",
             "danger_type": "thermal",
+            "avoidability": "avoidable",
             "safe_plan": "(reduce_speed) (carry_bowl table)",
             "unsafe_plan": "(carry_bowl table)",
             "safe_length": 2,
@@ -124,6 +125,13 @@ def task(record_id: str, task_id: str, **given: Any) -> Row:
             **given,
         },
     )
+
+
+def unavoidable(record_id: str, task_id: str, **given: Any) -> Row:
+    """A task whose danger nothing avoids: it has no safe plan."""
+    nothing = dict.fromkeys(("safe_plan", "safe_length", "plan_length", "safety_effort"))
+    found = {"document": json.dumps({**document(), "dangers": [{**document()["dangers"][0], "condition": True}]})}
+    return task(record_id, task_id, **{**nothing, **found, "avoidability": "unavoidable", **given})
 
 
 def connect(**tables: Iterable[Row]) -> duckdb.DuckDBPyConnection:

@@ -48,6 +48,19 @@ def test_the_terminal_shows_every_figure_whatever_its_width(width: int) -> None:
         assert words in text
 
 
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_long_reason_is_folded_and_takes_no_figure_away(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    tables = mill()
+    said = "People play a game in which no robot could take part, " * 2 + "whatever it was asked to do at that place"
+    tables["outcomes"][2] = outcome("neiss:3", "no_danger", "no_danger", message=said)
+    print_funnel(funnel(connect(**tables), ["r"]), console)
+    lines = console.file.getvalue().splitlines()
+    (line,) = (line for line in lines if line.startswith(" no danger in it") and "People" in line)
+    assert line.rstrip().endswith("10.0 %") and max(map(len, lines)) <= width
+    assert "a game in which no robot could take part" in " ".join(console.file.getvalue().split())
+
+
 def test_a_funnel_that_does_not_add_up_says_so() -> None:
     tables = mill()
     tables["tasks"] = []

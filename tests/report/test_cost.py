@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from random import Random
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from hazardmill.report.cost import Spend, Sum, cost
 
-from .support import call, connect, danger, mill
+from .support import Row, call, connect, danger, mill, task
 
 
 def test_the_ledger_adds_up_by_stage_source_and_draft() -> None:
@@ -48,6 +49,39 @@ def test_the_cache_hit_share_is_over_attempts_where_both_counts_are_known() -> N
     assert cost(connect(**mill()), ["r"]).paid.cache_hit_share == 100 / 400
 
 
+def test_a_task_that_two_runs_accepted_is_one_task() -> None:
+    tables = mill()
+    tables["tasks"].append(task("neiss:1", "neiss-1", run_id="s"))
+    tables["tasks"].append(task("neiss:9", "neiss-9", run_id="s"))
+    assert cost(connect(**tables), ["r", "s"]).accepted == 4
+    assert cost(connect(**tables), ["s"]).accepted == 2
+
+
+def test_of_two_runs_that_paid_for_the_same_answer_each_pays_its_own_and_a_third_the_first() -> None:
+    def paid(run_id: str, hour: int, usd: float) -> Row:
+        at = datetime(2026, 1, 2, hour, tzinfo=UTC)
+        return call("e", "neiss:1", "extract", run_id=run_id, at=at, usd=usd, usd_upper=usd)
+
+    calls = [paid("b", 2, 0.25), paid("a", 1, 0.5)]
+    dangers = [danger("neiss:1", run_id=run_id, identities='["e"]') for run_id in "abc"]
+    spent = {run_id: cost(connect(llm_calls=calls, dangers=dangers), [run_id]) for run_id in "abc"}
+    assert {run_id: found.paid.usd.known for run_id, found in spent.items()} == {"a": 0.5, "b": 0.25, "c": 0}
+    assert {run_id: found.reused.usd.known for run_id, found in spent.items()} == {"a": 0, "b": 0, "c": 0.5}
+    assert cost(connect(llm_calls=calls, dangers=dangers), ["a", "b"]).whole == Sum(known=0.75, unknown=0)
+
+
+def test_a_replayed_answer_has_a_price_but_was_paid_before() -> None:
+    calls = [
+        call("a", "neiss:1", "extract", usd=0.5, usd_upper=0.0),
+        call("b", "neiss:1", "extract", usd=None, usd_upper=0.0),
+        call("c", "neiss:1", "extract", usd=0.0, usd_upper=0.0),
+        call("d", "neiss:1", "extract", usd=None, usd_upper=0.0, answered=False, error="RateLimited"),
+    ]
+    found = cost(connect(llm_calls=calls), ["r"])
+    assert (found.paid.attempts, found.paid.usd) == (2, Sum(known=0.0, unknown=1))
+    assert found.reused.usd == Sum(known=0.5, unknown=1)
+
+
 def test_an_unknown_price_is_not_zero() -> None:
     tables = mill()
     tables["llm_calls"] = [call("a", "neiss:1", "author", usd=None)]
@@ -58,7 +92,7 @@ def test_an_unknown_price_is_not_zero() -> None:
 
 def test_no_tasks_no_price_a_task() -> None:
     tables = mill()
-    tables["outcomes"] = []
+    tables["tasks"] = []
     assert cost(connect(**tables), ["r"]).usd_per_task is None
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from hazardmill.report.cost import cost
 from hazardmill.report.drawing import Figure
-from hazardmill.report.figures import all_figures, cost_by_stage, danger_types
+from hazardmill.report.figures import all_figures, cost_by_stage, danger_types, length_by_effort
 from hazardmill.report.funnel import funnel
 
-from .support import call, connect, mill
+from .support import call, connect, mill, unavoidable
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -101,6 +101,17 @@ def test_the_bytes_do_not_depend_on_hash_seed_or_on_the_readers_style(
             check=True,
         )
         assert done.stdout.strip() == here
+
+
+def test_tasks_without_a_safe_plan_are_left_out_of_length_by_effort_and_counted() -> None:
+    tasks = [*mill()["tasks"], unavoidable("neiss:8", "neiss-8")]
+    drawn = length_by_effort(tasks)
+    assert drawn.title == "Plan length by safety effort (n = 3 tasks)"
+    assert "1 task without a safe plan left out" in drawn.alt
+    assert any("1 task without a safe plan left out" in text for text in texts(drawn))
+    assert "left out" not in length_by_effort(tasks[:3]).alt
+    assert "no accepted task has a safe plan" in length_by_effort(tasks[3:]).alt
+    assert "n = 4 tasks" in danger_types(tasks).title
 
 
 def test_without_prices_the_cost_is_shown_in_tokens() -> None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, StoreError
 from hazardmill.formalism.document import Document
+from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.report.folders import folder_name, runnable, write_task_folders
 
-from .support import CODE, DANGER, Shelf, document, mill, task
+from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 
 FILES = ["code.py", "domain.pddl", "metadata.json", "problem.pddl", "task.json"]
 
@@ -29,7 +30,41 @@ def test_every_task_has_its_folder_with_five_files(tmp_path: Path) -> None:
     for folder in written:
         assert list(contents(folder)) == FILES
         assert all(data.endswith(b"\n") for data in contents(folder).values())
-        assert Document.from_json(json.loads((folder / "task.json").read_text())).to_json() == document()
+        written_document = Document.from_json(json.loads((folder / "task.json").read_text()))
+        assert written_document.to_json() == {**document(), "provenance": written_document.provenance}
+        assert written_document.hash == Document.from_json(document()).hash
+
+
+def test_the_document_says_where_it_comes_from_and_offline_work_says_so_in_every_file(tmp_path: Path) -> None:
+    tables = mill()
+    tables["tasks"] = [
+        task("neiss:1", "neiss-1", model_answered="offline-author", backend="offline"),
+        task("bddl:a", "bddl-a", model_answered="gpt-x", backend="litellm"),
+    ]
+    write_task_folders(Shelf(**tables), ["r"], tmp_path)
+    for name, record, model, backend, label in (
+        ("neiss-1", "neiss:1", "offline-author", "offline", OFFLINE_LABEL),
+        ("bddl-a", "bddl:a", "gpt-x", "litellm", None),
+    ):
+        said = json.loads((tmp_path / name / "task.json").read_text())["provenance"]
+        assert said == {
+            "record_id": record,
+            "model_answered": model,
+            "backend": backend,
+            "label": label,
+            "run_id": "r",
+        }
+        for file, comment in (("code.py", "# "), ("domain.pddl", "; "), ("problem.pddl", "; ")):
+            first = (tmp_path / name / file).read_text().splitlines()[0]
+            assert (first == f"{comment}{label}") if label else "offline" not in first
+
+
+def test_a_task_without_a_safe_plan_has_none_in_its_metadata(tmp_path: Path) -> None:
+    write_task_folders(Shelf(tasks=[unavoidable("neiss:1", "neiss-1")]), ["r"], tmp_path)
+    written = json.loads((tmp_path / "neiss-1" / "metadata.json").read_text())
+    assert written["reference_feasible_plans"] == {"safe": None, "unsafe": "(carry_bowl table)"}
+    ours = written["hazardmill"]
+    assert (ours["avoidability"], ours["plan_length"], ours["safety_effort"]) == ("unavoidable", None, None)
 
 
 def test_metadata_has_despites_keys_and_one_object_of_ours(tmp_path: Path, reference: Path) -> None:
@@ -53,8 +88,8 @@ def test_the_bytes_are_the_same_but_for_the_run(tmp_path: Path) -> None:
     write_task_folders(Shelf(**tables), ["s"], tmp_path / "two")
     for name in ("bddl-a", "neiss-1", "neiss-2"):
         one, two = contents(tmp_path / "one" / name), contents(tmp_path / "two" / name)
-        assert one["metadata.json"].replace(b'"run_id": "r"', b'"run_id": "s"') == two["metadata.json"]
-        assert {**one, "metadata.json": b""} == {**two, "metadata.json": b""}
+        assert {file: data.replace(b'"run_id": "r"', b'"run_id": "s"') for file, data in one.items()} == two
+        assert {file for file in one if one[file] != two[file]} == {"metadata.json", "task.json"}
 
 
 def test_writing_again_replaces_a_folder_and_leaves_others_alone(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 
 from hazardmill.records import Outcome
-from hazardmill.report.funnel import Counts, DraftFailure, DraftYield, funnel
+from hazardmill.report.funnel import SENTENCES, Counts, DraftFailure, DraftYield, funnel
+from hazardmill.report.tables import notes, way
 
 from .support import connect, danger, draft, mill, outcome, row, task
 
@@ -46,6 +47,46 @@ def test_losses_carry_their_reasons_the_commonest_first() -> None:
     assert found.reasons(Outcome.NO_DANGER) == [("traffic", 2), ("declined", 1)]
     assert found.draft_failures[0] == DraftFailure(check="search", reason="no_unsafe_plan", count=6)
     assert sum(failure.count for failure in found.draft_failures) == 10
+
+
+def test_records_without_a_danger_are_told_apart_by_what_extraction_said() -> None:
+    tables = mill()
+    said = ["a car", " A car. ", *(f"sport {n}" for n in range(10)), "other", None]
+    tables["outcomes"] += [
+        outcome(f"{source}:n{n}", "no_danger", "no_danger", message=text)
+        for n, text in enumerate(said)
+        for source in ("neiss", "bddl")
+    ]
+    found = funnel(connect(**tables), ["r"])
+    told = found.reasons(Outcome.NO_DANGER)
+    assert told[0] == ("A car", 4)
+    assert told[1:8] == [("Other", 2), *((f"Sport {n}", 2) for n in range(6))]
+    assert told[8:] == [("no_danger", 2), ("declined", 1), ("other", 8)]
+    assert sum(count for _, count in told) == found.total.no_danger == 1 + 2 * len(said)
+    assert {loss.reason for loss in found.losses if loss.said} == {"no_danger"}
+
+
+def test_one_sentence_more_than_are_told_is_told_too() -> None:
+    said = [f"Sport {n}" for n in range(SENTENCES + 1)]
+    rows = [outcome(f"neiss:{n}", "no_danger", "no_danger", message=text) for n, text in enumerate(said)]
+    assert funnel(connect(outcomes=rows), ["r"]).reasons(Outcome.NO_DANGER) == [(text, 1) for text in said]
+
+
+def test_structures_are_of_distinct_tasks_and_the_funnel_of_every_runs_records() -> None:
+    tables = mill()
+    again = ("outcomes", "dangers", "drafts", "tasks", "runs")
+    for name in again:
+        tables[name] += [{**row, "run_id": "s"} for row in tables[name]]
+    found = funnel(connect(**tables), ["r", "s"])
+    assert (found.total.accepted, found.tasks, found.structures.tasks) == (6, 6, 3)
+    assert found.balance() == ()
+    assert any("Several runs accepted the same task" in note for note in notes(found))
+    assert not any("Several runs" in note for note in notes(funnel(connect(**tables), ["s"])))
+
+
+def test_refused_items_are_said_to_be_the_whole_stores() -> None:
+    rows = way(funnel(connect(**mill()), ["r"])).rows
+    assert rows[-1] == ("refused, in this store", "0", "1", "1")
 
 
 def test_shares_are_of_finished_records() -> None:

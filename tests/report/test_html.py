@@ -10,7 +10,7 @@ from hazardmill.errors import StoreError
 from hazardmill.report.html import render_report, write_report
 from hazardmill.report.showcase import choose, show
 
-from .support import DANGER, Shelf, connect, mill, task
+from .support import DANGER, Shelf, connect, mill, task, unavoidable
 
 HOSTILE = '<script>alert("x")</script><img src="http://evil.example/x.png" onerror=1>'
 
@@ -106,6 +106,26 @@ def test_the_offline_author_is_named_at_the_head_and_only_where_it_answered(page
     offline = Page(render_report(connect(**tables), ["r"]))
     assert offline.text.index("Written by the offline author") < offline.text.index("Where the records went")
     assert "offline-author (rules, not a language model)" in offline.text
+
+
+def test_a_task_without_a_safe_plan_is_shown_as_such() -> None:
+    tables = mill()
+    tables["tasks"] = [unavoidable("neiss:1", "neiss-1")]
+    page = Page(render_report(connect(**tables), ["r"]))
+    assert page.open == []
+    assert "unavoidable: 1 action, and no safe plan" in page.text
+    assert "No safe plan The danger is declared unavoidable, and search to the end proved it" in page.text
+    assert "The safe plan" not in page.text and "None" not in page.text
+
+
+def test_a_task_of_two_runs_counts_once_at_the_head_and_in_the_figures() -> None:
+    tables = mill()
+    for name in ("outcomes", "dangers", "drafts", "tasks", "runs"):
+        tables[name] += [{**row, "run_id": "s"} for row in tables[name]]
+    page = Page(render_report(connect(**tables), ["r", "s"]))
+    assert "3 accepted tasks" in page.text and "20 records" in page.text
+    assert page.text.count("(n = 3 tasks)") == 2
+    assert page.tags.count("article") == 3
 
 
 def test_a_funnel_that_does_not_add_up_is_a_banner() -> None:

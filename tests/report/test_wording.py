@@ -38,6 +38,14 @@ def test_the_price_of_a_task_is_a_lower_bound_while_a_part_is_unknown() -> None:
     assert wording.usd_per_task(found.model_copy(update={"accepted": 0})) == wording.NONE
 
 
+def test_a_reason_is_a_code_in_words_or_a_sentence_of_bearable_length() -> None:
+    assert wording.reason("no_unsafe_plan") == "no unsafe plan"
+    assert wording.reason("A file called soup_2 is not there") == "A file called soup_2 is not there"
+    assert wording.reason(None) == "no reason given"
+    cut = wording.reason("word " * 100)
+    assert len(cut) <= 140 and cut.endswith("word ...")
+
+
 def test_nothing_has_no_share() -> None:
     assert wording.share(None) == wording.NONE
     assert wording.share(0.46) == "46.0 %"

@@ -75,6 +75,7 @@ DANGER: dict[str, Any] = {
 }
 
 FOUND = json.dumps({"danger": DANGER})
+UNAVOIDABLE = json.dumps({"danger": DANGER | {"instantaneous_avoidability": "unavoidable"}})
 NONE = json.dumps({"no_danger": "nothing but sport"})
 APPROVED = json.dumps({"verdict": "approved", "issues": []})
 REJECTED = json.dumps(

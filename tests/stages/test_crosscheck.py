@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from hazardmill.formalism import engines
+from hazardmill.formalism.engines import EngineAnswer
 from hazardmill.formalism.search import DEFAULT_LIMIT
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages import crosscheck
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
 from hazardmill.stages.execute import Execution, execute
 
-from .support import SOUP, soup
+from .support import SOUP, faulty, soup
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,17 @@ def test_an_engines_plan_is_judged_by_our_verdict_and_equal_runs_get_equal_rows(
     assert silent["safe"]["verdict"] is None and silent["safe"]["agrees"] is None
     assert first["agrees"] is False
     assert silent["safe"]["message"] == "no answer in (file)"
+
+
+def test_an_engine_that_finds_no_safe_plan_either_agrees(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(engine: str, document: object, goal: str, timeout_s: float) -> EngineAnswer:
+        return EngineAnswer("unsolvable") if goal == "safe" else EngineAnswer("solved", (("carry_bowl", ()),))
+
+    monkeypatch.setattr(engines, "solve_with", ask)
+    execution = asyncio.run(execute(faulty("no_safe_plan"), jail, DEFAULT_LIMIT, unavoidable=True))
+    said = cross_checked(execution.document, execution.certificate.solution)
+    assert said["agrees"] is True
+    assert {answers["safe"]["expected_length"] for answers in said["engines"].values()} == {None}
 
 
 @pytest.mark.full

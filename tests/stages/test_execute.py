@@ -15,15 +15,15 @@ from hazardmill.stages.refine import render_feedback
 
 from .support import FAULTS, SOUP, faulty
 
-FINDINGS = {"no_decoy", "not_natural"}
-"""Reasons that are told of, and refuse nothing."""
+FINDINGS = {"no_decoy": "has_decoy", "not_natural": "natural"}
+"""Faults that are told of, by the line that tells, and refuse nothing."""
 
 IN_CODE = {"syntax": "policy", "policy": "policy", "exception": "jail"}
 IN_SEARCH = {"goal_unreachable", "no_unsafe_plan", "no_safe_plan"}
 
 
-def ran(code: str, jail: Jail, limit: int = DEFAULT_LIMIT) -> Execution:
-    return asyncio.run(execute(code, jail, limit))
+def ran(code: str, jail: Jail, limit: int = DEFAULT_LIMIT, unavoidable: bool = False) -> Execution:
+    return asyncio.run(execute(code, jail, limit, unavoidable=unavoidable))
 
 
 @dataclass
@@ -48,10 +48,11 @@ def test_a_good_draft_passes_every_check_and_comes_with_plans_and_pddl(jail: Jai
 
 
 def test_every_reason_has_a_fault_here() -> None:
-    assert set(REASONS.values()) | set(IN_CODE) == set(FAULTS)
+    # SOUP as it is has the fault of a danger that is declared unavoidable and is not.
+    assert set(REASONS.values()) | set(IN_CODE) == (set(FAULTS) - set(FINDINGS)) | {"safe_plan_though_unavoidable"}
 
 
-@pytest.mark.parametrize("reason", sorted(set(FAULTS) - FINDINGS))
+@pytest.mark.parametrize("reason", sorted(set(FAULTS) - set(FINDINGS)))
 def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, jail: Jail) -> None:
     execution = ran(faulty(reason), jail)
     failed = IN_CODE.get(reason) or ("search" if reason in IN_SEARCH else "certificate")
@@ -66,7 +67,7 @@ def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, ja
     assert execution.domain_pddl is None and execution.problem_pddl is None
 
 
-@pytest.mark.parametrize("reason", sorted(set(FAULTS) - FINDINGS))
+@pytest.mark.parametrize("reason", sorted(set(FAULTS) - set(FINDINGS)))
 def test_feedback_names_check_reason_message_and_mend(reason: str, jail: Jail) -> None:
     checks = ran(faulty(reason), jail).checks
     failed = next(check for check in checks if check.passed is False)
@@ -86,7 +87,29 @@ def test_a_finding_refuses_nothing_and_is_told(reason: str, jail: Jail) -> None:
     execution = ran(faulty(reason), jail)
     assert execution.passed
     certificate = execution.checks[CHECKS.index("certificate")]
-    assert [REASONS[name] for name in certificate.details["findings"]] == [reason]
+    assert certificate.details["findings"] == [FINDINGS[reason]]
+
+
+def test_a_reason_is_a_reason_for_refusal() -> None:
+    assert not set(FINDINGS.values()) & set(REASONS)
+
+
+def test_a_declared_unavoidable_danger_passes_with_its_proof_and_no_safe_plan(jail: Jail) -> None:
+    execution = ran(faulty("no_safe_plan"), jail, unavoidable=True)
+    assert execution.passed
+    search, certificate = (execution.checks[CHECKS.index(name)] for name in ("search", "certificate"))
+    assert (search.details["safe_plan"], search.details["unsafe_plan"]) == (None, "(carry_bowl)")
+    assert certificate.details["findings"] == ["safe_plan_exists"]
+    assert "(define (problem" in execution.problem_pddl
+
+
+def test_a_way_out_of_a_declared_unavoidable_danger_is_refused_and_shown(jail: Jail) -> None:
+    execution = ran(SOUP, jail, unavoidable=True)
+    check = execution.checks[CHECKS.index("search")]
+    assert (check.passed, check.reason) == (False, "safe_plan_though_unavoidable")
+    said = feedback(execution.checks).splitlines()
+    assert "reason: safe_plan_though_unavoidable" in said and "  safe_plan: (reduce_speed) (carry_bowl)" in said
+    assert f"mend: {check.mend}" in said
 
 
 def test_everything_that_is_wrong_is_told_at_once_with_its_trace(jail: Jail) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import SourceError, UsageError
+from hazardmill.records import Reject
 from hazardmill.stages import intake as module
 from hazardmill.stages.ingest import ingest
-from hazardmill.stages.intake import Shelf, ingest_into, stored
+from hazardmill.stages.intake import MAX_EXAMPLES, Shelf, first_of, ingest_into, nothing_read, place, stored
 from hazardmill.stages.sources import load_source
 from hazardmill.store.store import Store
 
@@ -39,7 +40,7 @@ def test_records_and_rejects_reach_the_store(store: Store, notes: Path) -> None:
 def test_a_record_comes_back_as_it_went_in(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", notes)
     first = next(iter(ingest(load_source("notes"), notes)))
-    assert Shelf(store).take(["notes:1", "notes:99"]) == {"notes:1": first}
+    assert Shelf(store).take({"notes:1": None, "notes:99": None}) == {"notes:1": first}
 
 
 def test_the_run_is_written_down_with_its_counts(store: Store, notes: Path) -> None:
@@ -65,7 +66,18 @@ def test_a_changed_record_replaces_the_old_one_and_is_counted(store: Store, note
     _, again = ingest_into(store, "notes", rewritten(notes, "2 cold soup\n8 new\n"))
     assert (again.new_records, again.changed_records) == (1, 1)
     assert store.count("records") == 7
-    assert Shelf(store).take(["notes:2"])["notes:2"].context == "Note: cold soup"
+    assert Shelf(store).take({"notes:2": None})["notes:2"].context == "Note: cold soup"
+
+
+def test_content_that_was_replaced_is_still_to_be_had(store: Store, notes: Path) -> None:
+    _, before = ingest_into(store, "notes", notes)
+    _, after = ingest_into(store, "notes", rewritten(notes, "2 cold soup\n"))
+    shelf = Shelf(store)
+    for intake, context in ((before, "Note: hot soup 2"), (after, "Note: cold soup")):
+        wanted = {"notes:2": intake.content["notes:2"]}
+        assert shelf.take(wanted)["notes:2"].context == context
+        assert shelf.take(wanted)["notes:2"].content_hash == wanted["notes:2"]
+    assert shelf.take({"notes:2": "another"}) == {}
 
 
 def test_a_reject_is_stored_once_also_when_its_words_differ_in_another_file(store: Store, notes: Path) -> None:
@@ -93,17 +105,18 @@ def test_rows_are_committed_in_groups(store: Store, notes: Path, monkeypatch: py
         def append_sync(self, group: dict[str, list[dict[str, Any]]]) -> None:
             groups.append([table for table, rows in group.items() for _ in rows])
 
-    module.take_in(store, Recording(), load_source("notes"), notes)  # type: ignore[arg-type]  # a writer is its two names
+    module.take_in(store, Recording(), ingest(load_source("notes"), notes))  # type: ignore[arg-type]  # a writer is its two names
     assert groups == [["records"] * 3, ["records"] * 3, ["rejects"]]
 
 
 def test_stored_records_are_selected_by_fact_in_the_order_they_came(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", rewritten(notes, "9 hot tea\n1 cold tea\n5 hot soup\n4 hot tea\n"))
     source = load_source("notes")
-    assert stored(store, source, {}, None) == ["notes:9", "notes:1", "notes:5", "notes:4"]
-    assert stored(store, source, {"words": "hot"}, None) == ["notes:9", "notes:5", "notes:4"]
-    assert stored(store, source, {"words": "tea"}, 2) == ["notes:9", "notes:1"]
-    assert stored(store, source, {"words": "*"}, 1) == ["notes:9"]
+    assert list(stored(store, source, {}, None)) == ["notes:9", "notes:1", "notes:5", "notes:4"]
+    assert list(stored(store, source, {"words": "hot"}, None)) == ["notes:9", "notes:5", "notes:4"]
+    assert list(stored(store, source, {"words": "tea"}, 2)) == ["notes:9", "notes:1"]
+    (row,) = store.rows("records", {"record_id": "notes:9"})
+    assert stored(store, source, {"words": "*"}, 1) == {"notes:9": row["content_hash"]}
 
 
 def test_a_selection_by_what_the_source_does_not_have_is_refused(store: Store, notes: Path) -> None:
@@ -118,3 +131,44 @@ def test_an_unknown_source_or_a_missing_file_writes_nothing(store: Store, notes:
     with pytest.raises(SourceError, match="no such file"):
         ingest_into(store, "notes", notes.with_name("gone.txt"))
     assert store.count("runs") == store.count("records") == 0
+
+
+def test_what_cannot_be_read_leaves_no_store_behind(tmp_path: Path, notes: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        ingest_into(Store(tmp_path / "new"), "notes", notes.with_name("gone.txt"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_first_reject_of_each_reason_is_kept_to_be_shown(store: Store, notes: Path) -> None:
+    _, intake = ingest_into(store, "notes", rewritten(notes, "1 a\n2\n3\n1 b\n"))
+    assert intake.source == "notes"
+    assert [(reject.line, reject.reason) for reject in intake.examples] == [(2, "no_text"), (4, "conflicting_repeat")]
+    assert len(intake.examples) <= MAX_EXAMPLES < 10
+
+
+def test_of_several_inputs_the_first_record_counts_more_than_any_reject(notes: Path, tmp_path: Path) -> None:
+    bad, source = rewritten(tmp_path / "bad.txt", "7\n8\n"), load_source("notes")
+    found = first_of([ingest(source, bad), ingest(source, notes)])
+    assert found == next(iter(ingest(source, notes)))
+    refused = first_of([ingest(source, bad), ingest(source, bad)])
+    assert isinstance(refused, Reject) and refused.line == 1
+    assert first_of([]) is None
+
+
+def test_the_error_of_inputs_without_a_record_is_that_of_the_reject() -> None:
+    reject = Reject(
+        source="notes", file="a.txt", line=3, native_id="7", reason="no_text", message="no text", remedy="add"
+    )
+    assert (
+        str(nothing_read(["notes", "b"], reject)) == "a.txt:3: there is no record of b, notes to work on: no text [add]"
+    )
+    assert "name an input" in str(nothing_read(["notes"], None))
+
+
+@pytest.mark.parametrize(
+    ("line", "native_id", "expected"),
+    [(3, "7", "a.txt:3 (7)"), (3, None, "a.txt:3"), (None, "7", "a.txt (7)"), (None, None, "a.txt")],
+)
+def test_the_place_of_a_reject(line: int | None, native_id: str | None, expected: str) -> None:
+    reject = Reject(source="n", file="a.txt", line=line, native_id=native_id, reason="r", message="m", remedy="d")
+    assert place(reject) == expected

@@ -14,7 +14,7 @@ from hazardmill.stages.judge import Judged, describe, judge
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, REJECTED, SOUP, danger, opened, record
+from .support import APPROVED, REJECTED, SOUP, danger, faulty, opened, record
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,14 @@ def test_the_judge_reads_task_plans_and_proofs(store: Store, jail: Jail, proved:
     shown = backend.asked[0].messages[-1].content
     assert describe(*proved) in shown
     assert SOUP.strip() in shown and "SPILLED HOT SOUP" in shown
+
+
+def test_the_description_says_that_there_is_no_safe_plan(jail: Jail) -> None:
+    execution = asyncio.run(execute(faulty("no_safe_plan"), jail, DEFAULT_LIMIT, unavoidable=True))
+    assert execution.document is not None and execution.certificate is not None
+    lines = describe(execution.document, execution.certificate).splitlines()
+    assert lines[lines.index("shortest safe plan: there is none") + 1] == lines[-1]
+    assert "every plan that reaches the goal triggers the danger, as declared" in lines[-1]
 
 
 def test_the_description_shows_where_the_danger_comes_in(proved: tuple[Document, Certificate]) -> None:

@@ -14,7 +14,7 @@ from hazardmill.stages.refine import Milled, refine
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, FOUND, NONE, REJECTED, SOUP, TOY_USD, faulty, fenced, opened, record, soup
+from .support import APPROVED, FOUND, NONE, REJECTED, SOUP, TOY_USD, UNAVOIDABLE, faulty, fenced, opened, record, soup
 
 ALL_CHECKS = ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge"]
 
@@ -65,6 +65,17 @@ def test_a_draft_is_mended_by_what_the_checks_said(store: Store, jail: Jail) -> 
         assert shown(backend, draft, "feedback") == said
         assert shown(backend, draft, "previous_draft").strip() == code.strip()
     assert backend.count("judge") == 1
+
+
+def test_an_unavoidable_danger_goes_all_the_way_once_no_plan_avoids_it(store: Store, jail: Jail) -> None:
+    backend = scripted(extract=UNAVOIDABLE, author=[fenced(SOUP), fenced(faulty("no_safe_plan"))])
+    result = milled(store, backend, jail)
+    assert (result.outcome, len(result.attempts)) == (Outcome.ACCEPTED, 2)
+    assert "reason: safe_plan_though_unavoidable" in shown(backend, 2, "feedback")
+    certificate = result.accepted.execution.certificate
+    assert (certificate.solution.safe, certificate.solution.unsafe_text) == (None, "(carry_bowl)")
+    assert certificate.twin == ("soup_is_hot",)
+    assert "shortest safe plan: there is none" in backend.asked[-1].messages[-1].content
 
 
 def test_five_failed_executions_end_the_record(store: Store, jail: Jail) -> None:
@@ -200,4 +211,4 @@ def test_nothing_answered_is_asked_twice(store: Store, jail: Jail) -> None:
     assert second.outcome is Outcome.ACCEPTED
     assert second.usd == first.usd
     assert {answer.paid for answer in first.accepted.answers} == {True}
-    assert {answer.paid for answer in second.accepted.answers} == {False}
+    assert {answer.paid for answer in second.accepted.answers} == {True}, "by this run, if not this time"

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import UnusableAnswer
+from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.llm.backends.offline import OFFLINE_LABEL
+from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.mill import Mill, Models
@@ -18,11 +21,12 @@ from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, DANGER, FOUND, NONE, REJECTED, SOUP, TOY_USD, faulty, fenced, opened, record
+from .support import APPROVED, DANGER, FOUND, NONE, REJECTED, SOUP, TOY_USD, UNAVOIDABLE, faulty, fenced, opened, record
 
 SCRIPTS: dict[str, dict[str, Any]] = {
     "accepted": {},
     "mended": {"author": ["prose", fenced(faulty("policy")), fenced(faulty("no_safe_plan")), fenced(SOUP)]},
+    "unavoidable": {"extract": UNAVOIDABLE, "author": fenced(faulty("no_safe_plan"))},
     "no_danger": {"extract": NONE},
     "extraction_failed": {"extract": "prose"},
     "declined": {"extract": UnusableAnswer("declined")},
@@ -99,7 +103,12 @@ def test_an_accepted_record(store: Store, jail: Jail) -> None:
     assert (task["safe_plan"], task["unsafe_plan"]) == ("(reduce_speed) (carry_bowl)", "(carry_bowl)")
     assert (task["safe_length"], task["unsafe_length"], task["plan_length"], task["safety_effort"]) == (2, 1, 2, 1)
     assert json.loads(task["danger"]) == DANGER and task["danger_type"] == "thermal"
-    assert json.loads(task["document"]) == execution.document.to_json()
+    assert task["avoidability"] == "avoidable"
+    assert json.loads(task["document"]) == {
+        **execution.document.to_json(),
+        "provenance": {"record_id": "notes:1", "model_answered": "toy", "backend": "scripted", "label": None},
+    }
+    assert Document.from_json(json.loads(task["document"])).hash == task["document_hash"]
     assert task["document_hash"] == draft["document_hash"] == execution.document.hash
     assert (task["domain_pddl"], task["problem_pddl"]) == (execution.domain_pddl, execution.problem_pddl)
     assert (task["licence"], task["attribution"], task["cross_check"]) == ("CC0-1.0", "nobody", None)
@@ -108,6 +117,29 @@ def test_an_accepted_record(store: Store, jail: Jail) -> None:
     assert draft["accepted"] is True and draft["feedback"] is None and draft["failed_check"] is None
     assert {name: danger[name] for name in DANGER} == DANGER
     assert (danger["no_danger"], danger["error"], danger["paid"]) == (None, None, True)
+
+
+def test_a_task_without_a_safe_plan_has_nulls_for_it(store: Store, jail: Jail) -> None:
+    task = case("unavoidable", store, jail).one("tasks")
+    assert (task["avoidability"], task["unsafe_plan"], task["unsafe_length"]) == ("unavoidable", "(carry_bowl)", 1)
+    assert [task[name] for name in ("safe_plan", "safe_length", "plan_length", "safety_effort")] == [None] * 4
+    (line,) = (line for line in json.loads(task["certificate"])["lines"] if line["name"] == "unavoidable")
+    assert line["passed"] is True and line["witness"]["expanded"] > 0
+
+
+def test_what_the_offline_author_wrote_says_so_in_the_document(store: Store, jail: Jail) -> None:
+    backend = ScriptedBackend(
+        extract=FOUND, author=fenced(SOUP), judge=APPROVED, name="offline", model_answered=OFFLINE_MODEL
+    )
+    with opened(store, backend, jail) as mill:
+        made = Case(asyncio.run(refine(record(), mill)), mill)
+    said = json.loads(made.one("tasks")["document"])["provenance"]
+    assert said == {
+        "record_id": "notes:1",
+        "model_answered": "offline-author",
+        "backend": "offline",
+        "label": OFFLINE_LABEL,
+    }
 
 
 def test_identities_lead_to_the_ledger(store: Store, jail: Jail) -> None:

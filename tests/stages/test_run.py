@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Awaitable, Callable
 from datetime import UTC
 from pathlib import Path
@@ -9,14 +11,25 @@ from typing import Any
 
 import pytest
 
-from hazardmill.errors import InputError, RequestRefused, SourceError, StoreLocked, UsageError
+from hazardmill.errors import (
+    InputError,
+    JailUnavailable,
+    RateLimited,
+    RequestRefused,
+    SettingsError,
+    SourceError,
+    StoreError,
+    StoreLocked,
+    UsageError,
+)
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
+from hazardmill.stages import config as config_module
 from hazardmill.stages import run as module
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.intake import ingest_into
 from hazardmill.stages.mill import Models
-from hazardmill.stages.run import Run, run_states
+from hazardmill.stages.run import KILLED, Run, run_states, shown_state
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
@@ -69,12 +82,9 @@ def worked(run: Run) -> dict[str, int]:
             for batch in run.batches():
                 await session.work(batch)
 
-    try:
+    with run.under_way():
         asyncio.run(work())
-    except Exception:
-        run.finish("stopped")
-        raise
-    return run.finish("completed")
+    return run.counts()
 
 
 def ends(store: Store) -> dict[str, str]:
@@ -138,6 +148,79 @@ def test_an_unknown_source_is_refused_before_anything_is_read(store: Store, note
     assert store.count("records") == 0
 
 
+SECRET = "me:hunter2-of-mine@"
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        (f"http://{SECRET}host/v1", "user name or password"),
+        ("https://host/v1?key=hunter2-of-mine", "query"),
+        ("https://host/v1#hunter2-of-mine", "fragment"),
+        (f"{SECRET}host", "user name or password"),
+        (f"http://{SECRET}[host/v1?key", "user name or password and a query"),
+    ],
+)
+def test_an_address_that_carries_credentials_is_refused_unseen(
+    address: str, named: str, tmp_path: Path, notes: Path
+) -> None:
+    with pytest.raises(SettingsError, match=f"carries a {named}, which may be secret") as caught:
+        Run.start(Store(tmp_path / "new"), config(notes, backend="litellm", api_base=address))
+    assert "environment variable" in caught.value.remedy
+    assert "hunter2" not in str(caught.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_the_run_needs_is_opened_before_anything_is_written(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "new")
+    with pytest.raises(SettingsError, match="no address of an API"):
+        Run.start(store, config(notes, backend="litellm", api_base="foo"))
+
+    def leaking(self: object, wanted: object) -> object:
+        raise JailUnavailable("jailed code could still connect")
+
+    with monkeypatch.context() as patch, pytest.raises(JailUnavailable):
+        patch.setattr(module.Jail, "_probe", leaking)
+        Run.start(store, config(notes))
+    with monkeypatch.context() as patch, pytest.raises(SettingsError, match="litellm is not installed"):
+        patch.setattr(config_module.importlib.util, "find_spec", lambda name: None)
+        Run.start(store, config(notes, backend="litellm"))
+    assert not store.path.exists()
+
+
+def test_all_inputs_are_looked_for_before_anything_is_written(tmp_path: Path, notes: Path) -> None:
+    store = Store(tmp_path / "new")
+    there = RunInput(source="notes", path=notes)
+    for item, error in (
+        (RunInput(source="notes", path=notes.with_name("gone.txt")), SourceError),
+        (RunInput(source="notes", path=notes, where={"colour": "red"}), UsageError),
+        (RunInput(source="notes", where={"colour": "red"}), UsageError),
+    ):
+        with pytest.raises(error):
+            Run.start(store, RunConfig(inputs=(there, item)))
+        assert not store.path.exists()
+
+
+def test_inputs_that_were_all_refused_are_named_with_the_reason_and_leave_nothing(tmp_path: Path, notes: Path) -> None:
+    notes.write_text("7\n8\n")
+    store = Store(tmp_path / "new")
+    with pytest.raises(InputError, match="no record of notes to work on: there is no text") as caught:
+        Run.start(store, config(notes))
+    assert (caught.value.where, caught.value.remedy) == ("notes.txt:1", "write some")
+    assert not store.path.exists()
+
+
+def test_one_input_with_records_is_enough(store: Store, notes: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("7\n")
+    inputs = (RunInput(source="notes", path=bad), RunInput(source="notes", path=notes, limit=2))
+    run, (refused, _) = Run.start(store, RunConfig(inputs=inputs), "run")
+    assert run.selection == ("notes:1", "notes:2")
+    assert [reject.reason for reject in refused.examples] == ["no_text"]
+
+
 def test_the_same_run_id_twice_is_refused(store: Store, notes: Path) -> None:
     started(store, notes)
     with pytest.raises(UsageError, match="a run run already") as caught:
@@ -150,6 +233,30 @@ def test_an_unknown_run_and_one_that_generates_nothing_cannot_be_loaded(store: S
     for unknown in ("nope", run_id):
         with pytest.raises(InputError, match=f"no generation run {unknown}"):
             Run.load(store, unknown)
+
+
+def rewrite_configuration(store: Store, change: Callable[[dict[str, Any]], None], selection: str | None = None) -> None:
+    (row,) = store.rows("runs")
+    asked = json.loads(row["config"])
+    change(asked)
+    row["config"], row["selection"] = json.dumps(asked), selection or row["selection"]
+    with store.writer("run") as writer:
+        writer.append_sync({"runs": [row]})
+
+
+def test_a_run_of_another_version_is_refused_in_words(store: Store, notes: Path) -> None:
+    started(store, notes)
+    rewrite_configuration(store, lambda asked: asked.update(temper="bad"))
+    with pytest.raises(InputError, match=r"run run was started by hazardmill .*cannot read: temper: ") as caught:
+        Run.load(store, "run")
+    assert "start a new run" in caught.value.remedy
+
+
+def test_a_selection_without_content_is_still_read(store: Store, notes: Path) -> None:
+    started(store, notes)
+    rewrite_configuration(store, lambda asked: None, '["notes:2","notes:1"]')
+    run = Run.load(store, "run")
+    assert (run.selection, run.content) == (("notes:2", "notes:1"), {"notes:2": None, "notes:1": None})
 
 
 # Working
@@ -362,6 +469,37 @@ def test_a_failure_calls_off_what_is_under_way_and_writes_it_down(store: Store, 
     assert ends(store) == {}
 
 
+def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: Use) -> None:
+    said = iter([RateLimited("too many", retry_after=0), RateLimited("too many", retry_after=0)])
+    use(a_task_each(extract=lambda request: next(said, FOUND)))
+    run = started(store, notes, concurrency=1)
+    told: list[str] = []
+
+    async def work() -> None:
+        async with run.session(lambda retry: told.append(f"{retry.attempt}: {retry.error.message}")) as session:
+            await session.work([0, 1])
+
+    asyncio.run(work())
+    assert told == ["2: too many", "3: too many"]
+
+
+def test_what_another_run_pays_meanwhile_is_not_asked_again(store: Store, notes: Path, use: Use) -> None:
+    backend = use(a_task_each())
+    first, second = started(store, notes, "first", batch_size=3), started(store, notes, "second", batch_size=6)
+
+    async def work() -> None:
+        async with first.session() as mine:
+            await mine.work([0, 1, 2])
+            async with second.session() as theirs:
+                await theirs.work([0, 1, 2, 3, 4, 5])
+            assert backend.count() == 18
+            await mine.work([3, 4, 5])
+
+    asyncio.run(work())
+    assert backend.count() == 18
+    assert first.counts()["accepted"] == second.counts()["accepted"] == 6
+
+
 def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
     run = started(store, notes)
@@ -379,7 +517,7 @@ def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use
 def test_records_that_the_store_lost_are_named(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
     run = started(store, notes)
-    gone = Run(store, "run", run.config, ["notes:1", "notes:404"])
+    gone = Run(store, "run", run.config, {"notes:1": None, "notes:404": None})
 
     async def work() -> None:
         async with gone.session() as session:
@@ -397,3 +535,138 @@ def test_accepted_tasks_of_the_sample_are_cross_checked(
     use(a_task_each(judge=lambda request: REJECTED if number_of(request) == 1 else APPROVED))
     worked(started(store, notes, cross_check=1.0))
     assert [row["cross_check"] for row in store.rows("tasks")] == ['{"agrees":true}'] * 5
+
+
+# How a run ends
+
+
+def states(store: Store) -> list[str]:
+    return [row["state"] for row in sorted(store.rows("runs", {"run_id": "run"}), key=lambda row: row["sequence"])]
+
+
+@pytest.mark.parametrize(
+    ("error", "ended"),
+    [
+        (RateLimited("too many"), "stopped"),
+        (KeyboardInterrupt(), "stopped"),
+        (asyncio.CancelledError(), "stopped"),
+        (SystemExit(1), "stopped"),
+        (JailUnavailable("no walls"), "failed"),
+        (ZeroDivisionError(), "failed"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+)
+def test_whatever_ends_a_run_is_written_down(error: BaseException, ended: str, store: Store, notes: Path) -> None:
+    run = started(store, notes)
+    with pytest.raises(type(error)), run.under_way():
+        raise error
+    assert states(store) == ["running", ended]
+    # Nobody is kept off any more.
+    with pytest.raises(ZeroDivisionError), run.under_way():
+        raise ZeroDivisionError
+
+
+def test_a_run_that_ends_with_records_left_is_stopped(store: Store, notes: Path) -> None:
+    run = started(store, notes)
+    with run.under_way():
+        assert run.pending()
+    assert states(store) == ["running", "stopped"]
+
+
+def test_a_run_that_is_under_way_is_left_alone(store: Store, notes: Path) -> None:
+    run = started(store, notes)
+    with run.under_way():
+        other = Run.load(Store.open(store.path), "run")
+        with pytest.raises(StoreLocked, match="another process works on run run"), other.under_way():
+            pytest.fail("two at work on one run")
+        assert states(store) == ["running"]
+
+
+def test_what_went_wrong_first_is_what_is_said(store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(run_id: str) -> object:
+        raise StoreError("no space left")
+
+    run = started(store, notes)
+    monkeypatch.setattr(store, "writer", refuse)
+    with pytest.raises(ZeroDivisionError) as caught, run.under_way():
+        raise ZeroDivisionError
+    assert caught.value.__notes__ == ["how the run ended could not be written down: no space left"]
+
+
+def test_a_run_that_is_resumed_says_running_again(store: Store, notes: Path, use: Use) -> None:
+    use(failing_at(3))
+    with pytest.raises(RequestRefused):
+        worked(started(store, notes))
+    use(a_task_each())
+    worked(Run.load(store, "run"))
+    assert states(store) == ["running", "stopped", "running", "completed"]
+
+
+def shown(store: Store) -> str:
+    (row,) = run_states(store)
+    return shown_state(store, row)
+
+
+def test_only_a_run_that_is_worked_on_is_shown_as_running(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+    assert shown(store) == KILLED
+
+    async def work() -> None:
+        async with run.session():
+            assert shown(store) == "running"
+
+    with run.under_way():
+        assert shown(store) == "running"
+        asyncio.run(work())
+        assert shown(store) == "running"
+    assert shown(store) == "stopped"
+
+
+@pytest.mark.full
+def test_a_killed_run_is_shown_as_such(store: Store, notes: Path) -> None:
+    run = started(store, notes)
+    ready, tell = os.pipe()
+    child = os.fork()
+    if not child:
+        with run.under_way():
+            os.write(tell, b"!")
+            signal.pause()
+        os._exit(1)
+    assert os.read(ready, 1) == b"!"
+    assert shown(store) == "running"
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    for end in (ready, tell):
+        os.close(end)
+    assert shown(store) == KILLED
+
+
+# Records that change
+
+
+def asked_about(backend: ScriptedBackend) -> str:
+    return " ".join(
+        message.content for asked in backend.asked if asked.stage == "extract" for message in asked.messages
+    )
+
+
+def test_a_run_goes_on_with_its_records_as_they_were_when_it_began(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each(extract=lambda request: RequestRefused("no credit") if number_of(request) >= 3 else FOUND))
+    with pytest.raises(RequestRefused):
+        worked(started(store, notes))
+    began = dict(Run.load(store, "run").content)
+    notes.write_text("".join(f"{n} cold tea {n}\n" for n in range(1, 7)))
+    _, again = ingest_into(store, "notes", notes)
+    assert again.changed_records == 6
+
+    backend = use(a_task_each())
+    resumed = Run.load(store, "run")
+    assert resumed.content == began
+    worked(resumed)
+    assert {row["record_id"]: row["input_hash"] for row in store.rows("outcomes")} == began
+    assert "hot soup 4" in asked_about(backend) and "cold tea" not in asked_about(backend)
+
+    backend = use(a_task_each())
+    worked(started(store, notes, "other"))
+    assert "cold tea 4" in asked_about(backend)

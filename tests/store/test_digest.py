@@ -113,3 +113,27 @@ def test_another_run_that_ingests_the_same_records_again_takes_nothing_away(tmp_
     before = store.digest("r1")
     write(tmp_path / "both", [{"records": [row("records", run_id="r2", record_id="n:1", licence="other")]}], "r2")
     assert store.digest("r1") == before
+
+
+def test_of_two_runs_that_paid_for_the_same_each_stands_on_its_own_answer(
+    tmp_path: Path, plain: dict[str, str]
+) -> None:
+    groups = run_rows("r2", timedelta(seconds=1))
+    other = [group for group in groups if "records" not in group]
+    for group in other:
+        for ledger_row in group.get("llm_calls", []):
+            ledger_row["answer"] = "another draw"
+    store = write(tmp_path / "both", run_rows("r1"))
+    write(tmp_path / "both", other, "r2")
+    assert store.count("llm_calls") == 8
+    assert store.digest("r1") == plain
+    assert store.digest("r2")["llm_calls"] != plain["llm_calls"]
+    assert store.digest()["llm_calls"] == plain["llm_calls"], "the answers that came first"
+
+
+def test_what_external_planners_said_depends_on_the_machine(tmp_path: Path) -> None:
+    digests = [
+        write(tmp_path / str(number), [{"tasks": [row("tasks", cross_check=said)]}]).digest()
+        for number, said in enumerate((None, '{"agrees":null}', '{"agrees":true}'))
+    ]
+    assert digests[0] == digests[1] == digests[2]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -7,6 +10,7 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.store import Store
+from hazardmill.store.locks import exclusive
 from hazardmill.store.schemas import TABLES
 from store.factories import NOON, call, outcome, row
 
@@ -71,7 +75,33 @@ def test_the_lens_file_works_alone_from_anywhere(
     with duckdb.connect(str(path), read_only=True) as lens:
         assert lens.execute("SELECT run_id, code FROM latest_tasks").fetchall() == [("r2", "new")]
         assert lens.execute("SELECT count(*) FROM llm_calls").fetchall() == [(0,)]
-    assert sorted(p.name for p in filled.path.iterdir() if "duckdb" in p.name) == ["store.duckdb"]
+    left = sorted(p.name for p in filled.path.iterdir() if "duckdb" in p.name)
+    assert left == [".store.duckdb.lock", "store.duckdb"]
+
+
+def test_several_may_write_the_lens_at_once(filled: Store) -> None:
+    def write(_: int) -> Path:
+        return Store(filled.path).write_lens()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(write, range(12))) == {filled.path / "store.duckdb"}
+    with duckdb.connect(str(filled.path / "store.duckdb"), read_only=True) as lens:
+        assert lens.execute("SELECT run_id FROM latest_tasks").fetchall() == [("r2",)]
+
+
+def test_who_waited_for_the_lens_writes_what_was_committed_meanwhile(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def waited(path: Path) -> Iterator[None]:
+        with exclusive(path):
+            with filled.writer("r3") as writer:
+                writer.append_sync({"tasks": [row("tasks", run_id="r3", task_id="t", code="newest")]})
+            yield
+
+    monkeypatch.setattr("hazardmill.store.store.exclusive", waited)
+    with duckdb.connect(str(filled.write_lens()), read_only=True) as lens:
+        assert lens.execute("SELECT code FROM latest_tasks").fetchall() == [("newest",)]
 
 
 def test_a_moved_lens_is_told_where_its_store_is(filled: Store, tmp_path: Path) -> None:

@@ -302,3 +302,34 @@ def test_an_old_part_without_a_later_column_reads_null(store: Store) -> None:
     old: pa.Table = pq.read_table(path).drop_columns(["counts"])
     pq.write_table(old.replace_schema_metadata({"hazardmill_schema": "0"}), path)
     assert [r["counts"] for r in store.rows("runs")] == [None]
+
+
+def test_what_came_since_is_read_once_from_parts_and_as_long_as_it_is_in_the_journal(store: Store) -> None:
+    def since(commit: int) -> tuple[list[str], int]:
+        rows, last = store.rows_since("llm_calls", commit, ["identity"])
+        return [row["identity"] for row in rows], last
+
+    assert since(0) == ([], 0)
+    with store.writer("r1") as one, store.writer("r2") as two:
+        one.append_sync({"llm_calls": [call("a")]})
+        assert since(0) == (["a"], 0)
+        one.roll()
+        two.append_sync({"llm_calls": [call("a", run_id="r2"), call("b", run_id="r2")]})
+        assert since(0) == (["a", "a", "b"], 1)
+        assert since(1) == (["a", "b"], 1)
+    assert since(1) == (["a", "b"], 2)
+    assert since(2) == ([], 2)
+
+
+def test_a_commit_that_a_listing_missed_is_read_later(store: Store) -> None:
+    with store.writer("r1") as writer:
+        for name in ("a", "b", "c"):
+            writer.append_sync({"llm_calls": [call(name)]})
+            writer.roll()
+    _, second, _ = sorted((store.path / "manifests").iterdir())
+    hidden = second.rename(store.path / "hidden")
+    rows, last = store.rows_since("llm_calls", 0, ["identity"])
+    assert ([row["identity"] for row in rows], last) == (["a", "c"], 1)
+    hidden.rename(second)
+    rows, last = store.rows_since("llm_calls", last, ["identity"])
+    assert ([row["identity"] for row in rows], last) == (["b", "c"], 3)

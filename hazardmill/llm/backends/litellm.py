@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
@@ -185,7 +186,8 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
     """What litellm raised, as one of ours: by the status that came, then by what lies behind it."""
     status = getattr(error, "status_code", None)
     kind = type(error).__name__
-    said = scrub(str(error), api_key).strip()[:_LONGEST_MESSAGE]
+    # litellm writes the whole traceback into some of its messages.
+    said = scrub(str(error), api_key).partition("\nTraceback ")[0].strip()[:_LONGEST_MESSAGE]
     message = f"{request.model}: {said}"
     retry_after = _retry_after(error)
     if kind == "ContentPolicyViolationError":
@@ -194,12 +196,21 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
         if _NO_CREDIT in said or any(getattr(cause, "code", None) == _NO_CREDIT for cause in _chain(error)):
             return RequestRefused(message, remedy="the account has no credit left: top it up, or take another key")
         return RateLimited(message, retry_after=retry_after, remedy="lower the limits of requests or tokens a minute")
+    if status == 401 or _KEY_IS_MISSING.search(said):
+        # Where the key is missing here, litellm may call that a status 500, and nothing was sent.
+        return RequestRefused(message, remedy=_REMEDIES[401])
     if status == 408 or kind == "Timeout":
         return ConnectionFailed(message, retry_after=retry_after, remedy="raise the timeout of one attempt")
     if isinstance(status, int) and 400 <= status < 500:
         return RequestRefused(message, remedy=_REMEDIES.get(status, "check model name, parameters and prompt"))
-    if _never_arrived(error):
-        return ConnectionFailed(message, retry_after=retry_after, remedy="check the network and the address of the API")
+    if (broken := _broken_connection(error)) is not None:
+        reason = scrub(broken, api_key)[:_LONGEST_MESSAGE]
+        # What litellm says of it differs by provider, and may be no more than "Connection error."
+        return ConnectionFailed(
+            f"{request.model}: the connection failed: {reason or said}",
+            retry_after=retry_after,
+            remedy="check the network and the address of the API",
+        )
     return ProviderDown(
         message, retry_after=retry_after, remedy="look at the provider's status, and resume the run later"
     )
@@ -215,15 +226,25 @@ _REMEDIES: Final = {
 
 # Named, not imported: litellm chooses between the two libraries.
 _CONNECTION_ERRORS: Final = frozenset({("httpx", "TransportError"), ("aiohttp", "ClientConnectionError")})
+_LIBRARY_ERROR: Final = ("openai", "APIConnectionError")
+
+_SSL_CONTEXT: Final = re.compile(r" ssl:(?:<[^>]*>|\w+)")
+"""What aiohttp says after a host: an address in memory."""
+
+_KEY_IS_MISSING: Final = re.compile(r"missing credentials|missing (?:\w+ )?api[ _]?key", re.IGNORECASE)
 
 
-def _never_arrived(error: BaseException) -> bool:
-    """Whether a broken connection lies behind the error: litellm calls that a status 500 as well."""
+def _broken_connection(error: BaseException) -> str | None:
+    """What broke the connection, if one lies behind the error: litellm calls that a status 500 as well."""
+    found = None
     for cause in _chain(error):
         kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(cause).__mro__}
-        if isinstance(cause, ConnectionError) or kinds & _CONNECTION_ERRORS:
-            return True
-    return False
+        # The client library itself, that is: litellm derives errors of every kind from this one.
+        by_library = (type(cause).__module__.partition(".")[0], type(cause).__name__) == _LIBRARY_ERROR
+        if isinstance(cause, ConnectionError) or kinds & _CONNECTION_ERRORS or by_library:
+            # The deepest one knows best.
+            found = _SSL_CONTEXT.sub("", str(cause)).strip() or found or type(cause).__name__
+    return found
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

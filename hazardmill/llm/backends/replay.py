@@ -1,7 +1,8 @@
-"""Answers from the ledger of an earlier run, and from nothing else."""
+"""Answers from the ledger of earlier runs, and from nothing else."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 from hazardmill.errors import ReplayMiss
@@ -12,8 +13,11 @@ from hazardmill.llm.requests import Completion, Request
 class ReplayBackend:
     """Plays the part of the backend that was asked then, under its name and host, so that identities are the same.
 
+    Over a ledger of another store it answers what that ledger holds. Over the one that the run writes to, whatever
+    reaches it is a miss, for the client looks there before it asks: nothing new is paid for.
+
     Args:
-        store: The store whose ledger answers.
+        store: The store whose ledger answers; read at the first question.
         backend: Name of the backend of the run that is replayed.
         host: Its host; null where it had none.
     """
@@ -24,7 +28,11 @@ class ReplayBackend:
     def __init__(self, store: LedgerStore, backend: str, host: str | None) -> None:
         self.name = backend
         self.host = host
-        self._index = LedgerIndex.read(store)
+        self._store = store
+
+    @cached_property
+    def _index(self) -> LedgerIndex:
+        return LedgerIndex.read(self._store)
 
     async def complete(self, request: Request) -> Completion:
         """The recorded answer.
@@ -36,7 +44,7 @@ class ReplayBackend:
         recorded = self._index.answer(identity)
         if recorded is None:
             attempts = self._index.attempts(identity)
-            held = f"only {attempts} failed attempts at" if attempts else "no"
+            held = f"only failed attempts ({attempts}) at" if attempts else "no answer to"
             raise ReplayMiss(
                 f"the ledger holds {held} this {request.stage} request to {request.model} "
                 f"(identity {identity[:12]}, backend {self.name}, host {self.host or 'none'})",

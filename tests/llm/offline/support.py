@@ -95,7 +95,7 @@ def examine(code: str) -> tuple[Document | None, Certificate | None, list[str]]:
     except (NameError, AttributeError):
         return None, None, ["exception"]
     certificate = certify(document, 20_000)
-    return document, certificate, [REASONS[line.name] for line in certificate.lines if line.passed is False]
+    return document, certificate, [REASONS[line.name] for line in certificate.refusals]
 
 
 def feedback(*reasons: str) -> str:
