@@ -9,10 +9,13 @@
 | plans | plan strings |
 | verdicts, explain | feasible, safe, danger, with a trace that names literals |
 | intention | safety intention: relaxed execution |
-| search, effort | shortest safe and unsafe plans, or proof that none exists; how much work that may be |
+| search, layered, effort | shortest safe and unsafe plans or proof of absence, also with mitigation; the limits |
+| solving | the same with fallback engines |
 | certificate, names | what is proved of a task; neutral names |
 | pddl, pddl_names | the PDDL writer |
+| pddl_import, pddl_text, pddl_expressions, sidecar | the PDDL reader, and the sidecar of dangers |
 | bridge, propositional | problems of Unified Planning; the ground form without parameters |
+| up_engine | exact search as an engine of Unified Planning |
 | engines, engine_child | external planners, in processes of their own |
 | command | what `python code.py` does |
 """

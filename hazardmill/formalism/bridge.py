@@ -320,10 +320,23 @@ class _Builder:
     def _quantified(self, expr: Expr, scope: Mapping[str, Node]) -> Node:
         from unified_planning.model import Variable
 
+        # Unified Planning drops a variable that the body does not read, even where its type has no object.
+        if any(not self._inhabited(type_) for _, type_ in expr[1]):
+            return self._em.Bool(expr[0] == "forall")
         variables = {name: Variable(name[1:], self._types[type_], self._environment) for name, type_ in expr[1]}
         inner = {**scope, **{name: self._em.VariableExp(variable) for name, variable in variables.items()}}
         quantifier = self._em.Exists if expr[0] == "exists" else self._em.Forall
         return quantifier(self._condition(expr[2], inner), *variables.values())
+
+    def _inhabited(self, type_: str) -> bool:
+        """Whether the type, or one below it, has an object."""
+        for thing in self._document.objects:
+            own = thing.type
+            while own not in (type_, ROOT_TYPE):
+                own = self._parents[own]
+            if own == type_:
+                return True
+        return False
 
     def _same(self, left: str, right: str, scope: Mapping[str, Node]) -> Node:
         a, b = self._argument(left, scope), self._argument(right, scope)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Final
 
 from hazardmill.errors import SearchLimitReached
@@ -15,6 +17,7 @@ TRIES: Final = 20
 KEPT: Final = 2
 """States that may be kept an expansion; each takes some 300 bytes."""
 _SMALL: Final = 10_000
+_REMEDY: Final = "use fewer objects, parameters or fluents, raise the limit, or use a fallback engine"
 
 
 class Effort:
@@ -23,18 +26,25 @@ class Effort:
     Args:
         limit: Most expansions. ``TRIES`` times as many actions may be tried, ``KEPT`` times as many states kept.
         width: Ground actions tried in each expansion.
+        timeout_s: Seconds after which to refuse as well, for callers who promised an answer in time. What is found
+            within them depends on the machine: never set for what ends up in a dataset.
     """
 
-    __slots__ = ("_width", "expanded", "limit", "tried")
+    __slots__ = ("_deadline", "_most_kept", "_most_tried", "_width", "expanded", "limit", "timed_out", "tried")
 
-    def __init__(self, limit: int, width: int) -> None:
+    def __init__(self, limit: int, width: int, timeout_s: float | None = None) -> None:
         self.limit = limit
-        self._width = width
         self.expanded = 0
         self.tried = 0
+        self.timed_out = False
+        """Whether it was the time that ended the search."""
+        self._width = width
+        self._most_tried = limit * TRIES
+        self._most_kept = max(limit * KEPT, _SMALL)
+        self._deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
 
     def expand(self, kept: int) -> None:
-        """Count one more expansion, before it is made.
+        """Count one more expansion in which every action is tried, before it is made.
 
         Args:
             kept: States kept so far.
@@ -42,18 +52,38 @@ class Effort:
         Raises:
             SearchLimitReached: It would be beyond the limit.
         """
-        if self.expanded >= self.limit:
-            raise self._refusal(f"{self.limit} expansions")
-        if self.tried >= self.limit * TRIES:
-            raise self._refusal(f"{self.tried} actions tried in {self.expanded} states, {self._width} in each")
-        if kept > max(KEPT * self.limit, _SMALL):
-            raise self._refusal(f"{kept} states")
+        if self.expanded >= self.limit or self.tried >= self._most_tried or kept > self._most_kept:
+            raise self._refusal(kept)
+        if not self.expanded & 63:
+            self._watch_the_clock()
         self.expanded += 1
         self.tried += self._width
 
-    @staticmethod
-    def _refusal(after: str) -> SearchLimitReached:
-        return SearchLimitReached(
-            f"no answer after {after}",
-            remedy="use fewer objects, parameters or fluents, raise the limit, or use a fallback engine",
-        )
+    def revisit(self, kept: int) -> None:
+        """Count one more expansion of a state whose successors are known already.
+
+        Args:
+            kept: States kept so far.
+
+        Raises:
+            SearchLimitReached: It would be beyond the limit.
+        """
+        if self.expanded >= self.limit or kept > self._most_kept:
+            raise self._refusal(kept)
+        if not self.expanded & 63:
+            self._watch_the_clock()
+        self.expanded += 1
+
+    def _watch_the_clock(self) -> None:
+        if time.monotonic() > self._deadline:
+            self.timed_out = True
+            raise SearchLimitReached("no answer in the time that was given", remedy="give it more time")
+
+    def _refusal(self, kept: int) -> SearchLimitReached:
+        if self.expanded >= self.limit:
+            after = f"{self.limit} expansions"
+        elif kept > self._most_kept:
+            after = f"{kept} states"
+        else:
+            after = f"{self.tried} actions tried in {self.expanded} states, {self._width} in each"
+        return SearchLimitReached(f"no answer after {after}", remedy=_REMEDY)

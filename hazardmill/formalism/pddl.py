@@ -39,9 +39,9 @@ def domain_pddl(document: Document, *, rename: bool = False) -> str:
     """The domain, without a trace of the danger entries.
 
     Raises:
-        NotExpressible: Names clash in PDDL, and ``rename`` is not set.
+        NotExpressible: Names clash in PDDL, and ``rename`` is not set; or a connective has no operands.
     """
-    return _Writer(document, pddl_names(document, rename=rename)).domain()
+    return _Writer(document, pddl_names(document, rename=rename, dangers=False)).domain()
 
 
 def problem_pddl(document: Document, *, rename: bool = False) -> str:
@@ -50,7 +50,7 @@ def problem_pddl(document: Document, *, rename: bool = False) -> str:
     Raises:
         NotExpressible: Names clash in PDDL, or too many ground integers need an initial value.
     """
-    return _Writer(document, pddl_names(document, rename=rename)).problem()
+    return _Writer(document, pddl_names(document, rename=rename, dangers=False)).problem()
 
 
 def augmented(document: Document, *, goal: DangerGoal = "safe", rename: bool = False) -> tuple[str, str]:
@@ -188,7 +188,8 @@ class _Writer:
         ]
         return "\n".join(["(define (problem task-problem)", *(f" {section}" for section in sections), ")", ""])
 
-    # Conditions and terms. A constant condition is an empty connective: PDDL has no other word for it.
+    # Conditions and terms. A constant condition is an empty connective, PDDL has no other word for it: so a document's
+    # own empty connectives have no word left.
 
     def _condition(self, expr: Expr) -> str:
         if isinstance(expr, bool):
@@ -203,11 +204,16 @@ class _Writer:
         if head in QUANTIFIERS:
             variables = self._typed_list((self._names.argument(name), type_) for name, type_ in expr[1])
             return f"({head} ({' '.join(variables)}) {self._condition(expr[2])})"
+        if len(expr) == 1:
+            raise NotExpressible(
+                f"({head}) stands for a constant in PDDL, a connective without operands would read back as one",
+                remedy=f"write {'true' if head == 'and' else 'false'} instead of it",
+            )
         return _list(head, map(self._condition, expr[1:]))
 
     def _broken(self, expr: Expr) -> str:
         """A condition; a long conjunction gets a line for each of its parts."""
-        if isinstance(expr, tuple) and expr[0] == "and":
+        if isinstance(expr, tuple) and expr[0] == "and" and len(expr) > 1:
             return _conjunction([self._condition(part) for part in expr[1:]])
         return self._condition(expr)
 

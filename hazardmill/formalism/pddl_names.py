@@ -1,11 +1,12 @@
 """Names that PDDL can tell apart.
 
 PDDL ignores case, and many of its readers (Unified Planning's among them) keep all names in one namespace; documents
-do neither. Clashing names are refused, or renamed by a table that the sidecar keeps.
+do neither. Clashing names are refused, or renamed by a table that the sidecar keeps; reading undoes it.
 """
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Final
 
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document import ROOT_TYPE, Document
-from hazardmill.formalism.expressions import QUANTIFIERS, walk
+from hazardmill.formalism.expressions import QUANTIFIERS, Expr, walk
 
 RESERVED: Final = frozenset(
     """
@@ -23,6 +24,9 @@ RESERVED: Final = frozenset(
     """.split()
 )
 """Words with a meaning of their own where a name could stand; PDDL reads them in any case."""
+
+
+CATEGORIES: Final = ("actions", "objects", "fluents", "types", "variables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class PddlNames:
     def changed(self) -> dict[str, dict[str, str]]:
         """``{category: {written: original}}`` of the renamed ones, empty categories left out."""
         table: dict[str, dict[str, str]] = {}
-        for category in ("actions", "objects", "fluents", "types", "variables"):
+        for category in CATEGORIES:
             names: Mapping[str, str] = getattr(self, category)
             renamed = {written: name for name, written in names.items() if written != name}
             if renamed:
@@ -60,11 +64,17 @@ class PddlNames:
         return next(name for i in itertools.count(1) if (name := wanted if i == 1 else f"{wanted}_{i}") not in taken)
 
 
-def pddl_names(document: Document, *, rename: bool = False) -> PddlNames:
+def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True) -> PddlNames:
     """Names that PDDL can tell apart: it ignores case, and many readers keep all names in one namespace.
 
     Actions keep their names first, then objects, fluents and types, each in document order. With ``rename`` a name
     that is taken or reserved gets a suffix; names that are free never change.
+
+    Args:
+        document: The task.
+        rename: Rename clashing names instead of refusing them.
+        dangers: Include the variables of the danger conditions. They come last and change no other name, so that
+            the basic problem is the same whatever the danger entries are.
 
     Raises:
         NotExpressible: Without ``rename``, two names clash or one is a word of PDDL.
@@ -79,8 +89,13 @@ def pddl_names(document: Document, *, rename: bool = False) -> PddlNames:
     avoid = {name.lower() for names in declared.values() for name in names}
     taken = {word: f"PDDL's own word {word!r}" for word in sorted(RESERVED)}
     written = {kind: _spell(kind, names, taken, avoid, rename) for kind, names in declared.items()}
-    variables = list(dict.fromkeys(_variables(document)))
-    spelled = _spell("variable", variables, {}, {name.lower() for name in variables}, rename)
+    visible = list(dict.fromkeys(_visible_variables(document)))
+    used: dict[str, str] = {}
+    spelled = _spell("variable", visible, used, {name.lower() for name in visible}, rename)
+    if dangers:
+        conditions = [entry.condition for entry in document.dangers]
+        hidden = [name for name in dict.fromkeys(_quantified(conditions)) if name not in spelled]
+        spelled |= _spell("variable", hidden, used, {name.lower() for name in hidden}, rename)
     return PddlNames(written["action"], written["object"], written["fluent"], written["type"], spelled)
 
 
@@ -106,15 +121,57 @@ def _spell(kind: str, names: Iterable[str], taken: dict[str, str], avoid: set[st
     return spelled
 
 
-def _variables(document: Document) -> Iterator[str]:
-    """Every parameter and quantified variable, those of the danger entries last."""
-    exprs = []
+def _visible_variables(document: Document) -> Iterator[str]:
+    """Every parameter and quantified variable outside the danger entries."""
     for fluent in document.fluents:
         yield from (parameter.name for parameter in fluent.parameters)
     for action in document.actions:
         yield from (parameter.name for parameter in action.parameters)
-        exprs += [action.precondition, *(effect.condition for effect in action.effects)]
-    for expr in (*exprs, document.goal, *(entry.condition for entry in document.dangers)):
+    for action in document.actions:
+        yield from _quantified((action.precondition, *(effect.condition for effect in action.effects)))
+    yield from _quantified((document.goal,))
+
+
+def _quantified(exprs: Iterable[Expr]) -> Iterator[str]:
+    for expr in exprs:
         for node in walk(expr):
             if isinstance(node, tuple) and node[0] in QUANTIFIERS:
                 yield from (name for name, _ in node[1])
+
+
+class DeclaredNames:
+    """What the names in PDDL and its sidecar stand for; case does not count.
+
+    Args:
+        table: ``{category: {written: original}}`` as in the sidecar; a name that is not in it keeps the spelling of
+            its declaration (a variable that of its first use).
+    """
+
+    def __init__(self, table: Mapping[str, Mapping[str, str]]) -> None:
+        self._table = {
+            category: {written.lower(): name for written, name in table.get(category, {}).items()}
+            for category in CATEGORIES
+        }
+        self._names: dict[str, dict[str, str]] = {category: {} for category in CATEGORIES}
+
+    def declare(self, category: str, written: str) -> str:
+        """Take a name in, and say what it stands for. The caller asks ``find`` first where it must be new."""
+        key = written.lower()
+        return self._names[category].setdefault(key, self._table[category].get(key, written))
+
+    def find(self, category: str, written: str) -> str | None:
+        """What a declared name stands for."""
+        if category == "types" and written.lower() == ROOT_TYPE:
+            return ROOT_TYPE
+        return self._names[category].get(written.lower())
+
+    def remedy(self, category: str, written: str) -> str:
+        """What to say of a name that is not declared."""
+        known = sorted(self._names[category])
+        close = difflib.get_close_matches(written.lower(), known, n=1)
+        return f"did you mean {close[0]}?" if close else f"declared {category}: {', '.join(known[:12]) or 'none'}"
+
+    def strangers(self) -> Iterator[tuple[str, str]]:
+        """``(category, written)`` of the table's names that nobody declared."""
+        for category, renamed in self._table.items():
+            yield from ((category, written) for written in renamed if written not in self._names[category])

@@ -17,8 +17,11 @@ _CACHE_SIZE = 10_000
 
 def parse_plan(text: str) -> list[tuple[str, ...]]:
     """The actions of a plan string as token tuples. No action at all is the empty plan."""
-    actions = (tuple(inner.replace(";", " ").split()) for inner in _ACTION.findall(text))
-    return [tokens for tokens in actions if tokens]
+    return [tokens for tokens in map(_tokens, _ACTION.findall(text)) if tokens]
+
+
+def _tokens(inner: str) -> tuple[str, ...]:
+    return tuple(inner.replace(";", " ").split())
 
 
 def plan_text(actions: Iterable[GroundAction]) -> str:
@@ -34,6 +37,7 @@ class PlanReader:
         self._actions = _spellings(system.actions)
         self._objects = _spellings(system.objects)
         self._known: dict[tuple[str, ...], GroundAction | None] = {}
+        self._written: dict[str, GroundAction | None] = {}
 
     def ground(self, tokens: tuple[str, ...]) -> GroundAction | None:
         """The ground action that the tokens name, or None where they name none (*ungroundable*)."""
@@ -51,6 +55,21 @@ class PlanReader:
     def read(self, text: str) -> list[tuple[tuple[str, ...], GroundAction | None]]:
         """Each action of a plan string with what it grounds to."""
         return [(tokens, self.ground(tokens)) for tokens in parse_plan(text)]
+
+    def steps(self, text: str) -> list[GroundAction | None]:
+        """What each action of a plan string grounds to; one that is written as before is not even split again."""
+        inners = _ACTION.findall(text)
+        try:
+            return [self._written[inner] for inner in inners]
+        except KeyError:
+            # Not met before, or no action: `()` is never remembered.
+            return [self._step(inner, tokens) for inner in inners if (tokens := _tokens(inner))]
+
+    def _step(self, inner: str, tokens: tuple[str, ...]) -> GroundAction | None:
+        action = self.ground(tokens)
+        if len(self._written) < _CACHE_SIZE:
+            self._written[inner] = action
+        return action
 
     def action_name(self, token: str) -> str | None:
         """The action a token names."""

@@ -3,22 +3,24 @@
 One breadth-first search over (state, danger), danger saturating just above the limit, because with increments of
 zero or more nothing above it can come back. Ground actions are tried in canonical order (name, then arguments in
 object order) and states are expanded in the order of their discovery, so each is first met by its
-lexicographically least shortest plan, and so are the goals.
+lexicographically least shortest plan, and so are the goals. Where an increment is negative, ``layered.py`` takes over.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hazardmill.errors import NotExpressible, SearchLimitReached
+from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DEFAULT_LIMIT as DEFAULT_LIMIT
 from hazardmill.formalism.effort import Effort
+from hazardmill.formalism.layered import Graph, Question
 from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.system import GroundAction, System
 
 _Node = tuple[int, Numbers, int]
+_Found = dict[bool, tuple[GroundAction, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Solution:
     safe: tuple[GroundAction, ...] | None
     unsafe: tuple[GroundAction, ...] | None
     expanded: int
-    """(state, danger) pairs expanded."""
+    """(state, danger) pairs expanded; where danger can fall, states in layers."""
 
     @property
     def safe_text(self) -> str | None:
@@ -55,30 +57,86 @@ class Solution:
         return len(self.safe) - len(self.unsafe)
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """What a search found before it was through or had to stop."""
+
+    found: _Found
+    """By whether the plan is safe: the shortest, or None as a proof that there is none. What is not known is absent."""
+    expanded: int
+    refusal: SearchLimitReached | None = None
+    """Why it stopped before all was known."""
+    timed_out: bool = False
+    """Whether it stopped for want of time."""
+
+
 def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
-    """Find both optimal plans of a task whose danger increments are all positive.
+    """Find both optimal plans of a task.
 
     Raises:
         SearchLimitReached: The effort that ``limit`` allows was not enough for an answer.
-        NotExpressible: An increment is negative.
+    """
+    attempt = attempt_to_solve(task, limit)
+    if attempt.refusal is not None:
+        raise attempt.refusal
+    return Solution(attempt.found[True], attempt.found[False], attempt.expanded)
+
+
+def attempt_to_solve(task: System | Document, limit: int = DEFAULT_LIMIT, timeout_s: float | None = None) -> Attempt:
+    """Find what can be found: of a task that ``solve`` refuses, one of the plans may be known.
+
+    Args:
+        task: The task.
+        limit: Most expansions.
+        timeout_s: Most seconds, for callers to whom time matters more than the same answer on every machine.
+
+    Raises:
+        SearchLimitReached: The task is too large to be ground at all.
     """
     system = task if isinstance(task, System) else System(task)
-    document = system.document
-    if any(entry.increment < 0 for entry in document.dangers):
-        raise NotExpressible("a danger entry has a negative increment, which this search does not cover")
     actions = system.all_actions()
-    goal, ceiling = system.goal, document.max_danger + 1
+    effort = Effort(limit, len(actions), timeout_s)
+    found: _Found = {}
+    falls = any(entry.increment < 0 for entry in system.document.dangers)
+    search = _by_layers if falls else _breadth_first
+    try:
+        search(system, actions, effort, found)
+    except SearchLimitReached as refusal:
+        return Attempt(found, effort.expanded, refusal, effort.timed_out)
+    return Attempt(found, effort.expanded)
+
+
+def _by_layers(system: System, actions: list[GroundAction], effort: Effort, found: _Found) -> None:
+    """Search for both plans, layer by layer in turn, where danger can fall."""
+    start, most = system.document.initial_danger, system.document.max_danger
+    graph = Graph(system, actions, effort)
+    asked = {
+        True: Question(graph, start, lambda danger: danger <= most, 1),
+        False: Question(graph, start, lambda danger: danger > most, -1),
+    }
+    while asked:
+        for safe, question in list(asked.items()):
+            question.advance()
+            if question.answered:
+                found[safe] = question.plan
+                del asked[safe]
+
+
+def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, found: _Found) -> None:
+    """Search for both plans where danger can only grow."""
+    document, goal = system.document, system.goal
+    ceiling = document.max_danger + 1
     start: _Node = (system.initial.bits, system.initial.numbers, min(document.initial_danger, ceiling))
     came_from: dict[_Node, tuple[_Node, GroundAction] | None] = {start: None}
-    found: dict[bool, _Node] = {}
+    # Without dangers, or with too much at the start, there is only one kind of plan.
+    kinds = 2 if document.dangers and start[2] < ceiling else 1
     queue = [start]
-    effort = Effort(limit, len(actions))
     # The list grows while it is read: a first-in, first-out queue that keeps its order.
     for node in queue:
         bits, numbers, danger = node
-        if goal.holds(bits, numbers):
-            found.setdefault(danger < ceiling, node)
-            if len(found) == 2:
+        if goal.holds(bits, numbers) and (danger < ceiling) not in found:
+            found[danger < ceiling] = _path(came_from, node)
+            if len(found) == kinds:
                 break
         # Danger never falls: beyond the limit only an unsafe plan can follow.
         if danger == ceiling and False in found:
@@ -92,14 +150,12 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
             if successor not in came_from:
                 came_from[successor] = (node, action)
                 queue.append(successor)
-    return Solution(_path(came_from, found.get(True)), _path(came_from, found.get(False)), effort.expanded)
+    # The search came to its end: what was not found does not exist.
+    found.setdefault(True, None)
+    found.setdefault(False, None)
 
 
-def _path(
-    came_from: dict[_Node, tuple[_Node, GroundAction] | None], node: _Node | None
-) -> tuple[GroundAction, ...] | None:
-    if node is None:
-        return None
+def _path(came_from: dict[_Node, tuple[_Node, GroundAction] | None], node: _Node) -> tuple[GroundAction, ...]:
     actions: list[GroundAction] = []
     step = came_from[node]
     while step is not None:

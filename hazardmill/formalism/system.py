@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.checking import ROOT_TYPE
@@ -22,6 +23,10 @@ class State:
 
     bits: int
     numbers: Numbers = ()
+
+
+Masks: TypeAlias = tuple[int, int, int, int, tuple[tuple[int, int, int], ...]]
+"""An action that is nothing but masks: ``bits & mask == value`` before it, bits to keep, bits to set, dangers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class GroundAction:
         "_system",
         "args",
         "decl",
+        "masks",
         "pre",
     )
 
@@ -92,6 +98,10 @@ class GroundAction:
         )
         self._dangers = tuple((condition, entry.increment) for condition, entry in self._entries)
         self._plain = not self._conditional and not self._integer
+        self.masks: Masks | None = None
+        if self._plain and self.pre.test is None and all(condition.test is None for condition, _ in self._dangers):
+            dangers = tuple((condition.mask, condition.value, increment) for condition, increment in self._dangers)
+            self.masks = (self.pre.mask, self.pre.value, ~self._deletes, self._adds, dangers)
 
     @property
     def name(self) -> str:
@@ -286,7 +296,7 @@ class System:
                 lines.append(("+" if after[0] >> bit & 1 else "-") + "(" + " ".join(atom) + ")")
         for atom, index in self._indices.items():
             if before[1][index] != after[1][index]:
-                lines.append(f"({' '.join(atom)}) {before[1][index]} -> {after[1][index]}")
+                lines.append(f"({' '.join(atom)}) {_shown(before[1][index])} -> {_shown(after[1][index])}")
         return tuple(sorted(lines, key=lambda line: (line[0] not in "+", line[0] not in "+-", line)))
 
     def _ground_integers(self) -> None:
@@ -305,3 +315,10 @@ class System:
                 return False
             type_ = self._parents[type_]
         return True
+
+
+def _shown(value: int) -> str:
+    """An integer for people; a huge one by its size, because writing it out is slow, and refused by Python at last."""
+    if value.bit_length() <= 128:
+        return str(value)
+    return f"{'-' if value < 0 else ''}(about 2^{value.bit_length() - 1})"

@@ -11,11 +11,17 @@ _COMPARISONS = ("=", "<", "<=", ">", ">=")
 
 
 class Maker:
-    """Draws the parts of one task. ``finite`` gives every integer two bounds."""
+    """Draws the parts of one task.
 
-    def __init__(self, draw, finite):
+    ``finite`` gives every integer two bounds; with ``mitigating`` increments may be negative; with ``reachable`` the
+    goal is often one that a single action brings about, so that more tasks have plans of both kinds.
+    """
+
+    def __init__(self, draw, finite, mitigating=False, reachable=False):
         self.draw = draw
         self.finite = finite
+        self.mitigating = mitigating
+        self.reachable = reachable
         self.fresh = 0
         self.types = [["place", "thing"], ["thing", "object"]] + ([["item", "thing"]] if self.chance(2) else [])
         kinds = [name for name, _ in self.types]
@@ -133,7 +139,7 @@ class Maker:
                     dict(
                         action=name,
                         condition=self.condition(scope, 2),
-                        increment=self.number(1, 3),
+                        increment=self.one([-1, 1, 2]) if self.mitigating else self.number(1, 3),
                         danger_type=self.one([None, "thermal", "chemical"]),
                     )
                 )
@@ -148,7 +154,11 @@ class Maker:
                     value = fluent["name"] != "done" and self.chance(3)
                 initial.append([[fluent["name"], *atom.values()], value])
         goal = self.condition([], 2)
-        if self.chance(2):
+        if self.reachable and self.chance(2):
+            actions[0]["precondition"] = True
+            actions[0]["effects"].append(["assign", ["fluent", "done"], True, True])
+            goal = ["fluent", "done"]
+        elif self.chance(2):
             # Something that is not so at the start, so that plans have some length.
             wanted = self.application([], integer=False, normal=True) or ["fluent", "done"]
             goal = ["and", ["fluent", "done"], wanted if self.chance(2) else goal]
@@ -174,8 +184,8 @@ class Maker:
 
 
 @st.composite
-def tasks(draw, finite=True):
-    return Maker(draw, finite).task()
+def tasks(draw, finite=True, mitigating=False, reachable=False):
+    return Maker(draw, finite, mitigating, reachable).task()
 
 
 @st.composite

@@ -1,18 +1,25 @@
 """The three reference tasks as documents, and their plans with the verdicts expected.
 
-Run as a program with the folder of reference data, it prints every verdict as JSON, the same under every hash seed.
+``python -m tests.formalism.reference_tasks FOLDER`` imports them from PDDL plus sidecar, and prints as JSON what does
+not hold of the rows of ``plans.jsonl`` and of the micro-domains, and a digest of everything found: both the same under
+every hash seed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 from pathlib import Path
 
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.pddl_import import read_pddl
+from hazardmill.formalism.search import solve
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
+
+from . import micro_domains
 
 TASKS = ("neiss_11125", "neiss_2888", "normbank_14564")
 _OPERATORS = {"and", "or", "not", "imply"}
@@ -119,16 +126,38 @@ def reference_plans(reference: Path, name: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def all_verdicts(reference: Path) -> dict[str, dict]:
-    verdicts = {}
+def imported_document(reference: Path, name: str) -> Document:
+    folder = reference / "verdicts" / name
+    return read_pddl(folder / "domain.pddl", folder / "problem.pddl", folder / "dangers.json")
+
+
+def everything(reference: Path) -> tuple[list, list]:
+    """What was found, and what of it is not as expected: rows of plans, then micro-domains in both modes."""
+    found, wrong = [], []
     for name in TASKS:
-        judge = Judge(System(reference_document(reference, name)))
+        document = imported_document(reference, name)
+        solution = solve(document)
+        found.append([document.hash, solution.safe_text, solution.unsafe_text])
+        judge = Judge(System(document))
         for row in reference_plans(reference, name):
-            verdicts[row["plan_id"]] = judge.verdict(row["plan"]).to_json()
-    return verdicts
+            verdict = judge.verdict(row["plan"]).to_json()
+            found.append([row["plan_id"], verdict])
+            if any(verdict[key] != row[key] for key in ("feasible", "safe", "score", "safety_intention")):
+                wrong.append(row)
+    for case in micro_domains.cases(reference):
+        judge = Judge(System(micro_domains.document(case)))
+        for mode in ("transient", "persistent"):
+            verdict = judge.verdict(case["plan"], mode)
+            intention = case["expected"]["safety_intention"]
+            wanted = intention[mode] if isinstance(intention, dict) else intention
+            pairs = ((verdict.score, case["expected"]["score"]), (verdict.safety_intention, wanted))
+            found.append([case["id"], mode, verdict.to_json()])
+            if any(expected is not None and got != expected for got, expected in pairs):
+                wrong.append([case["id"], mode])
+    return found, wrong
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    hashes = [reference_document(folder, name).hash for name in TASKS]
-    print(json.dumps([hashes, all_verdicts(folder)]))
+    everything_found, all_wrong = everything(Path(sys.argv[1]))
+    printed = json.dumps(everything_found).encode()
+    print(json.dumps([len(everything_found), hashlib.sha256(printed).hexdigest(), all_wrong]))

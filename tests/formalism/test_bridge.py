@@ -303,3 +303,24 @@ def test_the_bridge_itself_imports_nothing_heavy() -> None:
     script = "import sys, hazardmill.formalism.bridge\nprint('unified_planning' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("quantifier", "feasible"), [("exists", False), ("forall", True)])
+def test_a_quantifier_over_a_type_without_objects(quantifier: str, feasible: bool) -> None:
+    # Unified Planning forgets a variable that the body does not read, and with it that there is nothing to bind.
+    task = Document.of(
+        types=[TypeDecl("cup"), TypeDecl("place")],
+        objects=[ObjectDecl("mug", "cup")],
+        fluents=[FluentDecl("done")],
+        actions=[
+            ActionDecl(
+                "wash",
+                (Parameter("?c", "cup"),),
+                (quantifier, (("?p", "place"),), ("not", ("fluent", "done"))),
+                (Effect("assign", ("fluent", "done"), True),),
+            )
+        ],
+        goal=("fluent", "done"),
+    )
+    assert Judge(System(task)).quick("(wash mug)")[0] is feasible
+    assert holds(to_up(task), (("wash", ("mug",)),)) is feasible

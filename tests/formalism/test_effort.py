@@ -60,3 +60,25 @@ def test_each_bound_refuses_by_itself(width, kept, allowed, words):
     with pytest.raises(SearchLimitReached, match=words):
         effort.expand(kept)
     assert effort.expanded == allowed and effort.tried <= 10 * TRIES
+
+
+def test_a_state_that_was_expanded_before_costs_no_tries():
+    effort = Effort(10, 1000)
+    effort.expand(0)
+    for _ in range(9):
+        effort.revisit(0)
+    assert (effort.expanded, effort.tried) == (10, 1000)
+    with pytest.raises(SearchLimitReached, match="10 expansions"):
+        effort.revisit(0)
+    with pytest.raises(SearchLimitReached, match="10001 states"):
+        Effort(10, 1).revisit(10_001)
+
+
+def test_time_is_a_limit_only_where_it_was_given():
+    effort = Effort(1_000, 1, timeout_s=-1.0)
+    with pytest.raises(SearchLimitReached, match="in the time that was given"):
+        effort.expand(0)
+    assert effort.timed_out
+    patient = Effort(1_000, 1, timeout_s=3600.0)
+    patient.expand(0)
+    assert not patient.timed_out

@@ -287,6 +287,16 @@ def test_renaming_is_one_to_one_up_to_case(objects: list[str]) -> None:
     assert not RESERVED & set(written)
 
 
+@pytest.mark.parametrize(("head", "constant"), [("and", "true"), ("or", "false")])
+def test_a_connective_without_operands_has_no_word_in_pddl(head: str, constant: str) -> None:
+    assert f"(:goal ({head}))" in problem_pddl(kitchen(goal=head == "and"))
+    with pytest.raises(NotExpressible, match=f"write {constant} instead of it"):
+        problem_pddl(kitchen(goal=(head,)))
+    action = replace(kitchen().actions[0], precondition=(head,))
+    with pytest.raises(NotExpressible, match="without operands"):
+        domain_pddl(kitchen(actions=[action], dangers=[]))
+
+
 def test_long_lists_break_into_lines() -> None:
     literals = [("fluent", "rung", name) for name in ("mug", "hall", "table", "bell")] * 4
     actions = [replace(action, precondition=("and", *literals)) for action in kitchen().actions]

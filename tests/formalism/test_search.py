@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.errors import NotExpressible, SearchLimitReached
+from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism import system as system_module
 from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import applicable_actions, solve
+from hazardmill.formalism.plans import plan_text
+from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
@@ -147,9 +148,30 @@ def test_quantifiers_that_unfold_too_far_are_refused():
         solve(huge)
 
 
-def test_mitigation_is_refused_by_name():
-    with pytest.raises(NotExpressible, match="negative increment"):
-        solve(soup_document(dangers=[danger("carry", increment=-1)]))
+def test_mitigation_is_searched_by_layers():
+    soothing = solve(soup_document(dangers=[danger("carry", increment=-1)], initial_danger=1))
+    assert (soothing.safe_text, soothing.unsafe) == ("(carry kitchen table)", None)
+
+
+def test_what_was_found_before_the_limit_is_kept():
+    # Either plan takes one step; that the other kind does not exist would take every number to prove.
+    fluents, up = [integer("n", 0)], [action("up", effects=[["increase", ["fluent", "n"], 1, True]])]
+    endless = task(fluents=fluents, actions=up, goal=["=", ["fluent", "n"], 1], dangers=[danger("up", False)])
+    attempt = attempt_to_solve(endless, limit=50)
+    assert {safe: plan_text(plan) for safe, plan in attempt.found.items()} == {True: "(up)"}
+    assert "50 expansions" in str(attempt.refusal)
+    complete = attempt_to_solve(soup_document())
+    assert complete.refusal is None
+    assert set(complete.found) == {True, False}
+
+
+def test_without_dangers_the_first_plan_is_all_there_is_to_find():
+    up = action("up", effects=[["increase", ["fluent", "n"], 1, True]])
+    endless = dict(fluents=[integer("n", 0)], actions=[up], goal=["=", ["fluent", "n"], 2])
+    safe = solve(task(**endless), limit=50)
+    assert (safe.safe_text, safe.unsafe) == ("(up) (up)", None)
+    unsafe = solve(task(**endless, dangers=[danger("up")], initial_danger=1), limit=50)
+    assert (unsafe.safe, unsafe.unsafe_text) == (None, "(up) (up)")
 
 
 def test_applicable_actions():
