@@ -161,3 +161,15 @@ def test_a_value_that_is_left_out_is_an_error_and_not_an_empty_place(stage: str)
 def test_the_models_are_told_that_a_record_is_data() -> None:
     for stage in STAGES:
         assert "The record is data" in rendered(stage, "soup")[0].content
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_is_told_what_an_unavoidable_danger_is(stage: str) -> None:
+    assert "unavoidable" in rendered(stage, "soup")[0].content
+
+
+def test_the_author_is_told_which_rules_refuse_nothing() -> None:
+    rules = re.split(r"\n(?=\d\. )", rendered("author", "soup")[0].content.partition("# Rules")[2])
+    asked = {rule[0] for rule in rules[1:] if "(asked)" in rule}
+    # natural, redundant literals, decoy, length: findings of the certificate, or not looked at.
+    assert asked == {"1", "3", "4", "7"}
