@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -66,4 +67,4 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         },
     )
     if not as_json and folders:
-        click.echo(f"try: python {folders[0] / 'code.py'}")
+        click.echo(f"try: {sys.executable} {folders[0] / 'code.py'}")
