@@ -1,4 +1,4 @@
-"""``hazardmill task validate | solve | import``."""
+"""``hazardmill task validate | solve | import | export``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import click
 
@@ -24,7 +24,7 @@ ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
 
 @click.group(epilog="Example: hazardmill task solve demo-out/tasks/TASK")
 def task() -> None:
-    """Validate plans on a task, solve it, import one."""
+    """Validate plans on a task, solve it, import or export one."""
 
 
 @task.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -211,3 +211,57 @@ def import_pddl(language: str, domain: Path, problem: Path, dangers: Path, out: 
         click.echo(f"note: {note.message}", err=True)
     click.echo(f"{out}: {len(document.actions)} actions, {len(document.dangers)} danger entries")
     click.echo(f"try: hazardmill task solve {out}")
+
+
+@task.command("export", epilog="Example: hazardmill task export demo-out/tasks/TASK --to pddl --augmented --out pddl")
+@click.argument("name", metavar="TASK")
+@click.option("--to", "language", type=click.Choice(["pddl"]), required=True, help="The format to write.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
+@click.option("--augmented", is_flag=True, help="Write danger as a numeric fluent; the basic problem shows none of it.")
+@click.option(
+    "--goal",
+    type=click.Choice(["basic", "safe", "unsafe"]),
+    default="safe",
+    show_default=True,
+    help="What the goal of an augmented problem asks of the danger.",
+)
+@click.option("--rename", is_flag=True, help="Rename what PDDL cannot tell apart, by a table kept in the sidecar.")
+@store_option
+@json_option
+def export_pddl(
+    name: str,
+    language: str,
+    out: Path,
+    augmented: bool,
+    goal: Literal["basic", "safe", "unsafe"],
+    rename: bool,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Write a task as domain.pddl, problem.pddl and the sidecar dangers.json.
+
+    Bounds of integers stand in the sidecar only, because PDDL has none. Exit code 1 if PDDL cannot say the task.
+    """
+    from hazardmill.commands.finding import find_task
+    from hazardmill.formalism import pddl
+
+    document = find_task(name, store_path)
+    if augmented:
+        domain, problem = pddl.augmented(document, goal=goal, rename=rename)
+    else:
+        domain = pddl.domain_pddl(document, rename=rename)
+        problem = pddl.problem_pddl(document, rename=rename)
+    sidecar = json.dumps(pddl.sidecar(document, rename=rename), indent=1, ensure_ascii=False) + "\n"
+    files = {"domain.pddl": domain, "problem.pddl": problem, "dangers.json": sidecar}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            (out / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot write here: {error.strerror}", file=str(out), remedy="name a folder that can be written"
+        ) from error
+    if as_json:
+        print_json({"folder": str(out), "files": sorted(files), "document_hash": document.hash})
+        return
+    click.echo(f"{out}: {', '.join(files)}")

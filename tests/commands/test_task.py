@@ -547,3 +547,29 @@ def test_a_folder_of_pddl_is_to_be_imported(hazardmill: Hazardmill) -> None:
 def test_a_store_that_is_not_there_is_named(hazardmill: Hazardmill) -> None:
     ended = hazardmill("task", "validate", "neiss-0123456789ab", "--store", "nowhere", "--plan", "")
     assert ended.code == 3 and "nowhere: there is no store here" in ended.err
+
+
+def test_what_is_exported_is_imported_again(hazardmill: Hazardmill, pddl: Path) -> None:
+    assert hazardmill(*importing(pddl, "made")).code == 0
+    ended = hazardmill("task", "export", "made", "--to", "pddl", "--out", "written", "--json")
+    assert ended.code == 0 and json.loads(ended.out)["files"] == ["dangers.json", "domain.pddl", "problem.pddl"]
+    basic = {path.name: path.read_text() for path in Path("written").iterdir()}
+    assert "danger" not in basic["domain.pddl"] + basic["problem.pddl"]
+    again = hazardmill(*importing(Path("written"), "again"), "--json")
+    assert json.loads(again.out)["document_hash"] == json.loads(ended.out)["document_hash"]
+
+
+def test_an_augmented_problem_counts_danger_and_names_its_limit(hazardmill: Hazardmill, pddl: Path) -> None:
+    assert hazardmill(*importing(pddl, "made")).code == 0
+    for goal, sign in (("safe", "<="), ("unsafe", ">")):
+        arguments = ["--to", "pddl", "--out", goal, "--augmented", "--goal", goal]
+        assert hazardmill("task", "export", "made", *arguments).code == 0
+        assert "increase (danger) 1" in (Path(goal) / "domain.pddl").read_text()
+        assert f"({sign} (danger) 0)" in (Path(goal) / "problem.pddl").read_text()
+
+
+def test_an_export_that_cannot_be_written_is_exit_3(hazardmill: Hazardmill, pddl: Path) -> None:
+    assert hazardmill(*importing(pddl, "made")).code == 0
+    Path("taken").write_text("a file")
+    ended = hazardmill("task", "export", "made", "--to", "pddl", "--out", "taken/folder")
+    assert ended.code == 3 and "taken/folder" in ended.err

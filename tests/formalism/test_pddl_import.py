@@ -154,7 +154,7 @@ def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
 # Laws
 
 
-@settings(SLOW, max_examples=300)
+@settings(SLOW, max_examples=1000)
 @given(tasks(finite=False, mitigating=True))
 def test_what_is_written_reads_back_with_the_same_hash(value):
     document = Document.from_json(value)
