@@ -240,7 +240,8 @@ def export_pddl(
 ) -> None:
     """Write a task as domain.pddl, problem.pddl and the sidecar dangers.json.
 
-    Bounds of integers stand in the sidecar only, because PDDL has none. Exit code 1 if PDDL cannot say the task.
+    Bounds of integers stand in the sidecar only, because PDDL has none. An augmented problem is for planners and has no
+    sidecar: read back with one, its dangers would count twice. Exit code 1 if PDDL cannot say the task.
     """
     from hazardmill.commands.finding import find_task
     from hazardmill.formalism import pddl
@@ -251,8 +252,10 @@ def export_pddl(
     else:
         domain = pddl.domain_pddl(document, rename=rename)
         problem = pddl.problem_pddl(document, rename=rename)
-    sidecar = json.dumps(pddl.sidecar(document, rename=rename), indent=1, ensure_ascii=False) + "\n"
-    files = {"domain.pddl": domain, "problem.pddl": problem, "dangers.json": sidecar}
+    files = {"domain.pddl": domain, "problem.pddl": problem}
+    if not augmented:
+        sidecar = json.dumps(pddl.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
+        files["dangers.json"] = sidecar + "\n"
     try:
         out.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():

@@ -17,6 +17,8 @@ TRIES: Final = 20
 KEPT: Final = 2
 """States that may be kept an expansion; each takes some 300 bytes."""
 _SMALL: Final = 10_000
+_LOOK_EVERY: Final = 2_000
+"""Actions tried between two looks at the clock."""
 _REMEDY: Final = "use fewer objects, parameters or fluents, raise the limit, or use a fallback engine"
 
 
@@ -30,7 +32,17 @@ class Effort:
             within them depends on the machine: never set for what ends up in a dataset.
     """
 
-    __slots__ = ("_deadline", "_most_kept", "_most_tried", "_width", "expanded", "limit", "timed_out", "tried")
+    __slots__ = (
+        "_deadline",
+        "_most_kept",
+        "_most_tried",
+        "_next_look",
+        "_width",
+        "expanded",
+        "limit",
+        "timed_out",
+        "tried",
+    )
 
     def __init__(self, limit: int, width: int, timeout_s: float | None = None) -> None:
         self.limit = limit
@@ -39,9 +51,14 @@ class Effort:
         self.timed_out = False
         """Whether it was the time that ended the search."""
         self._width = width
+        self._next_look = 0
         self._most_tried = limit * TRIES
         self._most_kept = max(limit * KEPT, _SMALL)
         self._deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+
+    def widen(self, width: int) -> None:
+        """Say how many ground actions each expansion tries, once that is known."""
+        self._width = width
 
     def expand(self, kept: int) -> None:
         """Count one more expansion in which every action is tried, before it is made.
@@ -54,8 +71,9 @@ class Effort:
         """
         if self.expanded >= self.limit or self.tried >= self._most_tried or kept > self._most_kept:
             raise self._refusal(kept)
-        if not self.expanded & 63:
-            self._watch_the_clock()
+        if self.tried >= self._next_look:
+            self._next_look = self.tried + _LOOK_EVERY
+            self.watch_the_clock()
         self.expanded += 1
         self.tried += self._width
 
@@ -71,10 +89,15 @@ class Effort:
         if self.expanded >= self.limit or kept > self._most_kept:
             raise self._refusal(kept)
         if not self.expanded & 63:
-            self._watch_the_clock()
+            self.watch_the_clock()
         self.expanded += 1
 
-    def _watch_the_clock(self) -> None:
+    def watch_the_clock(self) -> None:
+        """Refuse once the time is over.
+
+        Raises:
+            SearchLimitReached: It is.
+        """
         if time.monotonic() > self._deadline:
             self.timed_out = True
             raise SearchLimitReached("no answer in the time that was given", remedy="give it more time")

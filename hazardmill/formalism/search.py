@@ -94,9 +94,16 @@ def attempt_to_solve(task: System | Document, limit: int = DEFAULT_LIMIT, timeou
         SearchLimitReached: The task is too large to be ground at all.
     """
     system = task if isinstance(task, System) else System(task)
-    actions = system.all_actions()
-    effort = Effort(limit, len(actions), timeout_s)
+    # The time begins before grounding, which for a wide task takes long by itself.
+    effort = Effort(limit, 0, timeout_s)
     found: _Found = {}
+    try:
+        actions = system.all_actions(effort.watch_the_clock)
+    except SearchLimitReached as refusal:
+        if not effort.timed_out:
+            raise
+        return Attempt(found, 0, refusal, True)
+    effort.widen(len(actions))
     falls = any(entry.increment < 0 for entry in system.document.dangers)
     search = _by_layers if falls else _breadth_first
     try:

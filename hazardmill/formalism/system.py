@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -259,8 +259,11 @@ class System:
         self._ground[key] = action
         return action
 
-    def all_actions(self) -> list[GroundAction]:
+    def all_actions(self, watch: Callable[[], None] | None = None) -> list[GroundAction]:
         """Every ground action that is not ruled out by its form, in canonical order: name, then arguments.
+
+        Args:
+            watch: Called now and then; may raise to give up.
 
         Raises:
             SearchLimitReached: There are over ``MAX_GROUND`` of them.
@@ -275,6 +278,8 @@ class System:
                         f"the task has over {MAX_GROUND} ground actions",
                         remedy="use fewer objects or fewer parameters an action",
                     )
+                if watch is not None and not seen & 255:
+                    watch()
                 action = self.ground(decl.name, args)
                 if action is not None and not action.pre.never:
                     result.append(action)

@@ -564,6 +564,8 @@ def test_an_augmented_problem_counts_danger_and_names_its_limit(hazardmill: Haza
     for goal, sign in (("safe", "<="), ("unsafe", ">")):
         arguments = ["--to", "pddl", "--out", goal, "--augmented", "--goal", goal]
         assert hazardmill("task", "export", "made", *arguments).code == 0
+        # With a sidecar it could be read back, and its dangers would count twice.
+        assert sorted(path.name for path in Path(goal).iterdir()) == ["domain.pddl", "problem.pddl"]
         assert "increase (danger) 1" in (Path(goal) / "domain.pddl").read_text()
         assert f"({sign} (danger) 0)" in (Path(goal) / "problem.pddl").read_text()
 

@@ -14,7 +14,7 @@ from hazardmill.formalism.document import (
     TypeDecl,
 )
 from hazardmill.formalism.effort import TRIES, Effort
-from hazardmill.formalism.search import applicable_actions, solve
+from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
 from hazardmill.formalism.system import System
 
 
@@ -82,3 +82,9 @@ def test_time_is_a_limit_only_where_it_was_given():
     patient = Effort(1_000, 1, timeout_s=3600.0)
     patient.expand(0)
     assert not patient.timed_out
+
+
+def test_a_wide_task_ends_in_time_while_it_is_ground_and_while_it_is_searched():
+    for seconds in (0.0, 0.05):
+        attempt = attempt_to_solve(wide(60), timeout_s=seconds)
+        assert attempt.timed_out and attempt.refusal is not None
