@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -41,7 +42,8 @@ def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None
 def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
     out = hazardmill("demo", "--out", "there").out
     assert f"tasks:        {Path('there/tasks')} ({Store.open('there/store').count('tasks')})\n" in out
-    code = Path(out.splitlines()[-1].removeprefix("try: python "))
+    python, code = map(Path, out.splitlines()[-1].removeprefix("try: ").split())
+    assert python == Path(sys.executable)
     assert code.is_file() and code.name == "code.py" and code.is_relative_to("there")
 
 
