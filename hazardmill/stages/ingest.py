@@ -93,7 +93,7 @@ class Ingestion:
         if isinstance(item, Reject):
             return self._count_reject(item)
         # Repeats and conflicts come before the selection, so that a selection never changes what is rejected.
-        first = self._seen.meet(item.native_id, self.source.essence(item), index, item.line)
+        first = self._seen.meet(self.source.key(item), self.source.essence(item), index, item.line)
         if first is not None:
             return self._met_again(item, first)
         if not meets(item.facts, self.where):
@@ -159,8 +159,8 @@ def ingest(
 ) -> Ingestion:
     """Read an input of a source: records in file order, and rejects, repeats and notes where they occur.
 
-    The same id saying the same again (by the source's ``essence``) is a ``Repeat``; saying something else it is
-    a ``Reject`` for ``conflicting_repeat``, and the first one stays. Memory holds 16 bytes an id, no records.
+    The same key saying the same again (by the source's ``key`` and ``essence``) is a ``Repeat``; saying something
+    else it is a ``Reject`` for ``conflicting_repeat``, and the first one stays. Memory holds a hash a key, no records.
 
     Args:
         source: The source to read as.
@@ -186,21 +186,25 @@ class _First:
 
 
 class _Seen:
-    """Ids met so far. A value packs 8 bytes of hash, the file's index and the line: NEISS has 400,000 ids a year."""
+    """Keys met so far, hashed: a NEISS year has 400,000, and each costs some 130 bytes here."""
 
     _LAYOUT = struct.Struct(">8sII")
 
     def __init__(self) -> None:
-        self._ids: dict[str, bytes] = {}
+        self._places: dict[bytes, bytes] = {}
 
-    def meet(self, native_id: str, essence: str, file: int, line: int | None) -> _First | None:
-        """Note an id; null the first time."""
-        short = hashlib.sha256(essence.encode()).digest()[:8]
-        known = self._ids.setdefault(native_id, packed := self._LAYOUT.pack(short, file, line or 0))
+    def meet(self, key: str, essence: str, file: int, line: int | None) -> _First | None:
+        """Note a key; null the first time."""
+        packed = self._LAYOUT.pack(_short(essence, 8), file, line or 0)
+        known = self._places.setdefault(_short(key, 16), packed)
         if known is packed:
             return None
-        first_short, first_file, first_line = self._LAYOUT.unpack(known)
-        return _First(first_file, first_line or None, first_short == short)
+        first_essence, first_file, first_line = self._LAYOUT.unpack(known)
+        return _First(first_file, first_line or None, first_essence == packed[:8])
+
+
+def _short(text: str, size: int) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=size).digest()
 
 
 def check_selection(source: Source, where: Mapping[str, str]) -> None:

@@ -107,8 +107,12 @@ class Source(ABC):
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """Everything in one file, in file order, streaming: memory does not grow with the file."""
 
+    def key(self, record: Record) -> str:
+        """What makes two items the same item; by default the id. Where a file gives none, what the item says."""
+        return record.native_id
+
     def essence(self, record: Record) -> str:
-        """What two records of one id must share to be repeats of each other; by default, all they say."""
+        """What two records of one key must share to be repeats of each other; by default, all they say."""
         return record.content_hash
 
     def reject(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import COLUMNS, row, table
 
 from hazardmill.records import Record
 from hazardmill.stages.ingest import ingest
 from hazardmill.stages.sources import Note, load_source
 
 NEISS = load_source("neiss")
+CASES = importlib.import_module(type(NEISS).__module__.rpartition(".")[0] + ".cases")
+COLUMNS, row, table = CASES.COLUMNS, CASES.row, CASES.table
 
 
 def native_rows(path: Path) -> list[dict[str, str]]:
