@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from json.encoder import encode_basestring
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
@@ -21,10 +24,13 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+# What is hashed are trees: looking for circles would take a sixth of the time.
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False)
+
+
 def content_hash(value: object) -> str:
     """SHA-256 (hex) of the canonical JSON of ``value``: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode()).hexdigest()
 
 
 class Record(Frozen):
@@ -49,10 +55,25 @@ class Record(Frozen):
         """``source:native id``, unique in a store."""
         return f"{self.source}:{self.native_id}"
 
-    @property
+    @cached_property
+    def canonical_facts(self) -> str:
+        """The facts as canonical JSON."""
+        return _CANONICAL.encode(self.facts)
+
+    @cached_property
     def content_hash(self) -> str:
         """Hash of what the record says (not of where its file lies)."""
-        return content_hash([self.source, self.native_id, self.context, self.facts, self.licence, self.attribution])
+        # As content_hash([source, native_id, context, facts, licence, attribution]), without writing the facts twice.
+        before, after = (self.source, self.native_id, self.context), (self.licence, self.attribution)
+        parts = (*map(encode_basestring, before), self.canonical_facts, *map(encode_basestring, after))
+        return hashlib.sha256(f"[{','.join(parts)}]".encode()).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with other values where ``update`` has them; unlike pydantic's it does not keep the hash."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("canonical_facts", "content_hash"):
+            copied.__dict__.pop(name, None)
+        return copied
 
 
 class Reject(Frozen):

@@ -52,6 +52,36 @@ def test_where_a_record_lies_is_not_in_its_hash(change: dict[str, Any]) -> None:
     assert record(**change).content_hash == record().content_hash
 
 
+TEXT = st.text(min_size=1).filter(str.strip)
+
+
+@given(fields=st.fixed_dictionaries(dict.fromkeys(("source", "native_id", "context", "licence", "attribution"), TEXT)))
+def test_a_record_is_hashed_as_the_list_of_what_it_says(fields: dict[str, str]) -> None:
+    one = record(**fields, facts={"b": ["\u00fc", None], "a": 0.1})
+    said = [one.source, one.native_id, one.context, one.facts, one.licence, one.attribution]
+    assert one.content_hash == content_hash(said)
+    assert json.loads(one.canonical_facts) == one.facts
+
+
+def test_a_changed_copy_has_a_hash_of_its_own() -> None:
+    one = record(facts={"a": 1})
+    assert one.content_hash == record(facts={"a": 1}).content_hash
+    for change in ({"context": "d"}, {"facts": {"a": 2}}):
+        changed = one.model_copy(update=change)
+        assert changed.content_hash == record(**({"facts": {"a": 1}} | change)).content_hash != one.content_hash
+    assert one == record(facts={"a": 1})
+    assert "content_hash" not in one.model_dump()
+
+
+def test_facts_are_the_records_own() -> None:
+    given_list = ["a"]
+    facts: dict[str, Any] = {"words": given_list}
+    one = record(facts=facts)
+    facts["more"] = 1
+    given_list.append("b")
+    assert one.facts == {"words": ["a"]}
+
+
 @pytest.mark.parametrize("field", ["source", "native_id", "context", "licence", "attribution"])
 def test_a_record_has_no_blank_parts(field: str) -> None:
     with pytest.raises(ValidationError):

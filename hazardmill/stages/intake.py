@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,16 @@ from hazardmill.records import Record, Reject
 from hazardmill.stages.ids import new_run_id
 from hazardmill.stages.ingest import IngestCounts, Ingestion, check_selection, ingest, meets
 from hazardmill.stages.sources import Source, load_source
-from hazardmill.store.schemas import RECORDS
+from hazardmill.store.schemas import RECORDS, REJECTS, Table
 from hazardmill.store.snapshot import read_table
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
-_GROUP = 500
+_GROUP = 2_000
 """Rows a journal line holds at the most."""
+
+_SEGMENT = 10_000
+"""Rows after which a segment becomes parts: doing so takes all of its rows into memory, about 5 kB each."""
 
 MAX_EXAMPLES: Final = 5
 """Rejects that an intake keeps to be shown, each for another reason."""
@@ -82,14 +86,8 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
         StoreError: The store cannot be written.
     """
     source = ingestion.source
-    known = {
-        row["record_id"]: row["content_hash"]
-        for row in store.rows("records", {"source": source.name}, ["record_id", "content_hash"])
-    }
-    refused = {
-        _reject_key(row)
-        for row in store.rows("rejects", {"source": source.name}, ["source", "file", "line", "native_id", "reason"])
-    }
+    known = _known(store, source)
+    refused = _refused(store, source)
     content: dict[str, str] = {}
     examples: dict[str, Reject] = {}
     tally = {"new": 0, "changed": 0, "rejects": 0}
@@ -97,24 +95,31 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
     def rows() -> Iterator[tuple[str, dict[str, Any]]]:
         for item in ingestion:
             if isinstance(item, Record):
-                content[item.record_id] = item.content_hash
-                before = known.get(item.record_id)
-                if before == item.content_hash:
+                record_id, said = item.record_id, item.content_hash
+                # Out of one and into the other: together they would hold a large input twice.
+                before = known.pop(record_id, None) or content.get(record_id)
+                content[record_id] = said
+                if before == said:
                     continue
                 tally["new" if before is None else "changed"] += 1
-                known[item.record_id] = item.content_hash
                 yield "records", _record_row(item, writer.run_id)
             elif isinstance(item, Reject):
                 if len(examples) < MAX_EXAMPLES:
                     examples.setdefault(item.reason, item)
                 row = _reject_row(item, writer.run_id)
-                if _reject_key(row) not in refused:
-                    refused.add(_reject_key(row))
+                key = _reject_key(*(row[name] for name in REJECTS.key))
+                if key not in refused:
+                    refused.add(key)
                     tally["rejects"] += 1
                     yield "rejects", row
 
+    waiting = 0
     for group in _groups(rows()):
         writer.append_sync(group)
+        waiting += sum(map(len, group.values()))
+        if waiting >= _SEGMENT:
+            writer.roll()
+            waiting = 0
     return Intake(
         source=source.name,
         content=content,
@@ -124,6 +129,26 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
         changed_records=tally["changed"],
         new_rejects=tally["rejects"],
     )
+
+
+def _known(store: Store, source: Source) -> dict[str, str]:
+    """Record id to content hash of what the store has of a source."""
+    return dict(_stored_columns(store, source, RECORDS, ("record_id", "content_hash")))
+
+
+def _refused(store: Store, source: Source) -> set[bytes]:
+    """The keys of the rejects that the store has of a source."""
+    return {_reject_key(*values) for values in _stored_columns(store, source, REJECTS, REJECTS.key)}
+
+
+def _stored_columns(store: Store, source: Source, table: Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    import pyarrow as pa
+
+    data = store.table(table.name, {"source": source.name}, names)
+    # Arrow keeps what choosing the latest rows took, which is a multiple of the rows.
+    pa.default_memory_pool().release_unused()
+    for batch in data.to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def first_of(ingestions: Sequence[Ingestion]) -> Record | Reject | None:
@@ -253,13 +278,13 @@ def _record_row(record: Record, run_id: str) -> dict[str, Any]:
         "source": record.source,
         "native_id": record.native_id,
         "context": record.context,
-        "facts": canonical_json(record.facts),
+        "facts": record.canonical_facts,
         "licence": record.licence,
         "attribution": record.attribution,
         "content_hash": record.content_hash,
         "file": record.file,
         "line": record.line,
-        "warnings": canonical_json(list(record.warnings)),
+        "warnings": canonical_json(record.warnings) if record.warnings else "[]",
         "input_hash": record.content_hash,
         **_NO_PROVENANCE,
     }
@@ -280,8 +305,9 @@ def _reject_row(reject: Reject, run_id: str) -> dict[str, Any]:
     }
 
 
-def _reject_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("source", "file", "line", "native_id", "reason"))
+def _reject_key(*values: str | int) -> bytes:
+    # Hashed: a whole year can be refused row by row.
+    return hashlib.blake2b(repr(values).encode(), digest_size=16).digest()
 
 
 def _groups(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, list[dict[str, Any]]]]:

@@ -109,6 +109,23 @@ def test_rows_are_committed_in_groups(store: Store, notes: Path, monkeypatch: py
     assert groups == [["records"] * 3, ["records"] * 3, ["rejects"]]
 
 
+def test_a_long_input_becomes_parts_on_its_way(
+    store: Store, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_into(store, "notes", notes)
+    monkeypatch.setattr(module, "_GROUP", 2)
+    monkeypatch.setattr(module, "_SEGMENT", 4)
+    parted = Store.open(tmp_path / "parted", create=True)
+    _, intake = ingest_into(parted, "notes", notes)
+    parts = [manifest.parts for manifest in parted.snapshot().manifests]
+    assert [sum(part.rows for part in of_one) for of_one in parts] == [4, 4]  # 6 records, a reject, and the run
+    assert intake.summary["new"] == 6
+    assert parted.digest() == store.digest()
+    _, again = ingest_into(parted, "notes", notes)
+    assert (again.new_records, again.changed_records, again.new_rejects) == (0, 0, 0)
+    assert again.content == intake.content
+
+
 def test_stored_records_are_selected_by_fact_in_the_order_they_came(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", rewritten(notes, "9 hot tea\n1 cold tea\n5 hot soup\n4 hot tea\n"))
     source = load_source("notes")
