@@ -84,6 +84,10 @@ class Source(ABC):
         """Folder of sample input in the native format, written for this project."""
         return self.folder / "sample"
 
+    def installed(self) -> Path | None:
+        """Input that an installed package brings, found without importing it; null if there is none."""
+        return None
+
     def discover(self, path: Path) -> list[InputFile]:
         """What in a file or folder is input, in the order in which it is read.
 
@@ -208,9 +212,13 @@ def _load(folder: Path) -> Source:
 
 # ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
+_ZIP: Final = b"PK\x03\x04"
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""What workbooks up to Excel 97 begin with, and newer ones under a password."""
+_WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))
 _PACKED: Final = {
     b"\x1f\x8b": "gzip",
-    b"PK\x03\x04": "zip",
+    _ZIP: "zip",
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
@@ -220,8 +228,14 @@ _HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|\?xml)
 _DOWNLOAD_AGAIN = "download the file again, from the address in the source's SOURCE.md"
 
 
-def whole_file_problem(path: Path) -> Refusal | None:
-    """Why a file that should be text is none: what downloads and repositories really leave behind."""
+def whole_file_problem(path: Path, *, workbooks: bool = False) -> Refusal | None:
+    """Why a file that should be text is none: what downloads and repositories really leave behind.
+
+    Args:
+        path: The file.
+        workbooks: The source reads Excel workbooks by itself: nothing is said against a file that is one by its name
+            and its first bytes.
+    """
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -232,9 +246,11 @@ def whole_file_problem(path: Path) -> Refusal | None:
         return Refusal("unreadable", f"the file cannot be read: {error.strerror}", "check its permissions")
     if not size:
         return Refusal("empty_file", "the file is empty", _DOWNLOAD_AGAIN)
+    if workbooks and path.suffix.lower() in _WORKBOOKS and head.startswith((_ZIP, _OLE)):
+        return None
     for magic, kind in _PACKED.items():
         if head.startswith(magic):
-            if path.suffix.lower() == ".xlsx":
+            if not workbooks and path.suffix.lower() == ".xlsx":
                 return Refusal(
                     "workbook",
                     "the file is an Excel workbook",

@@ -52,9 +52,10 @@ class Header:
     width: int
     ignored: tuple[str, ...]
 
-    def is_repeated_in(self, cells: list[str]) -> bool:
-        """Whether a row is the header again, as in files that were put one after the other."""
-        return _CANONICAL.get(_normalised(cells[self.columns["case_number"]])) == "case_number"
+
+def names_case_number(cell: str) -> bool:
+    """Whether a cell is a name of the case number's column: the header again, as where files were put together."""
+    return _CANONICAL.get(_normalised(cell)) == "case_number"
 
 
 def read_header(text: str, suffix: str) -> Header | Refusal:
@@ -69,7 +70,19 @@ def read_header(text: str, suffix: str) -> Header | Refusal:
             else "the columns are separated by semicolons",
             "name a file separated by tabs .tsv, one separated by commas .csv",
         )
-    names = next(csv.reader([text], delimiter=separator)) if text else []
+    try:
+        names = next(csv.reader([text], delimiter=separator)) if text else []
+    except csv.Error as error:
+        return Refusal(
+            "quoting",
+            f"the header cannot be taken apart: {error}",
+            "give the header in one line, and end lines with a line feed",
+        )
+    return header_of(names, separator)
+
+
+def header_of(names: list[str], separator: str) -> Header | Refusal:
+    """The header that these column names are, or what is wrong with them."""
     columns: dict[str, int] = {}
     ignored: list[str] = []
     for place, name in enumerate(names):
@@ -89,7 +102,7 @@ def read_header(text: str, suffix: str) -> Header | Refusal:
         if column not in columns:
             return Refusal(
                 reason,
-                f"no column means {column.replace('_', ' ')}; the first line is {text[:80]!r}",
+                f"no column means {column.replace('_', ' ')}; the first line is {separator.join(names)[:80]!r}",
                 f"give a NEISS file with its header; known names of that column: {', '.join(_ALIASES[column])}",
             )
     return Header(separator, columns, len(names), tuple(ignored))

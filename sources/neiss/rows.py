@@ -11,6 +11,7 @@ from hazardmill.stages.sources import Line, Refusal
 
 _MOST_LINES: Final = 5
 """Lines that a quoted narrative may run over before its quotation mark counts as forgotten."""
+_NO_TEXT: Final = "\t ,\r\x1a"
 
 
 class Row(NamedTuple):
@@ -18,14 +19,17 @@ class Row(NamedTuple):
 
     line: int
     cells: list[str]
-    encoding: str
+    encoding: str = "utf-8"
     refusal: Refusal | None = None
 
 
 def read_rows(lines: Iterable[Line], separator: str, width: int) -> Iterator[Row]:
     """The rows after the header; lines without any text are passed over."""
-    kept = (line for line in lines if line.refusal or line.text.strip("\t ,\r\x1a"))
-    return _tab_rows(kept, width) if separator == "\t" else _comma_rows(kept, width)
+    return _tab_rows(lines, width) if separator == "\t" else _comma_rows(filter(_says_something, lines), width)
+
+
+def _says_something(line: Line) -> bool:
+    return line.refusal is not None or bool(line.text.strip(_NO_TEXT))
 
 
 # ── tabs: a quotation mark is a letter like any other ────────────────────────────────────────────────────────
@@ -34,25 +38,32 @@ def read_rows(lines: Iterable[Line], separator: str, width: int) -> Iterator[Row
 def _tab_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
     short: Line | None = None
     for line in lines:
-        fields = line.text.count("\t") + 1
+        text = line.text
+        cells = text.split("\t")
+        # Nearly every row: asking this first spares it the questions below.
+        if len(cells) == width and short is None and line.refusal is None and text[0] not in _NO_TEXT:
+            yield Row(line.number, cells, line.encoding)
+            continue
+        if not _says_something(line):
+            continue
         if short is not None:
             if _completes(short, line, width):
                 yield _refused(short, _split_record(short, line, width, "the rest of it is on the next line"))
                 yield _refused(line, _split_record(short, line, width, "this line is the rest of it"))
                 short = None
                 continue
-            yield _refused(short, _field_count(short.text.count("\t") + 1, width))
+            yield _refused(short, field_count(short.text.count("\t") + 1, width))
             short = None
         if line.refusal is not None:
             yield _refused(line, line.refusal)
-        elif fields < width:
+        elif len(cells) < width:
             short = line
-        elif fields > width:
-            yield _refused(line, _field_count(fields, width))
+        elif len(cells) > width:
+            yield _refused(line, field_count(len(cells), width))
         else:
-            yield Row(line.number, line.text.split("\t"), line.encoding)
+            yield Row(line.number, cells, line.encoding)
     if short is not None:
-        yield _refused(short, _field_count(short.text.count("\t") + 1, width))
+        yield _refused(short, field_count(short.text.count("\t") + 1, width))
 
 
 def _completes(short: Line, line: Line, width: int) -> bool:
@@ -90,7 +101,7 @@ def _comma_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
         elif len(cells) == width:
             yield Row(line.number, cells, line.encoding)
         else:
-            yield _refused(line, _field_count(len(cells), width))
+            yield _refused(line, field_count(len(cells), width))
 
 
 def _continued(line: Line, source: Iterator[Line], ahead: deque[Line], width: int) -> list[str] | None:
@@ -137,7 +148,8 @@ _FORGOTTEN_QUOTE: Final = Refusal(
 )
 
 
-def _field_count(fields: int, width: int) -> Refusal:
+def field_count(fields: int, width: int) -> Refusal:
+    """The refusal of a row of so many fields under a header of ``width``."""
     return Refusal(
         "field_count",
         f"the row has {fields} fields, the header {width}",

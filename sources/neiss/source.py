@@ -1,25 +1,26 @@
-"""NEISS as a source: archive files (tabs), query-builder exports (commas), and older layouts of both."""
+"""NEISS as a source: archive files (tabs), query-builder exports (commas), workbooks, and older layouts of these."""
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Final
 
-from pydantic import JsonValue
-
 from hazardmill.records import Record, Reject
 from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_lines, whole_file_problem
 
-from . import values
-from .header import Header, read_header
+from .decoding import RowDecoder, RowRefused, labelled_columns
+from .header import Header, header_of, read_header
 from .rows import Row, read_rows
+from .workbook import SUFFIXES, find_sheet, is_workbook
 
-UNKNOWN: Final = "not recorded"
 _ARCHIVE_FILE = re.compile(r"neiss[-_]?([0-9]{4})\.[a-z]+", re.IGNORECASE)
-_SUFFIXES: Final = frozenset({".tsv", ".csv", ".txt", ".xlsx"})
-_LABELLED: Final = ("diagnosis", "body_part", "location", "disposition", "fire", "sex")
+_TABLES: Final = frozenset({".tsv", ".csv", ".txt"}) | SUFFIXES
+_PACKED: Final = frozenset({".gz", ".zip", ".bz2", ".xz", ".7z", ".zst"})
+_ROWS_AHEAD: Final = 200
 
 
 class Neiss(Source):
@@ -31,13 +32,16 @@ class Neiss(Source):
     attribution = "U.S. Consumer Product Safety Commission, National Electronic Injury Surveillance System (NEISS)"
     address = "https://www.cpsc.gov/Research--Statistics/NEISS-Injury-Data"
     description = "Injuries with consumer products, seen in emergency departments: a short narrative and its codes."
-    expects = "a NEISS file (neiss2019.tsv, or a query-builder export .csv) or a folder of such files"
+    expects = "a NEISS file (neiss2019.tsv or .xlsx, or a query-builder export .csv) or a folder of such files"
     facts = (
         "narrative",
         "products",
         "product_codes",
         "diagnosis",
+        "other_diagnosis",
         "body_part",
+        "second_diagnosis",
+        "second_body_part",
         "location",
         "disposition",
         "fire",
@@ -46,15 +50,14 @@ class Neiss(Source):
         "sex",
         "treatment_date",
     )
-    withheld = ("Race", "Other_Race", "Hispanic", "Stratum", "PSU", "Weight")
+    withheld = ("Race", "Other_Race", "Hispanic", "Alcohol", "Drug", "Stratum", "PSU", "Weight")
     folder: ClassVar[Path] = Path(__file__).parent
 
     def find(self, path: Path) -> list[InputFile]:
-        """A file itself; of a folder the table files in it, without the code book and hidden files."""
+        """A file itself; of a folder the table files in it, packed ones too, but no code book and no hidden files."""
         if path.is_file():
             return [InputFile(path, path.name)]
-        files = (file for file in path.iterdir() if file.is_file() and file.suffix.lower() in _SUFFIXES)
-        wanted = (file for file in files if not file.name.startswith(".") and "NEISS_FMT" not in file.stem.upper())
+        wanted = (file for file in path.iterdir() if file.is_file() and _is_table(file))
         return [InputFile(file, file.name) for file in sorted(wanted, key=lambda file: file.name)]
 
     def essence(self, record: Record) -> str:
@@ -63,10 +66,15 @@ class Neiss(Source):
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """One record a row."""
-        problem = whole_file_problem(file.path)
+        problem = whole_file_problem(file.path, workbooks=True)
         if problem is not None:
             yield self.reject(file, problem)
-            return
+        elif is_workbook(file.path):
+            yield from self._read_workbook(file)
+        else:
+            yield from self._read_text(file)
+
+    def _read_text(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         # The file of 2017 is cp1252; the others are UTF-8.
         lines = read_lines(file.path, fallback="cp1252")
         first = next(lines)
@@ -74,6 +82,32 @@ class Neiss(Source):
         if isinstance(header, Refusal):
             yield self.reject(file, header)
             return
+        yield from self._items(file, header, read_rows(lines, header.separator, header.width), _year(file))
+
+    def _read_workbook(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+        sheet = find_sheet(file.path)
+        if isinstance(sheet, Refusal):
+            yield self.reject(file, sheet)
+            return
+        rows = sheet.rows()
+        first = next(rows, None)
+        if first is None:
+            yield self.reject(file, _no_rows(f"sheet {sheet.name} is empty"))
+            return
+        header = first.refusal or header_of(first.cells, "\t")
+        if isinstance(header, Refusal):
+            yield self.reject(file, header)
+            return
+        yield from self._items(file, header, rows, _year(file) or sheet.year, sheet.day_zero)
+
+    def _items(
+        self,
+        file: InputFile,
+        header: Header,
+        rows: Iterator[Row],
+        year: int | None,
+        day_zero: datetime.date | None = None,
+    ) -> Iterator[Record | Reject | Note]:
         if header.ignored:
             count = f"{len(header.ignored)} unknown column{'s' if len(header.ignored) > 1 else ''}"
             yield Note(
@@ -81,90 +115,55 @@ class Neiss(Source):
                 file=file.name,
                 message=f"{count} ignored: {', '.join(name or '(no name)' for name in header.ignored)}",
             )
-        year = _ARCHIVE_FILE.fullmatch(file.path.name)
-        empty = True
-        for row in read_rows(lines, header.separator, header.width):
-            empty = False
-            yield self._item(file, header, row, int(year[1]) if year else None)
-        if empty:
-            yield self.reject(file, Refusal("no_rows", "the file has a header and no rows", f"give {self.expects}"))
+        # Whether columns hold codes or labels shows in the first rows, and then stands for the whole file.
+        ahead = list(itertools.islice(rows, _ROWS_AHEAD))
+        if not ahead:
+            yield self.reject(file, _no_rows("the file has a header and no rows"))
+            return
+        labelled = labelled_columns(header, (row.cells for row in ahead if row.refusal is None))
+        decoder = RowDecoder(header, year, labelled, day_zero)
+        for row in itertools.chain(ahead, rows):
+            yield self._item(file, decoder, row)
 
-    def _item(self, file: InputFile, header: Header, row: Row, year: int | None) -> Record | Reject:
+    def _item(self, file: InputFile, decoder: RowDecoder, row: Row) -> Record | Reject:
         if row.refusal is not None:
             return self.reject(file, row.refusal, line=row.line)
-        if header.is_repeated_in(row.cells):
-            repeated = Refusal("repeated_header", "the header again, in the middle of the file", "remove the line")
-            return self.reject(file, repeated, line=row.line)
-        cells = {column: row.cells[place] for column, place in header.columns.items()}
-        case = values.case_number(cells["case_number"])
-        if isinstance(case, Refusal):
-            return self.reject(file, case, line=row.line)
-        warnings: list[str] = []
-        facts = _facts(cells, year, warnings)
-        if isinstance(facts, Refusal):
-            return self.reject(file, facts, line=row.line, native_id=case)
+        try:
+            native_id, context, facts, warnings = decoder.decode(row.cells)
+        except RowRefused as refused:
+            return self.reject(file, refused.refusal, line=row.line, native_id=refused.native_id)
         if row.encoding != "utf-8":
-            warnings.append(f"the row is not UTF-8 and was read as {row.encoding}")
-        age_in_words = facts.pop("age_in_words")
+            warnings = (*warnings, f"the row is not UTF-8 and was read as {row.encoding}")
         return Record(
             source=self.name,
-            native_id=case,
-            context=_context(facts, age_in_words),
+            native_id=native_id,
+            context=context,
             facts=facts,
             licence=self.licence,
             attribution=self.attribution,
             file=file.name,
             line=row.line,
-            warnings=tuple(warnings),
+            warnings=warnings,
         )
 
 
-def _facts(cells: dict[str, str], year: int | None, warnings: list[str]) -> dict[str, JsonValue] | Refusal:
-    """The facts of a row, and under ``age_in_words`` what the context adds to them."""
-    narrative = values.narrative(cells["narrative"], cells.get("narrative_2", ""))
-    if not narrative:
-        return Refusal("blank_narrative", "the narrative is blank", "give the row its narrative, or remove it")
-    codes: dict[str, int | None] = {}
-    for column in (*_LABELLED, "age", "product_1", "product_2", "product_3"):
-        value = values.code(cells.get(column, ""), column)
-        if isinstance(value, Refusal):
-            return value
-        codes[column] = value
-    age = values.age(codes["age"])
-    if isinstance(age, Refusal):
-        return age
-    date = values.treatment_date(cells["treatment_date"], year) if "treatment_date" in cells else None
-    if isinstance(date, Refusal):
-        return date
-    # 0 is "no product"; the same product twice says nothing more.
-    products = list(dict.fromkeys(code for n in "123" if (code := codes[f"product_{n}"])))
-    labels = {column: values.label(codes[column], column, warnings) for column in _LABELLED}
-    return {
-        "narrative": narrative,
-        "products": [values.label(code, "product", warnings) for code in products],
-        "product_codes": [*products],
-        **labels,
-        "age_years": age[0],
-        "age_group": age[1],
-        "age_in_words": age[2],
-        "treatment_date": date.isoformat() if date else None,
-    }
+def _is_table(file: Path) -> bool:
+    name = file.name
+    if name.startswith((".", "~$")) or "NEISS_FMT" in name.upper():
+        return False
+    if file.suffix.lower() in _PACKED:
+        # Found, so that it is refused and not passed over in silence.
+        return Path(file.stem).suffix.lower() in _TABLES or "neiss" in name.lower()
+    return file.suffix.lower() in _TABLES
 
 
-def _context(facts: dict[str, JsonValue], age_in_words: JsonValue) -> str:
-    products = facts["products"]
-    lines = [
-        ("Narrative", facts["narrative"]),
-        ("Products", "; ".join(map(str, products)) if isinstance(products, list) else None),
-        ("Diagnosis", facts["diagnosis"]),
-        ("Body part", facts["body_part"]),
-        ("Location", facts["location"]),
-        ("Disposition", facts["disposition"]),
-        *([("Fire involvement", facts["fire"])] if facts["fire"] else []),
-        ("Age group", f"{facts['age_group']} ({age_in_words})" if facts["age_group"] else None),
-        ("Sex", facts["sex"]),
-    ]
-    return "\n".join(f"{label}: {value or UNKNOWN}" for label, value in lines)
+def _year(file: InputFile) -> int | None:
+    found = _ARCHIVE_FILE.fullmatch(file.path.name)
+    return int(found[1]) if found else None
+
+
+def _no_rows(message: str) -> Refusal:
+    return Refusal("no_rows", message, f"give {Neiss.expects}")
 
 
 SOURCE = Neiss()

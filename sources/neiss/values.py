@@ -1,34 +1,34 @@
-"""The cells of a NEISS row, decoded by the code book. Each function refuses what it cannot read; none guesses."""
+"""The cells of a NEISS row, read one by one. Each function refuses what it cannot read; none guesses."""
 
 from __future__ import annotations
 
 import datetime
-import functools
-import json
 import re
-from pathlib import Path
 from typing import Final
 
 from hazardmill.stages.sources import Refusal
 
+SPREADSHEET_ERRORS: Final = frozenset(
+    ("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
+)
 _INTEGER = re.compile(r"([0-9]{1,12})(\.0*)?")
 _EXPONENT = re.compile(r"[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+")
 _AMERICAN_DATE = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{2}|[0-9]{4})")
-_ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})([ T]00:00:00)?")
+_ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})([ T]00:00:00(\.0+)?Z?)?")
+_SERIAL_DATE = re.compile(r"[0-9]{1,7}(\.[0-9]+)?")
 _FIRST_YEAR: Final = 1972
 """NEISS began in 1972; a two-digit year below 72 is of this century."""
+_NOTHING_SAID: Final = frozenset(("", "NS", "N.S.", "NOT STATED", "UNK", "UNKNOWN", "NONE", "N/A"))
 
 
-@functools.cache
-def code_book() -> dict[str, dict[int, str | None]]:
-    """Field to code to label; a null label is a code that means "not known"."""
-    book = json.loads((Path(__file__).parent / "codes.json").read_text(encoding="utf-8"))
-    return {field: {int(code): label for code, label in book[field].items()} for field in book if field != "note"}
-
-
-def narrative(first: str, second: str) -> str:
+def narrative(first: str, second: str = "") -> str | Refusal:
     """The narrative in one line. Two columns are one text cut anywhere, also within a word."""
-    return " ".join((_unquoted(first) + _unquoted(second)).split())
+    # Most narratives need nothing done to them, which is quicker to see than to do.
+    plain = not second and first.isprintable() and "  " not in first and first[:1] not in ' "' and first[-1] != " "
+    text = first if plain else " ".join((_unquoted(first) + _unquoted(second)).split())
+    if not text:
+        return Refusal("blank_narrative", "the narrative is blank", "give the row its narrative, or remove it")
+    return _spreadsheet_error(text, "narrative") or text
 
 
 def _unquoted(cell: str) -> str:
@@ -39,9 +39,27 @@ def _unquoted(cell: str) -> str:
     return inner.replace('""', '"') if quoted else cell
 
 
+def _bare(cell: str) -> str:
+    return cell.strip().strip('"').strip()
+
+
+def _spreadsheet_error(text: str, column: str) -> Refusal | None:
+    if text not in SPREADSHEET_ERRORS:
+        return None
+    return Refusal("cell_error", f"{column} holds the spreadsheet error {text}", "mend the cell and save again")
+
+
+def remark(cell: str) -> str | None:
+    """A free text beside a code, in one line; null where it says nothing."""
+    text = " ".join(_unquoted(cell).split())
+    return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else text
+
+
 def case_number(cell: str) -> str | Refusal:
     """The case number as digits, without the ``.0`` of a spreadsheet and without leading zeros."""
-    text = cell.strip().strip('"').strip()
+    if len(cell) <= 12 and cell.isdigit() and cell.isascii() and cell[0] != "0":
+        return cell
+    text = _bare(cell)
     match = _INTEGER.fullmatch(text)
     if match and (digits := match[1].lstrip("0")):
         return digits
@@ -55,32 +73,64 @@ def case_number(cell: str) -> str | Refusal:
     return Refusal("case_number", message, remedy)
 
 
+def is_label(cell: str) -> bool | None:
+    """Whether a cell of a coded column holds words and no code; null where it is blank or neither."""
+    text = _bare(cell)
+    if not text or text in SPREADSHEET_ERRORS or _EXPONENT.fullmatch(text):
+        return None
+    if _INTEGER.fullmatch(text):
+        return False
+    return True if any(letter.isalpha() for letter in text) else None
+
+
 def code(cell: str, column: str) -> int | Refusal | None:
     """A numeric code; null where the cell is blank."""
-    text = cell.strip().strip('"').strip()
+    text = _bare(cell)
     if not text:
         return None
     if match := _INTEGER.fullmatch(text):
         return int(match[1])
-    if any(letter.isalpha() for letter in text) and not _EXPONENT.fullmatch(text):
+    if is_label(cell):
         return Refusal(
             "label_not_code",
             f"{column} holds the label {text[:40]!r} where a code is expected",
             "give the file with codes, as CPSC serves it",
         )
-    return Refusal("code", f"{column} {text[:40]!r} is no code", "give the file as CPSC serves it")
+    wrong = Refusal("code", f"{column} {text[:40]!r} is no code", "give the file as CPSC serves it")
+    return _spreadsheet_error(text, column) or wrong
 
 
-def label(value: int | None, field: str, warnings: list[str]) -> str | None:
-    """The label of a code; null where unknown. A code that the book lacks is kept as such, with a warning."""
-    if value is None:
+def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int | Refusal | None:
+    """The code of a label, in a column that holds labels.
+
+    Args:
+        cell: The label.
+        column: Named in refusals.
+        labels: ``label_key`` of every label to its code, which is null where several products share it.
+    """
+    text = _bare(cell)
+    if not text:
         return None
-    book = code_book()[field]
-    if value in book:
-        return book[value]
-    kind = field.replace("_", " ")
-    warnings.append(f"{kind} code {value} is not in the code book")
-    return f"{kind} code {value}"
+    if is_label(cell) is False:
+        return Refusal(
+            "code_not_label",
+            f"{column} holds the code {text!r} in a file whose {column} are labels",
+            "use codes throughout, or labels throughout",
+        )
+    found = labels.get(label_key(text))
+    if found is not None:
+        return found
+    wrong = Refusal(
+        "unknown_label",
+        f"{column} {text[:60]!r} is no label that the code book gives to one code",
+        "give the file with codes, as CPSC serves it",
+    )
+    return _spreadsheet_error(text, column) or wrong
+
+
+def label_key(label: str) -> str:
+    """What two spellings of one label share. The question mark stays: ``FD`` and ``? FD`` are two labels."""
+    return "".join(letter for letter in label.casefold() if letter.isalnum() or letter == "?")
 
 
 def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusal:
@@ -103,14 +153,15 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusa
     return value, next((group for below, group in groups if value < below), "older adult"), f"{value} years"
 
 
-def treatment_date(cell: str, year: int | None) -> datetime.date | Refusal:
+def treatment_date(cell: str, year: int | None, day_zero: datetime.date | None = None) -> datetime.date | Refusal:
     """The day of treatment, from MM/DD/YYYY or what spreadsheets make of it.
 
     Args:
         cell: The text.
         year: The year that the file is of, if its name says so.
+        day_zero: In a workbook, the day from which its dates are counted.
     """
-    text = cell.strip().strip('"').strip()
+    text = _bare(cell)
     try:
         if match := _AMERICAN_DATE.fullmatch(text):
             month, day, written = int(match[1]), int(match[2]), match[3]
@@ -118,9 +169,11 @@ def treatment_date(cell: str, year: int | None) -> datetime.date | Refusal:
             date = datetime.date(century + int(written), month, day)
         elif match := _ISO_DATE.fullmatch(text):
             date = datetime.date(int(match[1]), int(match[2]), int(match[3]))
+        elif day_zero is not None and _SERIAL_DATE.fullmatch(text):
+            date = day_zero + datetime.timedelta(days=int(float(text)))
         else:
             raise ValueError("neither MM/DD/YYYY nor YYYY-MM-DD")
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         return Refusal("date", f"treatment date {text[:40]!r} cannot be read: {error}", "write it as MM/DD/YYYY")
     if date.year < _FIRST_YEAR or (year is not None and date.year != year):
         expected = f"the file is of {year}" if year is not None else f"NEISS began in {_FIRST_YEAR}"

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import csv
 import importlib
+import io
+import subprocess
+import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl import Workbook
 
-from hazardmill.records import Record
+from hazardmill.records import Record, Reject
 from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import Note, load_source
+from hazardmill.stages.sources import InputFile, Note, load_source
 
 NEISS = load_source("neiss")
-CASES = importlib.import_module(type(NEISS).__module__.rpartition(".")[0] + ".cases")
+PACKAGE = type(NEISS).__module__.rpartition(".")[0]
+CASES = importlib.import_module(PACKAGE + ".cases")
+WORKBOOK_CASES = importlib.import_module(PACKAGE + ".workbook_cases")
+BOOK = importlib.import_module(PACKAGE + ".book")
 COLUMNS, row, table = CASES.COLUMNS, CASES.row, CASES.table
 
 
@@ -67,6 +75,8 @@ REWORDED = {
     "fire": {0, 1, 2, 3, 4},
     "sex": {0, 3},
 }
+# Labels that two products share, so that the label alone does not say which.
+SHARED_PRODUCTS = 4
 FORMATS = {
     "PROD": ("product", "Product_1"),
     "DIAG": ("diagnosis", "Diagnosis"),
@@ -82,11 +92,47 @@ def letters(text: str) -> str:
     return "".join(letter for letter in text.lower() if letter.isalpha())
 
 
+def published_labels(reference: Path, format_name: str) -> dict[int, str]:
+    with (reference / "data" / "neiss" / "NEISS_FMT.csv").open(encoding="utf-8", newline="") as stream:
+        return {int(line[1]): line[3].strip() for line in csv.reader(stream) if line[0] == format_name}
+
+
+def read_records(path: Path) -> list[Record]:
+    return [item for item in ingest(NEISS, path) if isinstance(item, Record)]
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_code_book_has_the_published_codes_and_no_others(reference: Path, format_name: str) -> None:
+    field, _ = FORMATS[format_name]
+    assert set(BOOK.code_book()[field]) == set(published_labels(reference, format_name))
+
+
+@pytest.mark.parametrize("with_code", [True, False], ids=["label with code", "label alone"])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_published_labels_are_decoded_as_their_codes(
+    reference: Path, tmp_path: Path, format_name: str, with_code: bool
+) -> None:
+    """A column of CPSC's labels says what the codes say; only the labels that several products share are refused."""
+    _, column = FORMATS[format_name]
+    labels = {code: label.split(" - ", 1)[-1] for code, label in published_labels(reference, format_name).items()}
+    codes = [row(CPSC_Case_Number=f"1{code:05}", **{column: str(code)}) for code in labels]
+    words = [
+        row(CPSC_Case_Number=f"1{code:05}", **{column: f"{code} - {label}" if with_code else label})
+        for code, label in labels.items()
+    ]
+    (tmp_path / "codes.tsv").write_bytes(table(*codes))
+    (tmp_path / "labels.tsv").write_bytes(table(*words))
+    by_code = {record.native_id: record.content_hash for record in read_records(tmp_path / "codes.tsv")}
+    by_label = {record.native_id: record.content_hash for record in read_records(tmp_path / "labels.tsv")}
+    refused = 0 if with_code or column != "Product_1" else SHARED_PRODUCTS
+    assert len(by_label) == len(labels) - refused
+    assert by_label.items() <= by_code.items()
+
+
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_code_book_agrees_with_the_published_one(reference: Path, tmp_path: Path, format_name: str) -> None:
     field, column = FORMATS[format_name]
-    with (reference / "data" / "neiss" / "NEISS_FMT.csv").open(encoding="utf-8", newline="") as stream:
-        published = {int(line[1]): line[3] for line in csv.reader(stream) if line[0] == format_name}
+    published = published_labels(reference, format_name)
     rows = (row(CPSC_Case_Number=f"1{code:05}", **{column: str(code)}) for code in published)
     (tmp_path / "all.tsv").write_bytes(table(*rows))
     records = [item for item in ingest(NEISS, tmp_path) if isinstance(item, Record)]
@@ -169,3 +215,83 @@ def test_columns_that_are_absent_are_unknown(tmp_path: Path) -> None:
     assert record.native_id == "30120797"
     unknown = {key for key, value in record.facts.items() if value is None}
     assert unknown == set(NEISS.facts) - {"narrative", "products", "product_codes"}
+
+
+def test_a_workbook_says_what_the_text_file_says(reference: Path, tmp_path: Path) -> None:
+    """Numbers as numbers, as CPSC's workbooks have them: every record is that of the text file, at the same line."""
+    path = reference / "data" / "neiss" / "neiss2020.tsv"
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("NEISS_2020")
+    for index, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        cells = line.split("\t")
+        numeric = {"CPSC_Case_Number", "Age", "Weight", "PSU", "Diagnosis", "Body_Part_2", "Product_1", "Product_3"}
+        sheet.append(
+            float(cell) if index and cell and name in numeric else cell
+            for name, cell in zip(COLUMNS, cells, strict=True)
+        )
+    book.save(tmp_path / "neiss2020.xlsx")
+    from_text, from_workbook = read_records(path), read_records(tmp_path / "neiss2020.xlsx")
+    assert len(from_text) == 2696
+    assert [(r.line, r.content_hash) for r in from_workbook] == [(r.line, r.content_hash) for r in from_text]
+
+
+GOOD_WORKBOOK = WORKBOOK_CASES.year(WORKBOOK_CASES.line(), WORKBOOK_CASES.OTHER)
+with zipfile.ZipFile(io.BytesIO(GOOD_WORKBOOK)) as archive:
+    PARTS = {part: archive.read(part) for part in archive.namelist()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_damage_to_a_workbook_makes_it_raise(data: st.DataObject) -> None:
+    """Bytes of the archive, and of what is packed in it, replaced at any place: items come, and no exception."""
+    name = data.draw(st.sampled_from([None, *PARTS]))
+    old = GOOD_WORKBOOK if name is None else PARTS[name]
+    start = data.draw(st.integers(0, len(old)))
+    end = data.draw(st.integers(start, min(len(old), start + 40)))
+    noise = data.draw(st.one_of(st.binary(max_size=8), st.sampled_from([b"<", b'"', b"/>", b"9", b"&amp;", b"</v>"])))
+    new = old[:start] + noise + old[end:]
+    content = new if name is None else WORKBOOK_CASES.with_part(GOOD_WORKBOOK, name, new)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "neiss2024.xlsx"
+        path.write_bytes(content)
+        for item in NEISS.read(InputFile(path, path.name)):
+            assert isinstance(item, Record | Reject | Note)
+
+
+def test_the_source_loads_without_the_workbook_library() -> None:
+    program = (
+        "import sys; from hazardmill.stages.sources import load_source; load_source('neiss'); "
+        "sys.exit('openpyxl' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_records_share_no_lists(tmp_path: Path) -> None:
+    """Cells are decoded once a file; what one record holds is not another's."""
+    (tmp_path / "a.tsv").write_bytes(table(row(), CASES.OTHER))
+    first, second = read_records(tmp_path)
+    assert first.facts["products"] == second.facts["products"]
+    assert first.facts["products"] is not second.facts["products"]
+
+
+def test_more_spellings_than_are_remembered(tmp_path: Path) -> None:
+    """A column of ever new cells is read like any other."""
+    count = 10_000
+    rows = (row(CPSC_Case_Number=str(n + 1), Product_1=str(20_000 + n)) for n in range(count))
+    (tmp_path / "a.tsv").write_bytes(table(*rows))
+    records = read_records(tmp_path)
+    assert [record.facts["product_codes"] for record in records] == [[20_000 + n] for n in range(count)]
+
+
+def test_rows_before_the_break_of_a_workbook_are_kept(tmp_path: Path) -> None:
+    """Also those in the piece of the sheet in which it breaks off."""
+    line, count = WORKBOOK_CASES.line, 2000
+    good = WORKBOOK_CASES.year(*(line(CPSC_Case_Number=n + 1) for n in range(count)))
+    sheet = WORKBOOK_CASES.part(good, WORKBOOK_CASES.SHEET)
+    (tmp_path / "a.xlsx").write_bytes(
+        WORKBOOK_CASES.with_part(good, WORKBOOK_CASES.SHEET, sheet.partition(b'<row r="1502"')[0])
+    )
+    *records, last = ingest(NEISS, tmp_path)
+    assert [item.native_id for item in records] == [str(n + 1) for n in range(1500)]
+    assert isinstance(last, Reject)
+    assert (last.reason, last.line) == ("broken_workbook", 1501)
