@@ -15,18 +15,25 @@ from hazardmill.commands.options import facts, json_option, open_store, print_js
 @click.option("--source", "source_name", required=True, help="Name of the source.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many records.")
 @click.option("--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
 @store_option
 @json_option
 def ingest(
-    source_name: str, limit: int | None, wheres: tuple[str, ...], path: Path, store_path: Path | None, as_json: bool
+    source_name: str,
+    limit: int | None,
+    wheres: tuple[str, ...],
+    path: Path | None,
+    store_path: Path | None,
+    as_json: bool,
 ) -> None:
     """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason.
 
-    Exit code 1 if there was no record.
+    Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
     """
     from hazardmill.stages.intake import ingest_into
 
+    if path is None:
+        path = _installed(source_name)
     where = facts(wheres, (source_name,))[source_name]
     _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=where, limit=limit)
     counts = intake.counts
@@ -51,3 +58,24 @@ def ingest(
         show_rejects(intake.examples)
     if not counts.records:
         sys.exit(1)
+
+
+def _installed(name: str) -> Path:
+    """The input of an installed package.
+
+    Raises:
+        click.UsageError: There is none, so that a path must be given.
+    """
+    from hazardmill.stages.published import published
+    from hazardmill.stages.sources import load_source
+
+    source = load_source(name)
+    path = source.installed()
+    if path is None:
+        offer = published(source)
+        if offer is not None and offer.files:
+            get = f"get one with: hazardmill sources fetch {name}"
+        else:
+            get = (offer.otherwise if offer is not None else None) or f"get it from {source.address}"
+        raise click.UsageError(f"source {name} needs a PATH here: give {source.expects}; {get}")
+    return path

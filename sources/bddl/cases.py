@@ -42,6 +42,20 @@ def raw(content: bytes) -> dict[str, bytes]:
     return {"mop_up/problem0.bddl": content}
 
 
+def beside(table: bytes) -> dict[str, bytes]:
+    """The problem as the package lays it out, with a table of properties."""
+    return {f"activity_definitions/{name}": content for name, content in activity().items()} | {
+        "generated_data/synsets.csv": table,
+        "activity_definitions/domain_omnigibson.bddl": b"(",
+        "activity_manifest.txt": b"mop_up\n",
+    }
+
+
+_COLUMNS = b"synset,hypernyms,prune,breakable,fillable,flammable,heatSource,coldSource,slicer,objectType,\n"
+_WATER = b'water.n.06,"liquid.n.01,food.n.01",0,0,0,0,0,0,0,liquid,0\n'
+_MOP = b"red__mop.n.01,mop.n.01,0,1,0,1,0,,0,rigidBody,0\n"
+
+
 _BDDL_REFUSED = [
     ("a parenthesis never closed", activity((")))\n    )", ")))\n    ")), ("unbalanced",), ("never closed",)),
     ("a parenthesis never opened", raw(PROBLEM.encode() + b"\n)"), ("unbalanced",), ("line 20", "not open")),
@@ -149,12 +163,33 @@ _BDDL_ACCEPTED = [
     ("byte order mark", raw(b"\xef\xbb\xbf" + PROBLEM.encode()), ("byte order mark",), (_START,)),
     ("CRLF and tabs", raw(PROBLEM.replace("\n    ", "\r\n\t").encode()), (), (_START,)),
     ("a comment", activity(("(:init", "(:init ; as found")), (), (_START,)),
+    ("a folder in upper case", activity(folder="MOP_up"), (), ("Activity: MOP up\n", _START)),
     (
         "domain file and hidden folder beside",
         activity() | {"domain_omnigibson.bddl": b"(", ".git/x": b"x"},
         (),
         (_START,),
     ),
+]
+_PROPERTIES = [
+    Accepted(
+        "properties of the objects",
+        beside(_COLUMNS + _WATER + _MOP),
+        context=("floor\nProperties: the red mop is breakable and is flammable\nRooms:", _START),
+        absent=("the water is a",),
+    ),
+    Accepted(
+        "properties, columns elsewhere",
+        beside(b"slicer,synset\r\n1,red__mop.n.01\r\n"),
+        context=("\nProperties: the red mop can cut\n",),
+    ),
+    Accepted("properties of other objects only", beside(_COLUMNS + _WATER), context=(_START,), absent=("Properties",)),
+]
+_BAD_TABLES = [
+    ("a table that is a web page", HTML, "no properties are told: the file is a web page"),
+    ("a table of something else", b"name,size\nmop,3\n", "no column synset"),
+    ("a table cut off", _COLUMNS + b'water.n.06,"liquid', "no CSV after line 1"),
+    ("a table not UTF-8", _COLUMNS + b"caf\xe9.n.01,,,,,,,,,,\n", "0xe9"),
 ]
 _GOALS = [
     ("(hot ?floor.n.01_1)", "the floor is hot"),
@@ -194,5 +229,10 @@ REFUSED = [
 ]
 ACCEPTED = [
     *(Accepted(*row_) for row_ in _BDDL_ACCEPTED),
+    *_PROPERTIES,
+    *(
+        Accepted(case, beside(table), context=(_START,), absent=("Properties",), notes=(note,))
+        for case, table, note in _BAD_TABLES
+    ),
     *(Accepted(f"goal {goal}", activity((GOAL, goal)), (), (f"\nGoal: {text}",)) for goal, text in _GOALS),
 ]

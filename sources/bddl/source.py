@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Final
@@ -13,10 +14,11 @@ from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_tex
 
 from .expressions import BddlError
 from .problem import AGENT, Problem, read_problem, readable
+from .properties import DEFINITIONS, TABLE, Properties, read_properties, table_of
 from .wording import Wording
 
 _PROBLEM_FILE: Final = "problem0.bddl"
-_DEFINITIONS: Final = "activity_definitions"
+_PACKAGE: Final = "bddl"
 _MAX_BYTES: Final = 1 << 20
 """Published activities have at most 7,501 bytes."""
 
@@ -34,20 +36,41 @@ class Bddl(Source):
     facts = ("activity", "object_types", "rooms", "init", "goal", "synsets")
     folder: ClassVar[Path] = Path(__file__).parent
 
+    def installed(self) -> Path | None:
+        """The folder of the package ``bddl``, if it is installed with its activities; nothing of it is imported."""
+        try:
+            spec = importlib.util.find_spec(_PACKAGE)
+        except (ImportError, ValueError):
+            return None
+        places = spec.submodule_search_locations if spec is not None else None
+        homes = [Path(place) for place in places or ()]
+        return next((home for home in homes if (home / DEFINITIONS).is_dir()), None)
+
     def find(self, path: Path) -> list[InputFile]:
-        """The problem file of each activity folder, also where it turns out missing. Files beside them are ignored."""
+        """The problem file of each activity folder, also where it turns out missing, after the table of properties.
+
+        Other files beside the folders are ignored.
+        """
         if path.is_file():
             return [_input(path)] if path.suffix == ".bddl" else []
         if (path / _PROBLEM_FILE).is_file():
             return [_input(path / _PROBLEM_FILE)]
-        home = path / _DEFINITIONS if (path / _DEFINITIONS).is_dir() else path
+        home = path / DEFINITIONS if (path / DEFINITIONS).is_dir() else path
         folders = [folder for folder in home.iterdir() if folder.is_dir() and not folder.name.startswith((".", "__"))]
         found = [_input(folder / _PROBLEM_FILE) for folder in sorted(folders, key=lambda folder: folder.name)]
         # Some folder of folders is an input only if at least one of them is an activity.
-        return found if any(file.path.is_file() for file in found) else []
+        if not any(file.path.is_file() for file in found):
+            return []
+        table = table_of(home.resolve())
+        return found if table is None else [InputFile(table, f"{table.parent.name}/{table.name}"), *found]
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
-        """The one record of a problem file."""
+        """The one record of a problem file. Of the table of properties, only what is wrong with it."""
+        if file.path.name == TABLE:
+            properties = read_properties(file.path)
+            if isinstance(properties, Refusal):
+                yield Note(source=self.name, file=file.name, message=f"no properties are told: {properties.message}")
+            return
         activity = file.path.resolve().parent.name
         if not file.path.is_file():
             missing = Refusal(
@@ -71,7 +94,7 @@ class Bddl(Source):
         yield Record(
             source=self.name,
             native_id=activity,
-            context=_context(facts),
+            context=_context(facts, _properties(file.path)),
             facts=facts,
             licence=self.licence,
             attribution=self.attribution,
@@ -99,18 +122,30 @@ def _facts(activity: str, problem: Problem) -> dict[str, JsonValue]:
     }
 
 
-def _context(facts: dict[str, JsonValue]) -> str:
-    lines = (
-        ("Activity", "activity"),
-        ("Objects", "object_types"),
-        ("Rooms", "rooms"),
-        ("Start", "init"),
-        ("Goal", "goal"),
+def _properties(path: Path) -> Properties:
+    table = table_of(path.resolve().parent.parent)
+    properties = read_properties(table) if table is not None else {}
+    return {} if isinstance(properties, Refusal) else properties
+
+
+def _context(facts: dict[str, JsonValue], properties: Properties) -> str:
+    synsets = facts["synsets"] if isinstance(facts["synsets"], list) else []
+    told: list[JsonValue] = [
+        f"the {readable(synset)} {' and '.join(properties[synset])}"
+        for synset in map(str, synsets)
+        if properties.get(synset)
+    ]
+    lines: tuple[tuple[str, JsonValue], ...] = (
+        ("Activity", facts["activity"]),
+        ("Objects", facts["object_types"]),
+        *((("Properties", told),) if told else ()),
+        ("Rooms", facts["rooms"]),
+        ("Start", facts["init"]),
+        ("Goal", facts["goal"]),
     )
-    texts = ((label, facts[key]) for label, key in lines)
     return "\n".join(
         f"{label}: {('; '.join(map(str, value)) or 'not given') if isinstance(value, list) else value}"
-        for label, value in texts
+        for label, value in lines
     )
 
 

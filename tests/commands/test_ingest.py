@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+
+import pytest
 
 from hazardmill.store.store import Store
 
@@ -73,3 +77,27 @@ def test_a_selection_by_an_unknown_fact_is_a_wrong_call(hazardmill: Hazardmill, 
     ended = hazardmill("ingest", "--source", "neiss", neiss, "--where", "colour=red")
     assert ended.code == 2
     assert "nothing called colour" in ended.err and "diagnosis" in ended.err
+
+
+def test_without_a_path_an_installed_package_is_read(
+    hazardmill: Hazardmill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    package = tmp_path / "site" / "bddl"
+    shutil.copytree(project / "sources" / "bddl" / "sample", package / "activity_definitions")
+    for activity in sorted((package / "activity_definitions").iterdir())[2:]:
+        shutil.rmtree(activity)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    counts = hazardmill("ingest", "--source", "bddl", "--store", "s", "--json").json
+    assert (counts["records"], counts["rejects"]) == (2, 0)
+
+
+def test_without_a_path_and_a_package_it_says_how_to_get_the_input(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not (Path(folder) / "bddl").exists()])
+    for name, said in (("bddl", "pip install 'bddl>=3.6'"), ("neiss", "hazardmill sources fetch neiss")):
+        ended = hazardmill("ingest", "--source", name, "--store", "s")
+        assert ended.code == 2
+        assert f"source {name} needs a PATH here: give " in ended.err and said in ended.err
+        assert not Path("s").exists()

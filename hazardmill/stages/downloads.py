@@ -1,0 +1,262 @@
+"""One address into one file by HTTP, going on where an earlier attempt broke off.
+
+Beside the partial file stands a note of whose bytes it holds: the address, and what the server calls that version
+(ETag or Last-Modified). Only if the server confirms the version (If-Range) are bytes added to those that are there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Final
+
+import httpx
+from pydantic import ValidationError
+from tenacity import RetryCallState, Retrying, retry_if_exception
+
+from hazardmill import __version__
+from hazardmill.errors import SourceError
+from hazardmill.records import Frozen
+
+ATTEMPTS: Final = 5
+"""Attempts that bring nothing new, one after the other, before a download is given up."""
+_LONGEST_WAIT_S: Final = 300.0
+_TIMEOUT_S: Final = 30.0
+_BUSY: Final = frozenset({408, 425, 429})
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+Watch = Callable[[int, int | None], None]
+"""Called with the bytes that are there and, if the server says, how many there will be."""
+
+
+class WrongSize(SourceError):
+    """The server has another number of bytes than was published."""
+
+
+class _Origin(Frozen):
+    """Whose bytes a partial file holds."""
+
+    address: str
+    version: str | None
+
+
+class _Passing(Exception):
+    """An answer that may be another the next time."""
+
+    def __init__(self, what: str, wait_s: float | None = None) -> None:
+        super().__init__(what)
+        self.wait_s = wait_s
+
+
+class Download:
+    """A file on its way.
+
+    Args:
+        address: http or https; redirects are followed to such addresses only.
+        part: Where the bytes go.
+        note: Where their origin is noted.
+        size: Bytes that were published, if known: another size is refused as soon as it shows.
+        watch: Told of progress.
+        sleep: How to wait between attempts.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        part: Path,
+        note: Path,
+        *,
+        size: int | None = None,
+        watch: Watch | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.received = 0
+        self._address, self._part, self._note, self._size = address, part, note, size
+        self._watch, self._sleep = watch, sleep
+        self._furthest = self._have if self._origin() else 0
+        self._stalled = 0
+        self._client: httpx.Client
+
+    def run(self) -> None:
+        """Get all of it.
+
+        Raises:
+            SourceError: The server refuses, sends a web page, or cannot be reached; what was received is kept.
+            WrongSize: It has another size than was published.
+            OSError: The disk cannot take it.
+        """
+        retrying = Retrying(
+            retry=retry_if_exception(_may_pass),
+            stop=lambda _: self._stalled >= ATTEMPTS,
+            wait=self._wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            with httpx.Client(
+                follow_redirects=True, timeout=_TIMEOUT_S, headers={"User-Agent": f"hazardmill/{__version__}"}
+            ) as self._client:
+                retrying(self._attempt)
+        except (httpx.HTTPError, httpx.InvalidURL, _Passing) as error:
+            what = str(error) or type(error).__name__
+            kept = f"; it will go on after the {self._have} bytes that are kept" if self._origin() else ""
+            raise SourceError(
+                f"the download failed: {what}", file=self._address, remedy=f"run the same command again later{kept}"
+            ) from error
+
+    def forget(self) -> None:
+        """Remove what there is of it."""
+        self._part.unlink(missing_ok=True)
+        self._note.unlink(missing_ok=True)
+
+    @property
+    def _have(self) -> int:
+        return self._part.stat().st_size if self._part.is_file() else 0
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, _Passing) and error.wait_s is not None:
+            return error.wait_s
+        return float(min(2 ** (self._stalled - 1), _LONGEST_WAIT_S))
+
+    def _attempt(self) -> None:
+        try:
+            self._request()
+        except Exception:
+            # Counted from the last attempt that got further, so that a bad line ends no long download.
+            self._stalled = 1 if self._have > self._furthest else self._stalled + 1
+            self._furthest = max(self._furthest, self._have)
+            raise
+
+    def _request(self) -> None:
+        origin = self._origin()
+        have = self._have if origin else 0
+        headers = {"Accept-Encoding": "identity"}
+        if origin is not None and origin.version is not None and have:
+            headers |= {"Range": f"bytes={have}-", "If-Range": origin.version}
+        with self._client.stream("GET", self._address, headers=headers) as response:
+            status = response.status_code
+            if status == 416 and have:
+                if response.headers.get("content-range") == f"bytes */{have}":
+                    return  # It broke off between the last byte and the end.
+                self.forget()
+                raise _Passing("the server has fewer bytes than were there before", 0.0)
+            self._refuse(response)
+            packed = response.headers.get("content-encoding", "identity") != "identity"
+            if status == 206:
+                total = self._continues(response, have, origin)
+                self._check_size(total)
+            else:
+                length = response.headers.get("content-length", "")
+                total = int(length) if length.isascii() and length.isdigit() and not packed else None
+                self._check_size(total)
+                self._begin(None if packed else _version(response))
+            self._receive(response.iter_bytes() if packed else response.iter_raw(), total)
+
+    def _origin(self) -> _Origin | None:
+        """Whose bytes are there; null if there is nothing to go on with."""
+        try:
+            origin = _Origin.model_validate_json(self._note.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        return origin if origin.address == self._address and origin.version and self._have else None
+
+    def _refuse(self, response: httpx.Response) -> None:
+        """Raise unless the answer brings bytes. Nothing is lost of what there was."""
+        status = response.status_code
+        if status in _BUSY or status >= 500:
+            wait = _retry_after(response)
+            if wait is not None and wait > _LONGEST_WAIT_S:
+                raise SourceError(
+                    f"the server answers {status} and asks to wait {wait:.0f} seconds",
+                    file=self._address,
+                    remedy="run the same command again after that",
+                )
+            raise _Passing(f"the server answers {status} {response.reason_phrase}", wait)
+        if status not in (200, 206):
+            raise SourceError(
+                f"the server answers {status} {response.reason_phrase}",
+                file=str(response.url),
+                remedy="look at the address in the source's SOURCE.md: the publisher may have moved the file",
+            )
+        kind = response.headers.get("content-type", "").lower()
+        if kind.startswith(("text/html", "application/xhtml")):
+            raise SourceError(
+                "the server sends a web page instead of the file",
+                file=str(response.url),
+                remedy="open the address in a browser: the publisher may ask something first (see SOURCE.md)",
+            )
+
+    def _continues(self, response: httpx.Response, have: int, origin: _Origin | None) -> int | None:
+        """The whole size, if the answer goes on exactly where the part ends, and is of the same version."""
+        match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
+        other = _version(response)
+        changed = origin is not None and other is not None and other != origin.version and "etag" in response.headers
+        if not have or match is None or int(match[1]) != have or changed:
+            self.forget()
+            raise _Passing("the server sends another part than was asked for", 0.0)
+        return None if match[2] == "*" else int(match[2])
+
+    def _begin(self, version: str | None) -> None:
+        # First the old bytes go, then the note changes: no crash leaves bytes under another version's name.
+        self._part.write_bytes(b"")
+        staged = self._note.with_name(self._note.name + ".new")
+        staged.write_text(_Origin(address=self._address, version=version).model_dump_json(), encoding="utf-8")
+        staged.replace(self._note)
+
+    def _receive(self, chunks: Iterator[bytes], total: int | None) -> None:
+        with self._part.open("ab") as file:
+            have = file.tell()
+            self._tell(have, total)
+            for chunk in chunks:
+                file.write(chunk)
+                file.flush()
+                have += len(chunk)
+                self.received += len(chunk)
+                self._tell(have, total)
+                if self._size is not None and have > self._size:
+                    self._check_size(have)
+            expected = self._size if total is None else total
+            if expected is not None and have < expected:
+                raise _Passing(f"the connection ended after {have} of {expected} bytes")
+            os.fsync(file.fileno())
+
+    def _tell(self, have: int, total: int | None) -> None:
+        if self._watch is not None:
+            self._watch(have, total)
+
+    def _check_size(self, size: int | None) -> None:
+        if size is not None and self._size is not None and size != self._size:
+            raise WrongSize(
+                f"the server has {size} bytes or more, and SOURCE.md says {self._size}",
+                file=self._address,
+                remedy="the publisher may have replaced the file: compare with its page, then correct SOURCE.md",
+            )
+
+
+def _may_pass(error: BaseException) -> bool:
+    return isinstance(error, httpx.TransportError | _Passing) and not isinstance(error, httpx.UnsupportedProtocol)
+
+
+def _version(response: httpx.Response) -> str | None:
+    """What If-Range may name: a strong ETag, else the date."""
+    headers: Mapping[str, str] = response.headers
+    etag = headers.get("etag", "")
+    return etag if etag.startswith('"') else headers.get("last-modified")
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds of the Retry-After header, which is a number or a date; null if there is none that makes sense."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,64 @@
+"""What BEHAVIOR says of its kinds of objects: the table ``generated_data/synsets.csv`` beside the activities."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from hazardmill.stages.sources import Refusal, read_text
+
+DEFINITIONS: Final = "activity_definitions"
+TABLE: Final = "synsets.csv"
+_PHRASES: Final = {
+    "breakable": "is breakable",
+    "flammable": "is flammable",
+    "heatSource": "is a heat source",
+    "coldSource": "is a cold source",
+    "slicer": "can cut",
+    "fillable": "can be filled",
+}
+_MAX_BYTES: Final = 8 << 20
+"""The table of release 3.6.0 has 284 kB."""
+
+Properties = Mapping[str, tuple[str, ...]]
+"""Synset to what is said of it; only what bears on danger."""
+
+
+def table_of(definitions: Path) -> Path | None:
+    """The table that belongs to a folder of activities; null if there is none."""
+    table = definitions.parent / "generated_data" / TABLE
+    return table if definitions.name == DEFINITIONS and table.is_file() else None
+
+
+def read_properties(table: Path) -> Properties | Refusal:
+    """The properties of all synsets, or why the table cannot be used. Columns are found by name, others ignored."""
+    try:
+        known = table.stat()
+    except OSError as error:
+        return Refusal("properties", f"the table cannot be read: {error.strerror}", "check its permissions")
+    return _read(table, known.st_mtime_ns, known.st_size)
+
+
+# A thousand activities share one table, which may change between two runs of one process.
+@functools.lru_cache(maxsize=4)
+def _read(table: Path, mtime_ns: int, size: int) -> Properties | Refusal:
+    text = read_text(table, limit=_MAX_BYTES)
+    if isinstance(text, Refusal):
+        return text
+    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    try:
+        columns = [column for column in _PHRASES if column in (rows.fieldnames or ())]
+        if "synset" not in (rows.fieldnames or ()) or not columns:
+            return Refusal("properties", "it has no column synset, or none of a property", "give it as published")
+        return {
+            (row["synset"] or "").strip().lower(): tuple(
+                _PHRASES[column] for column in columns if (row[column] or "").strip() == "1"
+            )
+            for row in rows
+        }
+    except csv.Error as error:
+        return Refusal("properties", f"it is no CSV after line {rows.line_num}: {error}", "give it as published")
