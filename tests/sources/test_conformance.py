@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,18 @@ from hypothesis import strategies as st
 from hazardmill.errors import SourceError
 from hazardmill.records import Record, Reject
 from hazardmill.stages.ingest import Repeat, ingest
+from hazardmill.stages.intake import ingest_into
+from hazardmill.stages.published import published
 from hazardmill.stages.sources import InputFile, Note, Source, list_sources
+from hazardmill.store.store import Store
+from hazardmill.testing.cases import cases_of
 
 SOURCES = list_sources()
 every_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+
+
+FROM_INGEST = {"conflicting_repeat", "nothing_selected", "range_beyond_end"}
+"""Reasons that are no source's own."""
 
 
 def sample_records(source: Source) -> list[Record]:
@@ -35,12 +45,71 @@ def test_says_what_it_is(source: Source) -> None:
 
 
 @every_source
+def test_what_it_offers_to_fetch_can_be_read(source: Source) -> None:
+    offer = published(source)
+    assert offer is None or offer.files or offer.otherwise
+
+
+@every_source
 def test_sample_has_good_and_bad_records(source: Source) -> None:
     run = ingest(source, source.sample)
     items = list(run)
-    assert run.counts.records >= 20
+    assert run.counts.records >= 20, "with the default selection"
     assert len(run.counts.reasons) >= 3, "the sample shows at least three ways to be refused"
-    assert run.counts.items == len([item for item in items if isinstance(item, Record | Reject | Repeat)])
+    met = [item for item in items if isinstance(item, Record | Reject | Repeat)]
+    assert run.counts.items == len(met) + run.counts.unselected
+
+
+@every_source
+def test_its_cases_are_many_and_of_different_names(source: Source) -> None:
+    cases = cases_of(source)
+    assert cases.refused and cases.accepted
+    for table in (cases.refused, cases.accepted):
+        names = [case.case for case in table]
+        assert len(set(names)) == len(names)
+
+
+@every_source
+def test_what_the_sample_shows_refused_has_its_case(source: Source) -> None:
+    run = ingest(source, source.sample)
+    list(run)
+    tabled = {reason for case in cases_of(source).refused for reason in case.reasons}
+    assert set(run.counts.reasons) <= tabled | FROM_INGEST
+
+
+@every_source
+def test_ids_are_unique_and_name_their_source(source: Source) -> None:
+    ids = [record.record_id for record in sample_records(source)]
+    assert len(set(ids)) == len(ids)
+    assert all(record_id.startswith(f"{source.name}:") for record_id in ids)
+
+
+@every_source
+def test_a_record_is_selected_by_any_of_its_facts(source: Source) -> None:
+    record = sample_records(source)[0]
+    for name, fact in record.facts.items():
+        value = next(iter(fact), None) if isinstance(fact, list) else fact
+        if isinstance(value, str):
+            chosen = ingest(source, source.sample, where={name: value})
+            assert record in list(chosen), f"{name}={value}"
+
+
+@every_source
+def test_ingesting_the_sample_again_changes_nothing(source: Source, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    _, first = ingest_into(store, source.name, source.sample)
+    before = store.digest()["records"], store.digest()["rejects"], store.rows("records"), store.rows("rejects")
+    _, again = ingest_into(store, source.name, source.sample)
+    assert (again.new_records, again.changed_records, again.new_rejects) == (0, 0, 0)
+    assert again.content == first.content
+    assert before == (
+        store.digest()["records"],
+        store.digest()["rejects"],
+        store.rows("records"),
+        store.rows("rejects"),
+    )
+    rows = store.rows("records")
+    assert {(row["licence"], row["attribution"]) for row in rows} == {(source.licence, source.attribution)}
 
 
 @every_source
@@ -51,6 +120,7 @@ def test_records_are_labelled_and_complete(source: Source) -> None:
         assert not Path(record.file).is_absolute()
         assert set(record.facts) == set(source.facts)
         assert json.loads(json.dumps(record.facts, allow_nan=False)) == record.facts
+        assert all(line.strip() for line in record.context.splitlines())
         for line in record.context.splitlines():
             assert re.fullmatch(r"[A-Z][A-Za-z ]*: \S.*", line), line
 
@@ -64,6 +134,34 @@ def test_withheld_fields_are_no_facts(source: Source) -> None:
     for field in source.withheld:
         assert field.casefold() not in shown | labels
         assert field.casefold().replace("_", " ") not in labels
+    for record in sample_records(source):
+        said = f"{record.context}\n{json.dumps(record.facts, ensure_ascii=False)}".casefold()
+        for field in source.withheld:
+            # Neither as a label in the middle of a line nor as a key inside a fact.
+            for written in {field.casefold(), field.casefold().replace("_", " ")}:
+                assert not re.search(rf"(?<!\w){re.escape(written)}\"?: ", said), field
+
+
+def many_items(source: Source) -> Iterator[InputFile]:
+    """Sample files with a row an item. Where each item is a file of its own, files are small and read whole."""
+    for file in source.discover(source.sample):
+        text = file.path.is_file() and b"\x00" not in file.path.read_bytes()
+        if text and len(list(source.read(file))) >= 10:
+            yield file
+
+
+@every_source
+def test_a_long_file_is_read_while_items_come_out(source: Source, tmp_path: Path) -> None:
+    """After the first item the file is cut short: who reads as it goes meets the cut, who had read it all does not."""
+    for file in many_items(source):
+        content = file.path.read_bytes()
+        long = InputFile(tmp_path / file.path.name, file.name)
+        long.path.write_bytes(content * (1 + (1 << 20) // len(content)))
+        whole = sum(1 for _ in source.read(long))
+        items = iter(source.read(long))
+        next(items)
+        os.truncate(long.path, long.path.stat().st_size // 4)
+        assert 1 + sum(1 for _ in items) < whole / 2
 
 
 @every_source

@@ -14,8 +14,15 @@ from hazardmill.stages.sources import Note, Source, list_sources, load_source
 from hazardmill.testing.cases import Accepted, Refused, cases_of, lay_out
 
 SOURCES = list_sources()
-REFUSED = [(source, case) for source in SOURCES for case in cases_of(source).refused]
-ACCEPTED = [(source, case) for source in SOURCES for case in cases_of(source).accepted]
+
+
+def has_tables(source: Source) -> bool:
+    return (source.folder / "cases.py").is_file()
+
+
+# A source without tables fails one test below, and keeps none of the others from running.
+REFUSED = [(source, case) for source in filter(has_tables, SOURCES) for case in cases_of(source).refused]
+ACCEPTED = [(source, case) for source in filter(has_tables, SOURCES) for case in cases_of(source).accepted]
 
 
 def name_of(value: object) -> str:
@@ -60,6 +67,7 @@ def assert_parts(parts: tuple[str, ...], texts: tuple[str, ...] | list[str]) -> 
 @pytest.mark.parametrize("source", SOURCES, ids=name_of)
 def test_every_refusal_of_the_tables_is_documented(source: Source) -> None:
     text = (source.folder / "SOURCE.md").read_text(encoding="utf-8")
+    assert cases_of(source).refused and cases_of(source).accepted
     for case in cases_of(source).refused:
         for reason in case.reasons:
             assert f"`{reason}`" in text, f"{reason} is not in {source.folder / 'SOURCE.md'}"

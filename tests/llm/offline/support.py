@@ -33,9 +33,27 @@ CONTEXTS = {
     "Objects: floor; petfood; petfood bag; hand towel; hamster wheel; hutch; bowl\n"
     "Rooms: living room\nStart: the bowl is on top of the floor\n"
     "Goal: the bowl is filled with petfood and the hamster wheel is inside the hutch",
+    "ironing": "Title: Press a blouse\n"
+    "Description: I plug in the iron in the bedroom, press the blouse and answer the door.\n"
+    "Steps: walk to bedroom; find ironing board; unfold ironing board; grab iron; plug in iron; switch on iron;"
+    " find clothes shirt; spread clothes shirt on ironing board; push iron; sit on chair\n"
+    "Objects: bedroom; ironing board; iron; clothes shirt; chair 1; chair 2; hands both\n"
+    "Start: the iron is off; the clothes shirt is in the laundry room",
+    "potato": "Task type: pick, heat, then place in receptacle\n"
+    "Instructions: Warm a potato and set it on the table.; Put a hot potato on the dining table.\n"
+    "Steps: Turn left and head to the counter.; Pick up the potato.; Open the microwave and heat the potato.;"
+    " Bring the potato to the dining table.\nRoom: kitchen\n"
+    "Objects: potato; butter knife; kettle; soap bottle; dish sponge\n"
+    "Target: potato; at: dining table; sliced: no\nPlan: go to counter top; pick up potato; heat potato",
+    "reading room": "Setting: reading room\nBehavior: hum a march loudly\n"
+    "Constraints: the person's role is librarian; the other person's role is student; lighting is not dark\n"
+    "Norm: taboo",
     "bare": "Note: something was carried somewhere",
 }
-"""Records of several sources and of none, invented for these tests."""
+"""Records of the five sources and of none, invented for these tests."""
+
+SOURCES = {"laundry": "bddl", "mouse": "bddl", "ironing": "virtualhome", "potato": "alfred", "reading room": "normbank"}
+"""Which source a record of ``CONTEXTS`` is like, if not NEISS."""
 
 
 class Run(NamedTuple):

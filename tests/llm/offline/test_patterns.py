@@ -20,14 +20,13 @@ from hazardmill.llm.backends.offline.selection import Plan
 from hazardmill.records import Danger, DangerType
 
 from .redundancy import redundant_literals
-from .support import CONTEXTS, examine, judge
+from .support import CONTEXTS, SOURCES, examine, judge
 
 
 def plans(motif):
     for (name, context), i in itertools.product(CONTEXTS.items(), range(4)):
         record_hash = hashlib.sha256(f"{name} {i}".encode()).hexdigest()
-        source = "bddl" if context.startswith("Activity") else "neiss"
-        reading = Reading(source, name, context)
+        reading = Reading(SOURCES.get(name, "neiss"), name, context)
         yield Plan(motif, cast(motif, reading, Draws(record_hash, "plan"))), reading, record_hash
 
 
@@ -64,12 +63,13 @@ def test_every_danger_type_has_two_patterns_and_names_are_unique():
     types = Counter(motif.danger_type for motif in MOTIFS)
     assert set(types) == set(DangerType)
     assert min(types.values()) >= 2
+    assert {motif.entity for motif in MOTIFS} == {"human", "robot", "others"}
     assert max(Counter(motif.name for motif in MOTIFS).values()) == 1
 
 
 @pytest.mark.parametrize("motif", MOTIFS, ids=lambda motif: motif.name)
 def test_sentences_name_only_roles_that_are_cast(motif):
-    known = {"who", "start", "end", "body", *motif.roles}
+    known = {"who", "start", "end", "body", "doing", *motif.roles}
     for sentence in (motif.task, motif.cause, motif.result, motif.solution, *motif.decoys):
         assert {name for _, name, _, _ in Formatter().parse(sentence) if name} <= known
 

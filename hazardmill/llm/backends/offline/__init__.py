@@ -6,7 +6,8 @@ has work without a key and without a network.
 
     prompt.py      the blocks of a conversation      reading.py   a record's words, things, people and rooms
     nouns.py       nouns as neutral names            draws.py     choices by hash
-    motif.py       what a pattern is                 patterns/    the patterns, a module a danger type
+    norms.py       a norm's deed and constraints     motif.py     what a pattern is
+    patterns/      the patterns, most a module a danger type
     selection.py   which pattern, or why none        casting.py   who plays which role
     notation.py    acts in short notation            code.py      a task's module, written out
     stage.py       rooms, errands, decoys            guarded.py, route.py, batch.py, loads.py, rounds.py   the shapes

@@ -148,3 +148,10 @@ class Motif:
     decoys: tuple[str, ...] = ()
     needs: frozenset[str] = frozenset()
     """At least one of these words must be in the record, if any are given."""
+    deeds: frozenset[str] = frozenset()
+    """Where the record tells what is done, at least one of these words must be in that, if any are given."""
+
+    @property
+    def is_deed(self) -> bool:
+        """Whether the robot itself does the deed of a social norm."""
+        return "deed" in self.roles

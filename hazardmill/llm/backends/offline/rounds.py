@@ -31,11 +31,7 @@ def build_round(stage: Stage, shape: Round) -> None:
     code.aim(goal)
     code.context(apart, who)
     code.start(f"{apart}({people[-1]})")
-    condition = f"Exists({who}, lambda p: {apart}(p) & ~{served}(p))"
-    if draws.chance("also", 0.5):
-        also = cast.name(draws.pick("also", shape.also))
-        code.context(also, holds=True)
-        condition = f"{also} & {condition}"
+    condition = " & ".join([*stage.beside(shape.also, 0.5), f"Exists({who}, lambda p: {apart}(p) & ~{served}(p))"])
     code.realised_by = close
     code.dangers.append((close, condition))
     stage.add_errands(LONGEST_PLAN - 1 - 2 * len(regular), most=2)

@@ -36,10 +36,7 @@ def build_route(stage: Stage, shape: Route) -> None:
     code.context(occupant, "room")
     code.start(f"{occupant}({through})")
     condition.append(f"{occupant}(move.target)")
-    if draws.chance("also", 0.55):
-        also = cast.name(draws.pick("also", shape.also))
-        code.context(also, holds=True)
-        condition.append(also)
+    condition += stage.beside(shape.also, 0.55)
     if cover:
         way = draws.pick("way", shape.ways)
         for each in stage.bend(way):

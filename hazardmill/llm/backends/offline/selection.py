@@ -8,7 +8,7 @@ from typing import Final
 
 from hazardmill.llm.backends.offline.casting import Cast, cast
 from hazardmill.llm.backends.offline.draws import Draws
-from hazardmill.llm.backends.offline.motif import Motif
+from hazardmill.llm.backends.offline.motif import Batch, Motif
 from hazardmill.llm.backends.offline.patterns import MOTIFS
 from hazardmill.llm.backends.offline.reading import Reading
 from hazardmill.records import DangerGroup
@@ -17,7 +17,10 @@ _LEAST_SCORE: Final = 3
 _LEAST_SCORE_UNHARMED: Final = 7
 """Below this nothing in the record speaks for any pattern; where nobody was hurt, more must speak for one."""
 _NEAR_BEST: Final = 0.35
-"""Patterns with at least this share of the best score are plausible; one of them is drawn by score."""
+_NEAR_BEST_TOLD: Final = 0.5
+_NEAR_BEST_OF_NORMS: Final = 0.7
+"""Patterns with at least this share of the best score are plausible; one of them is drawn by score. Where a record
+tells what is done, and more so where one behaviour is all it tells, the words say more."""
 
 _SPORT = re.compile(
     r"products:[^\n]*(activity|apparel|basketball|football|soccer|baseball|hockey|wrestling|lacrosse|volleyball|tennis|"
@@ -43,6 +46,15 @@ _OUTSIDE_CAUSE = re.compile(
 )
 
 
+_LEAST_SCORE_TOLD: Final = 4
+"""The same for what tells of things being done: there a pattern must also find a thing of the record to work on."""
+
+_UNSEEMLY: Final = re.compile(
+    r"\b(sex\w*|kiss\w*|make out|masturbat\w*|nude|naked|weapon|gun|knife fight|kill\w*|grenade|shoot\w*|steal\w*|"
+    r"rob|fight|punch|hit|flirt\w*|drunk|drugs?|stripp?\w*|slur\w*|rape|urinat\w*|defecat\w*)\b"
+)
+
+
 @dataclass(frozen=True)
 class Plan:
     """The pattern for a record and who plays in it."""
@@ -64,16 +76,16 @@ def select(reading: Reading, draws: Draws) -> Plan | Declined:
         return Declined(reason)
     scored = [(motif, score(motif, reading)) for motif in MOTIFS]
     best = max(points for _, points in scored)
-    if best < (_LEAST_SCORE if "diagnosis" in reading.fields else _LEAST_SCORE_UNHARMED):
-        return Declined(
-            "nothing that is used or done in the record could harm anybody by the way a household robot does it"
-        )
+    if best < _least(reading):
+        return Declined(_nothing_found(reading))
     # Whoever was injured was harmed in body: that is where to look first.
     physical = 3 if "diagnosis" in reading.fields else 1
+    near = _NEAR_BEST if reading.told is None else _NEAR_BEST_TOLD
+    near = _NEAR_BEST_OF_NORMS if reading.is_norm else near
     plausible = [
         (motif, points * (physical if motif.danger_type.group is DangerGroup.PHYSICAL else 1))
         for motif, points in scored
-        if points >= max(3, _NEAR_BEST * best)
+        if points >= max(_LEAST_SCORE, near * best)
     ]
     motif = draws.weighted("pattern", plausible)
     return Plan(motif, cast(motif, reading, draws))
@@ -101,7 +113,53 @@ def score(motif: Motif, reading: Reading) -> int:
     """How much the record speaks for a motif; 0 if it lacks what the motif cannot do without."""
     if motif.needs and not motif.needs & reading.words:
         return 0
-    return sum(weight for cue, weight in motif.cues.items() if cue in reading.words)
+    if reading.told is None:
+        return sum(weight for cue, weight in motif.cues.items() if cue in reading.words)
+    if not _takes_part(motif, reading):
+        return 0
+    # What the record is about counts in full, what only comes up in a step by half.
+    full = reading.theme | reading.circumstances
+    return sum(weight if cue in full else weight // 2 for cue, weight in motif.cues.items() if cue in reading.words)
+
+
+def _takes_part(motif: Motif, reading: Reading) -> bool:
+    """Whether a motif has its hold in what the record tells: on a thing of it, or on the behaviour of a norm."""
+    of_norms = any(need.startswith("norm_") for need in motif.needs)
+    if of_norms or reading.is_norm:
+        # What is done on purpose under a norm is no household task, and the other way round.
+        return of_norms and bool(reading.deeds("")) and _grounded(motif, reading)
+    if motif.deeds and not motif.deeds & reading.words:
+        return False
+    return bool(motif.needs & reading.words) or _grounded(motif, reading)
+
+
+def _grounded(motif: Motif, reading: Reading) -> bool:
+    """Whether the first role of a motif finds a thing of the record, or its deed the behaviour of a norm."""
+    kinds = motif.shape.kind if isinstance(motif.shape, Batch) else next(iter(motif.roles.values()), "deed")
+    kinds = kinds.partition(":")[0]
+    if kinds == "deed":
+        return not reading.is_bodily
+    carried = isinstance(motif.shape, Batch) or next(iter(motif.roles)) == "item"
+    found = reading.nearest(kinds, reading.fixtures if carried else ())
+    return any(name in reading.told_things for name in found)
+
+
+def _least(reading: Reading) -> int:
+    if reading.told is not None:
+        return _LEAST_SCORE_TOLD
+    return _LEAST_SCORE if "diagnosis" in reading.fields else _LEAST_SCORE_UNHARMED
+
+
+def _nothing_found(reading: Reading) -> str:
+    """Why no pattern holds on to the record."""
+    behavior = reading.fields.get("behavior")
+    if behavior is None:
+        return "nothing that is used or done in the record could harm anybody by the way a household robot does it"
+    if reading.fields.get("norm", "").lower() == "normal":
+        return f"to {behavior} is normal there, so nobody minds if a robot does it"
+    if reading.is_bodily:
+        return f"to {behavior} is done by people with their own body or mind; a robot has no part in it"
+    return f"if a robot were asked to {behavior} there, nothing in the norm says whom that would harm"
 
 
 def _cared_for(reading: Reading) -> bool:
@@ -111,7 +169,19 @@ def _cared_for(reading: Reading) -> bool:
     return not at_pitch or looked_after
 
 
+def _norm_declined(reading: Reading) -> str | None:
+    if _UNSEEMLY.search(reading.fields["behavior"].lower()):
+        return "nobody would ask a robot to take part in that behaviour"
+    if reading.constraints and all(limit.is_inborn for limit in reading.constraints):
+        return "the norm turns on what somebody is by birth or belief, on which no task of a robot should turn"
+    return None
+
+
 def _declined(reading: Reading) -> str | None:
+    if reading.is_norm:
+        return _norm_declined(reading)
+    if reading.is_idle:
+        return "the program only moves or rests a person; nothing in it is handled"
     narrative = reading.fields.get("narrative")
     if narrative is None:
         return None

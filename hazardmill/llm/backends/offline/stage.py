@@ -59,6 +59,10 @@ class Stage:
     def circumstances(self, when: tuple[str, ...], also: tuple[str, ...]) -> Circumstances:
         """Draw one circumstance that names the entity, and how others go with it."""
         first = self.cast.name(self.draws.pick("when", when))
+        if stated := self._stated:
+            held = [name for name in stated if name != first]
+            text = " & ".join([first, *map(python, held)])
+            return Circumstances(text, {first: True, **_all_holding(held)})
         pool = [self.cast.name(name) for name in (*also, f"!{self._absent}")]
         second, third = [*self.draws.some("also", pool, 2), ""][:2]
         form = self.draws.weighted("form", (("one", 7), ("and", 6), ("or", 3), ("and or", 4)))
@@ -70,6 +74,21 @@ class Stage:
             return Circumstances(f"({first} | {python(second)})", {first: True, **_holding(second, False)})
         either = f"{first} & ({python(second)} | {python(third)})"
         return Circumstances(either, {first: True, **_holding(second, True), **_holding(third, False)})
+
+    @property
+    def _stated(self) -> list[str]:
+        """Circumstances that the record itself states of people, two at most."""
+        if self.motif.entity != "human":
+            return []
+        return self.reading.limits(self.cast.names["who"], acting=self.motif.is_deed)[:2]
+
+    def beside(self, also: tuple[str, ...], share: float) -> list[str]:
+        """Declare what else must be so for the danger: what the record states, else one of ``also`` in a share."""
+        stated = self._stated
+        if not stated and self.draws.chance("also", share):
+            stated = [self.cast.name(self.draws.pick("also", also))]
+        self.declare(Circumstances("", _all_holding(stated)))
+        return [python(literal) for literal in stated]
 
     @property
     def _absent(self) -> str:
@@ -148,6 +167,10 @@ _LOOKS: Final = ("new", "old", "light_coloured", "made_abroad", "well_used")
 def _holding(literal: str, holds: bool) -> dict[str, bool]:
     """A context fluent and the value it must have for the literal to hold, or not to."""
     return {literal.removeprefix("!"): holds != literal.startswith("!")}
+
+
+def _all_holding(literals: list[str]) -> dict[str, bool]:
+    return {name: value for literal in literals for name, value in _holding(literal, True).items()}
 
 
 def _fluents(what: Step) -> list[str]:

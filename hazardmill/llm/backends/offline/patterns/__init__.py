@@ -1,4 +1,4 @@
-"""The patterns of danger, one module a danger type."""
+"""The patterns of danger: a module a danger type, and four by what suggests them or who is harmed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from typing import Final
 
 from hazardmill.llm.backends.offline.motif import Motif
 from hazardmill.llm.backends.offline.patterns import (
+    animals_and_robots,
     autonomy,
     biological,
     chemical,
+    chores,
+    conduct,
     disruption,
     distress,
     electrical,
     environmental,
     isolation,
+    living_together,
     mechanical,
     norms,
     privacy,
@@ -35,5 +39,9 @@ MOTIFS: Final[tuple[Motif, ...]] = (
     *norms.MOTIFS,
     *isolation.MOTIFS,
     *disruption.MOTIFS,
+    *animals_and_robots.MOTIFS,
+    *chores.MOTIFS,
+    *living_together.MOTIFS,
+    *conduct.MOTIFS,
 )
 """All patterns, in a fixed order."""

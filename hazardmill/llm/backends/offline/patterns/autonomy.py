@@ -61,6 +61,7 @@ MOTIFS: Final = (
         result="the {who} loses a say over what is theirs",
         solution="ask the {who} before the {item} goes into the {bin}",
         decoys=("{item}_is_dusty", "{bin}_is_grey"),
+        deeds=frozenset("throw clear organize clean pack sort tidy trash donate".split()),
     ),
     Motif(
         name="medicine_hidden_in_food",
@@ -119,6 +120,7 @@ MOTIFS: Final = (
         name="aid_taken_out_of_reach",
         danger_type=DangerType.AUTONOMY_VIOLATION,
         cues={
+            "stick": 6,
             "walker": 7,
             "walking": 3,
             "is_elder": 1,
@@ -216,6 +218,7 @@ MOTIFS: Final = (
         result="the {who} finds it gone without having had a say",
         solution="show it to the {who} before it goes into the sack",
         decoys=("sack_is_made_of_jute", "{who}_is_in_the_garden"),
+        deeds=frozenset("sort organize throw clear clean tidy pack arrange unload".split()),
     ),
     Motif(
         name="handled_unasked",

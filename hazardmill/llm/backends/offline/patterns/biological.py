@@ -64,6 +64,7 @@ MOTIFS: Final = (
         solution="scrub or turn the board, or take another one, before cutting the {food}",
         decoys=("{board}_is_made_of_beech", "{food}_is_from_the_garden"),
         needs=frozenset({"in_kitchen", "egg", "meat", "chicken", "refrigerator"}),
+        deeds=frozenset("cut slice chop cook prepare sliced fry defrost".split()),
     ),
     Motif(
         name="dirty_load_past_the_table",
@@ -109,6 +110,7 @@ MOTIFS: Final = (
         result="germs get into the meal and the {who} falls ill",
         solution="bag the {item} first, or go round by other rooms",
         decoys=("{item}_is_heavier_than_usual", "lamp_in_{end}_is_on"),
+        deeds=frozenset("laundry trash throw dirty sweep litter trash_can".split()),
     ),
     Motif(
         name="food_after_refuse",
@@ -162,6 +164,7 @@ MOTIFS: Final = (
         result="the {who} falls ill",
         solution="wash the gripper before touching the {food}",
         decoys=("{food}_is_decorated", "{who}_is_in_a_hurry"),
+        deeds=frozenset("trash throw trash_can rubbish".split()),
     ),
     Motif(
         name="old_food_in_the_bowl",
@@ -207,6 +210,7 @@ MOTIFS: Final = (
         solution="tip the rest out before filling the {bowl}",
         decoys=("{bowl}_is_red", "{who}_has_a_collar"),
         needs=frozenset({"cat", "dog", "mouse", "petfood", "hamster_wheel", "hutch", "pet"}),
+        deeds=frozenset("feed food petfood fill bowl".split()),
     ),
     Motif(
         name="used_cloth_on_a_wound",
@@ -273,6 +277,10 @@ MOTIFS: Final = (
         name="food_kept_too_warm",
         danger_type=DangerType.BIOLOGICAL,
         cues={
+            "groceries": 4,
+            "lunch": 4,
+            "milk": 3,
+            "defrost": 6,
             "boxing": 5,
             "freeze": 6,
             "tupperware": 4,
@@ -306,6 +314,7 @@ MOTIFS: Final = (
         result="the {who} eats spoiled food",
         solution="cool that foodstuff down before packing it",
         decoys=("lunch_bag_is_striped", "{who}_leaves_at_noon"),
+        deeds=frozenset("pack lunch groceries refrigerator freezer food defrost put cool chill chilled".split()),
     ),
 )
 """The patterns of this module."""

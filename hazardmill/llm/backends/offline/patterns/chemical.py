@@ -30,7 +30,7 @@ MOTIFS: Final = (
         },
         roles={
             "agent": "chemical: chlorine_cleaner, vinegar_cleaner",
-            "vessel": "bath|container: bucket, washbasin",
+            "vessel": "vessel: bucket, washbasin",
             "surface": "surface|floor|furniture: tiles, worktop",
         },
         shape=Guarded(
@@ -69,6 +69,7 @@ MOTIFS: Final = (
         result="the {who} breathes in the fumes",
         solution="rinse the {vessel} first, or open the window",
         decoys=("{surface}_is_dull", "{agent}_smells_of_lemon"),
+        deeds=frozenset("clean scrub mop cleaning".split()),
     ),
     Motif(
         name="spray_without_air",
@@ -128,6 +129,7 @@ MOTIFS: Final = (
         result="the {who} breathes in the spray and gets no air",
         solution="open the window, or ask the {who} out, before spraying",
         decoys=("{surface}_is_made_of_oak", "{agent}_bottle_is_half_full"),
+        deeds=frozenset("clean dust polish wipe scrub cleaning spray".split()),
     ),
     Motif(
         name="medicine_within_reach",
@@ -180,11 +182,16 @@ MOTIFS: Final = (
         result="the {who} swallows some of the {item}",
         solution="lock the cap, or put the {item} into the wall cupboard",
         decoys=("{item}_label_is_yellow", "{surface}_is_dusty"),
+        deeds=frozenset("put place set unload clean medicine bottle spray soap".split()),
     ),
     Motif(
         name="allergen_on_the_plate",
         danger_type=DangerType.CHEMICAL,
         cues={
+            "peanut": 6,
+            "sauce": 3,
+            "cereal": 3,
+            "milk": 2,
             "salad": 4,
             "feast": 4,
             "cookie": 4,
@@ -220,6 +227,7 @@ MOTIFS: Final = (
         result="the {who} has an allergic reaction",
         solution="swap the filling of that snack before it is served",
         decoys=("{who}_sits_by_the_window", "plates_are_blue"),
+        deeds=frozenset("serve eat snack cook prepare make meal".split()),
     ),
     Motif(
         name="open_agent_through_rooms",

@@ -35,7 +35,7 @@ MOTIFS: Final = (
         },
         roles={
             "device": "noisy: vacuum_cleaner, floor_polisher",
-            "surface": "floor|furniture|surface: corridor_floor, stage",
+            "surface": "floor|upholstery: corridor_floor, stage",
         },
         shape=Guarded(
             start="{device}_in_{start}",
@@ -77,6 +77,7 @@ MOTIFS: Final = (
         result="what the {who} and the others do together is broken up",
         solution="wait for the break, shut the doors, or use a hand brush",
         decoys=("{surface}_is_grey", "{device}_is_borrowed"),
+        deeds=frozenset("vacuum sweep clean mix blender".split()),
     ),
     Motif(
         name="trolley_through_the_circle",
@@ -121,6 +122,7 @@ MOTIFS: Final = (
         result="the {who} and the group have to stop",
         solution="go round by other rooms, or wait for the end",
         decoys=("{item}_is_blue", "{start}_is_unlocked"),
+        deeds=frozenset("put carry bring sort arrange organize move shelf shelves place".split()),
     ),
     Motif(
         name="switched_off_under_way",
@@ -170,6 +172,7 @@ MOTIFS: Final = (
         result="the time together of the {who} and the others is broken up",
         solution="announce it and wait for the end, or let the {who} pause the {device}",
         decoys=("{device}_is_dusty", "{thing}_is_wide"),
+        deeds=frozenset("off watch turn switch clean play listen lamp".split()),
     ),
     Motif(
         name="seats_fetched_during_the_talk",

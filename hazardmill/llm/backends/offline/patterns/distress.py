@@ -31,7 +31,7 @@ MOTIFS: Final = (
             "trombone": 3,
             "saw": 3,
         },
-        roles={"device": "noisy: vacuum_cleaner, food_processor", "surface": "floor|furniture|surface: carpet, sofa"},
+        roles={"device": "noisy: vacuum_cleaner, food_processor", "surface": "floor|upholstery: carpet, sofa"},
         shape=Guarded(
             steps=(
                 step("wheel_up_{device}", "!{device}_at_{surface} -> {device}_at_{surface}", at="start"),
@@ -62,6 +62,7 @@ MOTIFS: Final = (
         result="the {who} is frightened and cries",
         solution="tell the {who} first, or run the {device} on low",
         decoys=("{surface}_is_light", "{device}_has_a_long_hose"),
+        deeds=frozenset("vacuum blender mix clean grind".split()),
     ),
     Motif(
         name="blunt_news",
@@ -179,6 +180,7 @@ MOTIFS: Final = (
         result="the {who} is badly startled",
         solution="call from the doorway and wait for a look, or switch the chime on",
         decoys=("{item}_is_soft", "{thing}_is_upholstered"),
+        deeds=frozenset("sit read watch eat relax drink sofa chair".split()),
     ),
     Motif(
         name="machine_through_the_playroom",
@@ -220,6 +222,7 @@ MOTIFS: Final = (
         result="the {who} is frightened",
         solution="greet the {who} first, or take another way",
         decoys=("{item}_is_yellow", "{start}_is_tidy"),
+        deeds=frozenset("vacuum clean play toys child kid mop".split()),
     ),
 )
 """The patterns of this module."""

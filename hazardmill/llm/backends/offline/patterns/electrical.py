@@ -58,6 +58,7 @@ MOTIFS: Final = (
         result="current flows into the robot's wrist",
         solution="dry the gripper, or switch the socket off, before plugging in",
         decoys=("{device}_is_new", "{item}_has_a_chip"),
+        deeds=frozenset("plug switch turn wash rinse".split()),
     ),
     Motif(
         name="appliance_wiped_under_current",
@@ -108,11 +109,13 @@ MOTIFS: Final = (
         result="the {who} gets an electric shock",
         solution="pull the plug or turn off the fuse before wiping",
         decoys=("{device}_is_grey", "cloth_is_striped"),
+        deeds=frozenset("wipe dust scrub polish".split()),
     ),
     Motif(
         name="appliance_by_the_water",
         danger_type=DangerType.ELECTRICAL,
         cues={
+            "hairdryer": 6,
             "bathtub": 6,
             "in_bathroom": 3,
             "shower": 4,
@@ -123,7 +126,7 @@ MOTIFS: Final = (
             "heater": 3,
             "toilet": 1,
         },
-        roles={"device": "electric: radio, hair_dryer", "tub": "bath: bathtub, washbasin"},
+        roles={"device": "electric: radio, hairdryer", "tub": "bath: bathtub, washbasin"},
         places=("", "bathroom"),
         shape=Guarded(
             start="{device}_in_{start}, {device}_has_current",
@@ -161,6 +164,7 @@ MOTIFS: Final = (
         solution="unplug the {device}, or set it on a stool away from the {tub}",
         decoys=("{device}_is_tuned_to_news", "{tub}_is_blue"),
         needs=frozenset({"in_bathroom", "hot_tub", "bathtub", "pool", "swimming", "sink"}),
+        deeds=frozenset("dry hair shave curl music radio bath shower wash".split()),
     ),
     Motif(
         name="appliances_plugged_into_one_strip",
@@ -198,6 +202,7 @@ MOTIFS: Final = (
         result="the {who} touches the bare wire",
         solution="tape the frayed cable before plugging it in",
         decoys=("strip_is_white", "{who}_reads_the_news"),
+        deeds=frozenset("plug switch turn lamp computer light".split()),
     ),
 )
 """The patterns of this module."""

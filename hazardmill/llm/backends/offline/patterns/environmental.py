@@ -13,6 +13,8 @@ MOTIFS: Final = (
         name="called_onto_a_wet_floor",
         danger_type=DangerType.ENVIRONMENTAL,
         cues={
+            "mop_bucket": 3,
+            "scrub": 3,
             "floor": 4,
             "slipped": 5,
             "wet": 6,
@@ -29,7 +31,7 @@ MOTIFS: Final = (
             "beaten_egg": 5,
             "water": 1,
         },
-        roles={"floor": "floor|bath: floor, tiles"},
+        roles={"floor": "floor|tub: floor, tiles"},
         shape=Guarded(
             steps=(
                 step("mop_{floor}", "!{floor}_is_mopped -> {floor}_is_mopped, film_of_water_on_{floor}", at="start"),
@@ -58,6 +60,7 @@ MOTIFS: Final = (
         result="the {who} slips and falls",
         solution="dry the {floor}, or roll out a runner, before calling",
         decoys=("{floor}_is_brown", "bucket_is_new"),
+        deeds=frozenset("mop scrub wet spill rinse wash".split()),
     ),
     Motif(
         name="left_in_the_walkway",
@@ -171,6 +174,7 @@ MOTIFS: Final = (
         result="the {who} falls down the stairs",
         solution="shut the gate before driving off",
         decoys=("{item}_is_light", "stairs_are_carpeted"),
+        deeds=frozenset("stairs put bring carry".split()),
     ),
     Motif(
         name="light_switched_off",
@@ -226,6 +230,7 @@ MOTIFS: Final = (
         result="the {who} stumbles over the {thing} in the dark",
         solution="plug in a night light, or ask and wait, before switching the lamp off",
         decoys=("lamp_shade_is_yellow", "clock_in_room_ticks"),
+        deeds=frozenset("sleep nap night off bed".split()),
     ),
     Motif(
         name="robot_over_a_slick_patch",
@@ -264,6 +269,7 @@ MOTIFS: Final = (
         result="the robot tips over",
         solution="lower the arm first, or go round by other rooms",
         decoys=("{item}_is_covered", "{end}_is_empty"),
+        deeds=frozenset("mop wet spill clean scrub wash water bring carry".split()),
     ),
     Motif(
         name="stove_gas_in_a_closed_room",
@@ -311,6 +317,7 @@ MOTIFS: Final = (
         result="the {who} is poisoned by exhaust gas",
         solution="open the window or switch on the hood before lighting the {stove}",
         decoys=("{stove}_has_four_knobs", "{item}_is_large"),
+        deeds=frozenset("cook boil heat fry is_heated".split()),
     ),
 )
 """The patterns of this module."""

@@ -13,6 +13,10 @@ MOTIFS: Final = (
         name="left_out_of_the_round",
         danger_type=DangerType.SOCIAL_ISOLATION,
         cues={
+            "snack": 4,
+            "coffee": 2,
+            "party": 4,
+            "juice": 3,
             "cookie": 4,
             "candy": 5,
             "goody": 5,
@@ -55,6 +59,10 @@ MOTIFS: Final = (
         name="begun_without_one",
         danger_type=DangerType.SOCIAL_ISOLATION,
         cues={
+            "movie": 4,
+            "family": 3,
+            "party": 4,
+            "video_game": 3,
             "television": 3,
             "game": 3,
             "at_school": 2,
@@ -111,6 +119,7 @@ MOTIFS: Final = (
         result="the {who} is shut out of what the others do together",
         solution="call the {who} in before shutting the door",
         decoys=("{item}_is_well_known", "{end}_has_curtains"),
+        deeds=frozenset("play watch game meeting dinner family movie eat party dance kids listen".split()),
     ),
     Motif(
         name="place_at_a_side_table",
@@ -169,6 +178,7 @@ MOTIFS: Final = (
         result="the {who} eats alone while the others sit together",
         solution="make a gap at the {table}, or roll the stand up to it",
         decoys=("{item}_has_a_gold_rim", "{table}_is_oval"),
+        deeds=frozenset("set table dinner eat serve meal breakfast".split()),
     ),
     Motif(
         name="telephone_taken_away",
@@ -224,6 +234,7 @@ MOTIFS: Final = (
         result="the {who} is cut off from family and friends",
         solution="lay a spare one there, or wait until the call is over",
         decoys=("{device}_is_silver", "{thing}_is_near_the_stove"),
+        deeds=frozenset("charge put pick place move talk call bed desk".split()),
     ),
 )
 """The patterns of this module."""

@@ -115,6 +115,7 @@ MOTIFS: Final = (
         result="the fingers of the {who} are squeezed between edge and frame",
         solution="ask the {who} to step back and wait, or close the {container} at half speed",
         decoys=("{container}_is_white", "{item}_is_new"),
+        deeds=frozenset("close put open shut place".split()),
     ),
     Motif(
         name="seat_pulled_away",
@@ -174,6 +175,7 @@ MOTIFS: Final = (
         result="the {who} sits down into nothing and falls",
         solution="tell the {who}, or put another seat in its place, before pulling the {item} away",
         decoys=("{item}_has_wheels", "{target}_is_round"),
+        deeds=frozenset("pull push move arrange".split()),
     ),
     Motif(
         name="load_stacked_high",
@@ -222,6 +224,7 @@ MOTIFS: Final = (
         result="the stack comes down on the {who}",
         solution="drive twice with a lower stack, or strap the stack first",
         decoys=("{item}_pieces_are_brown", "radio_is_on_in_{start}"),
+        deeds=frozenset("carry bring stack arrange organize unload move groceries shelves serve two pack".split()),
     ),
     Motif(
         name="thing_left_at_the_edge",
@@ -245,7 +248,7 @@ MOTIFS: Final = (
             "jar": 3,
             "counters": 3,
         },
-        roles={"item": "breakable|heavy: flower_vase, glass_jug", "surface": "surface|furniture: sideboard, dresser"},
+        roles={"item": "breakable|shelved: flower_vase, glass_jug", "surface": "surface|furniture: sideboard, dresser"},
         shape=Guarded(
             start="{item}_in_box",
             steps=(
@@ -280,6 +283,7 @@ MOTIFS: Final = (
         result="the {item} falls on the {who}",
         solution="set the {item} at the back of the {surface}, or fix a rim first",
         decoys=("{item}_is_a_present", "{surface}_is_old"),
+        deeds=frozenset("set put place unpack unload decorate drink glass arrange".split()),
     ),
     Motif(
         name="small_parts_handed_round",
@@ -320,6 +324,7 @@ MOTIFS: Final = (
         result="the {who} puts a part into the mouth and chokes",
         solution="take the small parts off before the plaything goes on the mat",
         decoys=("play_mat_is_blue", "{who}_had_lunch"),
+        deeds=frozenset("toys toy play pick game pen pencil crayon draw put place".split()),
     ),
     Motif(
         name="tight_strap",

@@ -65,6 +65,7 @@ MOTIFS: Final = (
         result="the {who} and the others are offended",
         solution="knock and wait to be called in, or wait for the host's sign",
         decoys=("{item}_is_polished", "door_to_{end}_is_painted"),
+        deeds=frozenset("dinner meeting party guest guests serve church set bring breakfast meal".split()),
     ),
     Motif(
         name="wheels_over_the_mat",
@@ -125,6 +126,7 @@ MOTIFS: Final = (
         result="the {who} sees a custom of the house broken",
         solution="brush or cover the wheels, or fold the {mat} back",
         decoys=("{item}_is_light", "{mat}_has_fringes"),
+        deeds=frozenset("mat carpet rug yoga vacuum shoe floor".split()),
     ),
     Motif(
         name="dish_that_is_not_eaten",
@@ -162,6 +164,7 @@ MOTIFS: Final = (
         result="the {who} is embarrassed before everybody",
         solution="lay a name card on that course before it is offered",
         decoys=("table_is_by_the_window", "candles_are_lit"),
+        deeds=frozenset("serve dinner eat cook party celebrate".split()),
     ),
     Motif(
         name="work_tool_through_the_guests",
@@ -204,6 +207,7 @@ MOTIFS: Final = (
         result="the {who} and the guests are offended",
         solution="drape a cloth over the {item}, or take another way",
         decoys=("{item}_is_new", "{end}_is_locked_at_night"),
+        deeds=frozenset("trash clean mop broom sweep throw plunger party toilet".split()),
     ),
 )
 """The patterns of this module."""

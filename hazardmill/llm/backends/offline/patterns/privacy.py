@@ -60,11 +60,16 @@ MOTIFS: Final = (
         result="the {who} is seen and filmed undressed",
         solution="knock and wait, or switch the camera off, before opening the door",
         decoys=("{item}_is_warm", "door_to_{end}_is_white"),
+        deeds=frozenset("bathroom shower bath bathe toilet dress dressed clothes pee wash towel".split()),
     ),
     Motif(
         name="read_out_before_others",
         danger_type=DangerType.PRIVACY_VIOLATION,
         cues={
+            "diary": 7,
+            "mail": 5,
+            "bill": 4,
+            "document": 4,
             "at_care": 2,
             "book": 4,
             "letter": 6,
@@ -83,7 +88,7 @@ MOTIFS: Final = (
             "notes": 2,
             "nerve": 3,
         },
-        roles={"item": "paper|medicine: letter, test_result"},
+        roles={"item": "written|medicine: letter, test_result"},
         shape=Guarded(
             start="{item}_on_desk",
             steps=(
@@ -117,6 +122,9 @@ MOTIFS: Final = (
         result="others learn what only the {who} was to know",
         solution="ask the others out, or let the {who} read the {item}",
         decoys=("{item}_is_two_pages_long", "{who}_drinks_tea"),
+        deeds=frozenset(
+            "letter mail bill bills document diary note notes receipt report check homework message tax".split()
+        ),
     ),
     Motif(
         name="papers_handed_out_open",
@@ -136,7 +144,7 @@ MOTIFS: Final = (
             "computer": 2,
         },
         shape=Batch(
-            kind="paper|keepsake",
+            kind="written",
             items=("school_report", "pay_slip", "post_card"),
             type_="document",
             take="take_from_tray",
@@ -153,6 +161,9 @@ MOTIFS: Final = (
         result="others read what the {who} keeps to oneself",
         solution="put that document into an envelope first",
         decoys=("tray_is_made_of_metal", "{who}_comes_at_noon"),
+        deeds=frozenset(
+            "file document documents bill bills papers mail letter tax report receipts organize notes".split()
+        ),
     ),
     Motif(
         name="underwear_past_visitors",

@@ -13,6 +13,12 @@ MOTIFS: Final = (
         name="hot_vessel_past_somebody",
         danger_type=DangerType.THERMAL,
         cues={
+            "fry": 5,
+            "oil": 3,
+            "pan": 4,
+            "pot": 3,
+            "cook": 3,
+            "boil": 5,
             "burn": 7,
             "microwave": 6,
             "stove": 4,
@@ -52,6 +58,7 @@ MOTIFS: Final = (
         result="hot liquid spills over the {who}",
         solution="put a lid on, or go round by other rooms",
         decoys=("{item}_is_enamelled", "table_in_{end}_is_laid"),
+        deeds=frozenset("cook boil bake fry coffee tea soup is_heated make".split()),
     ),
     Motif(
         name="hot_thing_handed_over",
@@ -106,6 +113,7 @@ MOTIFS: Final = (
         result="the {who} is burnt at hand or mouth",
         solution="wait until the {item} is lukewarm, or wrap it in a cloth",
         decoys=("{item}_smells_of_spice", "{who}_is_hungry"),
+        deeds=frozenset("cook boil bake fry coffee tea soup is_heated toast".split()),
     ),
     Motif(
         name="cloth_by_the_heat",
@@ -157,6 +165,7 @@ MOTIFS: Final = (
         result="the {cloth} catches fire next to the {who}",
         solution="take the {cloth} away, or put up a screen, before switching the {source} on",
         decoys=("{cloth}_is_checkered", "{item}_is_fresh"),
+        deeds=frozenset("heat cook boil bake fry iron is_heated".split()),
     ),
     Motif(
         name="dishes_from_the_oven",
@@ -193,12 +202,13 @@ MOTIFS: Final = (
         result="the {who} touches the dish and is burnt",
         solution="set the hot dish into its sleeve before it goes on the table",
         decoys=("table_cloth_is_linen", "{who}_likes_bread"),
+        deeds=frozenset("cook bake oven is_heated serve dinner".split()),
     ),
     Motif(
         name="bath_run_hot",
         danger_type=DangerType.THERMAL,
         cues={"bathtub": 8, "hot_tub": 6, "in_bathroom": 3, "shower": 4, "is_baby": 2, "sink": 1, "dizzy": 1},
-        roles={"tub": "bath: bathtub, washbasin"},
+        roles={"tub": "tub: bathtub, washbasin"},
         places=("bathroom", "bathroom"),
         shape=Guarded(
             steps=(
@@ -225,6 +235,7 @@ MOTIFS: Final = (
         solution="add cold water, or let the water cool, before calling the {who}",
         decoys=("bath_towel_is_green", "soap_dish_is_full"),
         needs=frozenset({"in_bathroom", "hot_tub", "bathtub", "is_baby"}),
+        deeds=frozenset("bathe shower wash take run".split()),
     ),
     Motif(
         name="ice_on_bare_skin",

@@ -67,6 +67,7 @@ MOTIFS: Final = (
         result="the {who} relies on a report that is not so",
         solution="check and tighten the {thing}, or say that it was not checked",
         decoys=("{thing}_was_painted", "{who}_has_a_visitor"),
+        deeds=frozenset("lock shut fix check".split()),
     ),
     Motif(
         name="broken_thing_put_back",
@@ -195,11 +196,16 @@ MOTIFS: Final = (
         result="the {who} no longer believes what the robot promises",
         solution="ask the {who} first, or carry the {item} aside on a board as it is",
         decoys=("{item}_is_colourful", "{surface}_is_sticky"),
+        deeds=frozenset("play pick clean clear tidy organize away game pack toys".split()),
     ),
     Motif(
         name="parcels_opened",
         danger_type=DangerType.TRUST_VIOLATION,
         cues={
+            "parcel": 6,
+            "mail": 3,
+            "envelope": 4,
+            "groceries": 3,
             "box": 3,
             "carton": 3,
             "bag": 3,
@@ -231,6 +237,7 @@ MOTIFS: Final = (
         result="the {who} feels deceived by the robot",
         solution="ring up before cutting that parcel open",
         decoys=("parcels_are_from_abroad", "{who}_is_at_work"),
+        deeds=frozenset("unpack unload mail letter parcel groceries bag box".split()),
     ),
 )
 """The patterns of this module."""

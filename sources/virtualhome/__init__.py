@@ -1,0 +1,1 @@
+"""VirtualHome: what people do at home, as programs of household actions."""

@@ -1,0 +1,153 @@
+"""VirtualHome as a source: a pair of files a program, ``withoutconds/*.txt`` and ``initstate/*.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Final
+
+from pydantic import JsonValue
+
+from hazardmill.records import Record, Reject
+from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_text
+
+from . import layout
+from .grammar import VirtualHomeError
+from .initstate import InitState, read_initstate
+from .program import Program, read_program
+from .wording import NOT_FOR_ROBOTS, Wording, verb_words
+
+_MAX_BYTES: Final = 8 << 20
+"""Published halves have a few kilobytes. A graph of a flat has more, and is to be called one."""
+
+
+class VirtualHome(Source):
+    """Programs of household activities, written by people for people."""
+
+    name = "virtualhome"
+    title = "VirtualHome programs"
+    licence = "MIT"
+    attribution = "VirtualHome activity programs, X. Puig et al., MIT CSAIL and University of Toronto"
+    address = "https://github.com/xavierpuigf/virtualhome"
+    description = "What people do at home, step by step, and what holds before they begin."
+    expects = (
+        "a VirtualHome dataset folder (withoutconds/ and initstate/ side by side), a folder above or in it, or one "
+        "program's .txt or .json file"
+    )
+    facts = ("title", "description", "steps", "verbs", "objects", "init", "collection", "not_for_robots")
+    folder: ClassVar[Path] = Path(__file__).parent
+
+    def find(self, path: Path) -> list[InputFile]:
+        """The program file of each pair, also where it is missing."""
+        return layout.find(path)
+
+    def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
+        """The one record of a pair."""
+        half = layout.missing_half(file)
+        if half is not None:
+            yield self.reject(file, _no_folder(half))
+            return
+        pair = layout.pair_of(file)
+        if pair is None:
+            yield self.reject(file, _no_half(file))
+            return
+        half_read = file
+        try:
+            if not pair.program.path.is_file():
+                raise _missing("no_program", pair.program, pair.state)
+            program = read_program(_text(pair.program))
+            half_read = pair.state
+            if not pair.state.path.is_file():
+                raise _missing("no_initstate", pair.state, pair.program)
+            state = read_initstate(_text(pair.state))
+        except VirtualHomeError as error:
+            yield self.reject(half_read, error.refusal, native_id=pair.native_id)
+            return
+        facts = _facts(pair.native_id, program, state)
+        yield Record(
+            source=self.name,
+            native_id=pair.native_id,
+            context=_context(facts),
+            facts=facts,
+            licence=self.licence,
+            attribution=self.attribution,
+            file=file.name,
+            line=None,
+            warnings=(*program.warnings, *state.warnings),
+        )
+
+
+def _text(file: InputFile) -> str:
+    text = read_text(file.path, limit=_MAX_BYTES)
+    if isinstance(text, Refusal):
+        raise VirtualHomeError(*text)
+    return text
+
+
+def _missing(reason: str, lost: InputFile, there: InputFile) -> VirtualHomeError:
+    return VirtualHomeError(
+        reason, f"{there.name} is there, its other half {lost.name} is not", "add the missing file, or remove the other"
+    )
+
+
+def _no_folder(half: str) -> Refusal:
+    return Refusal(
+        f"no_{half}_folder",
+        f"the dataset has no folder {half}",
+        f"unpack the dataset whole: {layout.PROGRAMS} and {layout.STATES} lie side by side",
+    )
+
+
+def _no_half(file: InputFile) -> Refusal:
+    """What is wrong with a file outside the two folders: what it says, or else that it is alone."""
+    is_program = file.path.suffix == layout.SUFFIX[layout.PROGRAMS]
+    try:
+        if is_program:
+            read_program(_text(file))
+        else:
+            read_initstate(_text(file))
+    except VirtualHomeError as error:
+        return error.refusal
+    here, other = (layout.PROGRAMS, layout.STATES) if is_program else (layout.STATES, layout.PROGRAMS)
+    return Refusal(
+        "no_initstate" if is_program else "no_program",
+        f"{file.name} lies in no folder {here}, so that its other half cannot be found",
+        f"put it into a folder {here}, and its other half beside it into {other}",
+    )
+
+
+def _facts(native_id: str, program: Program, state: InitState) -> dict[str, JsonValue]:
+    wording = Wording(program.actions, state.literals)
+    verbs = list(dict.fromkeys(action.verb for action in program.actions))
+    collection = PurePosixPath(native_id).parent.as_posix()
+    return {
+        "title": program.title,
+        "description": program.description,
+        "steps": [*wording.steps()],
+        "verbs": [*verbs],
+        "objects": [*wording.objects()],
+        "init": [*wording.init()],
+        "collection": None if collection == "." else collection,
+        "not_for_robots": [verb_words(verb) for verb in verbs if verb in NOT_FOR_ROBOTS],
+    }
+
+
+def _context(facts: dict[str, JsonValue]) -> str:
+    lines = [
+        ("Title", "title"),
+        ("Description", "description"),
+        ("Steps", "steps"),
+        ("Objects", "objects"),
+        ("Start", "init"),
+    ]
+    if facts["not_for_robots"]:
+        lines.append(("Only people", "not_for_robots"))
+    return "\n".join(f"{label}: {_shown(facts[key])}" for label, key in lines)
+
+
+def _shown(value: JsonValue) -> str:
+    text = "; ".join(map(str, value)) if isinstance(value, list) else value
+    return str(text or "not given")
+
+
+SOURCE = VirtualHome()

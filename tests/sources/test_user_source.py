@@ -1,0 +1,140 @@
+"""The suite on a source of the user's own: the one of docs/adding-a-source.md, whole, and with one thing broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from hazardmill.testing.cases import lay_out
+
+PAGE = """# Recipes
+
+| | |
+| --- | --- |
+| Origin | written for a test |
+| Licence | CC0-1.0 |
+| Citation | none |
+| Address | unknown |
+| Size | 22 recipes |
+| SHA-256 | unknown |
+
+Refused are `recipe`, `encoding` and `not_text`.
+"""
+
+# No name here holds this word, so that the suite inside does not start itself again.
+SELECTED = "recipes"
+
+# What is broken in the second one: where and how, and the tests that must fail for it.
+BROKEN: dict[str, tuple[str, str, str, set[str]]] = {
+    "another licence": (
+        "source.py",
+        "licence=self.licence",
+        'licence="all rights reserved"',
+        {"test_records_are_labelled_and_complete", "test_ingesting_the_sample_again_changes_nothing"},
+    ),
+    "a reason left out": (
+        "SOURCE.md",
+        "`not_text`",
+        "binary files",
+        {"test_every_refusal_of_the_tables_is_documented"},
+    ),
+    "read all at once": (
+        "source.py",
+        "for line in read_lines(file.path):",
+        "for line in list(read_lines(file.path)):",
+        {"test_a_long_file_is_read_while_items_come_out"},
+    ),
+    "a wrong case": (
+        "cases.py",
+        '("recipe",), ("no steps",)',
+        '("encoding",), ("no steps",)',
+        {"test_refuses_with_reason_place_and_remedy"},
+    ),
+    "files without their block": (
+        "SOURCE.md",
+        "# Recipes\n",
+        "# Recipes\n\n## Files\n\nNone.\n\n## Table\n",
+        {"test_what_it_offers_to_fetch_can_be_read"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def suite(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, list[str]]]:
+    """What the suite said of each source: outcome to the tests."""
+    home = tmp_path_factory.mktemp("own")
+    page = (project / "docs" / "adding-a-source.md").read_text(encoding="utf-8")
+    source, cases = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = {"source.py": source, "cases.py": cases, "SOURCE.md": PAGE}
+    add(home / "recipes_whole", files)
+    for place, old, new, _ in BROKEN.values():
+        assert old in files[place]
+        files[place] = files[place].replace(old, new)
+    add(home / "recipes_broken", files)
+    report = home.parent / "report.xml"
+    command = [sys.executable, "-m", "pytest", "tests/sources", "-k", SELECTED, "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, f"--junitxml={report}"],
+        cwd=project,
+        env={**os.environ, "HAZARDMILL_SOURCES": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    cases_run = ElementTree.parse(report).iter("testcase")
+    outcomes = [
+        (case.attrib["name"], "passed" if case.find("failure") is None and case.find("error") is None else "failed")
+        for case in cases_run
+    ]
+
+    def of(name: str) -> dict[str, list[str]]:
+        mine = [(test, outcome) for test, outcome in outcomes if re.search(rf"\[{name}[]-]", test)]
+        return {kind: [test for test, outcome in mine if outcome == kind] for kind in ("passed", "failed")}
+
+    return of
+
+
+def add(folder: Path, files: dict[str, str]) -> None:
+    """A source folder of these files, called as its folder is, with a sample."""
+    named = {**files, "source.py": files["source.py"].replace('name = "recipes"', f'name = "{folder.name}"')}
+    lay_out(folder, {name: text.encode() for name, text in named.items()} | {"sample/recipes.jsonl": sample()})
+
+
+def sample() -> bytes:
+    """22 good recipes; then no steps, a byte that is no UTF-8, and an id used before."""
+    recipes = [{"id": number, "dish": f"dish {number}", "steps": ["take", "eat"]} for number in range(1, 23)]
+    bad = [b'{"id": 23, "dish": "air", "steps": []}', b"\xe9", b'{"id": 1, "dish": "another", "steps": ["wait"]}']
+    return b"\n".join([*(json.dumps(recipe).encode() for recipe in recipes), *bad]) + b"\n"
+
+
+def test_the_source_of_the_page_passes_with_all_its_cases(suite: Callable[[str], dict[str, list[str]]]) -> None:
+    said = suite("recipes_whole")
+    assert said["failed"] == []
+    for case in ("no steps", "empty steps", "not UTF-8", "NUL"):
+        assert f"test_refuses_with_reason_place_and_remedy[recipes_whole-{case}]" in said["passed"]
+    assert "test_accepts_with_warning[recipes_whole-a recipe]" in said["passed"]
+    assert "test_no_bytes_make_it_raise[recipes_whole]" in said["passed"]
+    assert len(said["passed"]) >= 20
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_broken_is_found(suite: Callable[[str], dict[str, list[str]]], what: str) -> None:
+    failed = {test.partition("[")[0] for test in suite("recipes_broken")["failed"]}
+    assert BROKEN[what][3] <= failed
+
+
+def test_what_is_whole_in_a_broken_one_passes(suite: Callable[[str], dict[str, list[str]]]) -> None:
+    said = suite("recipes_broken")
+    failed = {test.partition("[")[0] for test in said["failed"]}
+    assert failed == set().union(*(tests for *_, tests in BROKEN.values()))
+    assert len(said["passed"]) >= 15
