@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cached_property
 from json.encoder import encode_basestring
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -55,23 +54,33 @@ class Record(Frozen):
         """``source:native id``, unique in a store."""
         return f"{self.source}:{self.native_id}"
 
-    @cached_property
+    @property
     def canonical_facts(self) -> str:
         """The facts as canonical JSON."""
-        return _CANONICAL.encode(self.facts)
+        return self._kept("_canonical_facts", lambda: _CANONICAL.encode(self.facts))
 
-    @cached_property
+    @property
     def content_hash(self) -> str:
         """Hash of what the record says (not of where its file lies)."""
+        return self._kept("_content_hash", self._hashed)
+
+    def _hashed(self) -> str:
         # As content_hash([source, native_id, context, facts, licence, attribution]), without writing the facts twice.
         before, after = (self.source, self.native_id, self.context), (self.licence, self.attribution)
         parts = (*map(encode_basestring, before), self.canonical_facts, *map(encode_basestring, after))
         return hashlib.sha256(f"[{','.join(parts)}]".encode()).hexdigest()
 
+    def _kept(self, name: str, compute: Callable[[], str]) -> str:
+        # No cached_property: pydantic lets anybody set those, frozen or not, and counts them among the fields.
+        kept: str | None = self.__dict__.get(name)
+        if kept is None:
+            kept = self.__dict__[name] = compute()
+        return kept
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy, with other values where ``update`` has them; unlike pydantic's it does not keep the hash."""
         copied = super().model_copy(update=update, deep=deep)
-        for name in ("canonical_facts", "content_hash"):
+        for name in ("_canonical_facts", "_content_hash"):
             copied.__dict__.pop(name, None)
         return copied
 

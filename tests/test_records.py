@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -70,7 +71,15 @@ def test_a_changed_copy_has_a_hash_of_its_own() -> None:
         changed = one.model_copy(update=change)
         assert changed.content_hash == record(**({"facts": {"a": 1}} | change)).content_hash != one.content_hash
     assert one == record(facts={"a": 1})
-    assert "content_hash" not in one.model_dump()
+    assert dict(one) == dict(record(facts={"a": 1})) and one.model_dump() == record(facts={"a": 1}).model_dump()
+    assert pickle.loads(pickle.dumps(one)).content_hash == one.content_hash
+
+
+def test_a_hash_cannot_be_set() -> None:
+    one = record()
+    for name in ("content_hash", "canonical_facts"):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(one, name, "0" * 64)
 
 
 def test_facts_are_the_records_own() -> None:

@@ -6,6 +6,7 @@ Beside the partial file stands a note of whose bytes it holds: the address, and 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -29,13 +30,12 @@ _LONGEST_WAIT_S: Final = 300.0
 _TIMEOUT_S: Final = 30.0
 _BUSY: Final = frozenset({408, 425, 429})
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_MOST_REDIRECTS: Final = 20
+_MOST_UNTOLD: Final = 4 * 2**30
+"""Bytes that are taken where neither SOURCE.md nor the server says how many there are: some servers never end."""
 
 Watch = Callable[[int, int | None], None]
 """Called with the bytes that are there and, if the server says, how many there will be."""
-
-
-class WrongSize(SourceError):
-    """The server has another number of bytes than was published."""
 
 
 class _Origin(Frozen):
@@ -57,7 +57,7 @@ class Download:
     """A file on its way.
 
     Args:
-        address: http or https; redirects are followed to such addresses only.
+        address: http or https; redirects are followed to such addresses only, and from https to https only.
         part: Where the bytes go.
         note: Where their origin is noted.
         size: Bytes that were published, if known: another size is refused as soon as it shows.
@@ -86,8 +86,8 @@ class Download:
         """Get all of it.
 
         Raises:
-            SourceError: The server refuses, sends a web page, or cannot be reached; what was received is kept.
-            WrongSize: It has another size than was published.
+            SourceError: The server refuses, sends a web page or another size than was published, or cannot be
+                reached; what was received is kept, unless the server sent too much.
             OSError: The disk cannot take it.
         """
         retrying = Retrying(
@@ -98,9 +98,7 @@ class Download:
             reraise=True,
         )
         try:
-            with httpx.Client(
-                follow_redirects=True, timeout=_TIMEOUT_S, headers={"User-Agent": f"hazardmill/{__version__}"}
-            ) as self._client:
+            with httpx.Client(timeout=_TIMEOUT_S, headers={"User-Agent": f"hazardmill/{__version__}"}) as self._client:
                 retrying(self._attempt)
         except (httpx.HTTPError, httpx.InvalidURL, _Passing) as error:
             what = str(error) or type(error).__name__
@@ -139,7 +137,7 @@ class Download:
         headers = {"Accept-Encoding": "identity"}
         if origin is not None and origin.version is not None and have:
             headers |= {"Range": f"bytes={have}-", "If-Range": origin.version}
-        with self._client.stream("GET", self._address, headers=headers) as response:
+        with contextlib.closing(self._answer(headers)) as response:
             status = response.status_code
             if status == 416 and have:
                 if response.headers.get("content-range") == f"bytes */{have}":
@@ -149,7 +147,7 @@ class Download:
             self._refuse(response)
             packed = response.headers.get("content-encoding", "identity") != "identity"
             if status == 206:
-                total = self._continues(response, have, origin)
+                total = self._continues(response, have, origin, packed=packed)
                 self._check_size(total)
             else:
                 length = response.headers.get("content-length", "")
@@ -157,6 +155,23 @@ class Download:
                 self._check_size(total)
                 self._begin(None if packed else _version(response))
             self._receive(response.iter_bytes() if packed else response.iter_raw(), total)
+
+    def _answer(self, headers: Mapping[str, str]) -> httpx.Response:
+        """The answer at the end of the redirects, its body not yet read; the bodies of redirects never are."""
+        request = self._client.build_request("GET", self._address, headers=headers)
+        for _ in range(_MOST_REDIRECTS):
+            response = self._client.send(request, stream=True)
+            if response.next_request is None:
+                return response
+            response.close()
+            request = response.next_request
+            if response.url.scheme == "https" and request.url.scheme != "https":
+                raise SourceError(
+                    f"the server redirects from https to {request.url.scheme}, where anybody could change the file",
+                    file=_shown(response.url),
+                    remedy="look for an https address on the publisher's page, and correct SOURCE.md",
+                )
+        raise httpx.TooManyRedirects(f"more than {_MOST_REDIRECTS} redirects", request=request)
 
     def _origin(self) -> _Origin | None:
         """Whose bytes are there; null if there is nothing to go on with."""
@@ -181,26 +196,28 @@ class Download:
         if status not in (200, 206):
             raise SourceError(
                 f"the server answers {status} {response.reason_phrase}",
-                file=str(response.url),
+                file=_shown(response.url),
                 remedy="look at the address in the source's SOURCE.md: the publisher may have moved the file",
             )
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(("text/html", "application/xhtml")):
             raise SourceError(
                 "the server sends a web page instead of the file",
-                file=str(response.url),
+                file=_shown(response.url),
                 remedy="open the address in a browser: the publisher may ask something first (see SOURCE.md)",
             )
 
-    def _continues(self, response: httpx.Response, have: int, origin: _Origin | None) -> int | None:
+    def _continues(self, response: httpx.Response, have: int, origin: _Origin | None, *, packed: bool) -> int | None:
         """The whole size, if the answer goes on exactly where the part ends, and is of the same version."""
         match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
-        other = _version(response)
-        changed = origin is not None and other is not None and other != origin.version and "etag" in response.headers
-        if not have or match is None or int(match[1]) != have or changed:
+        total = None if match is None or match[2] == "*" else int(match[2])
+        # A part may end before the file does: without the whole size nothing would show that it did.
+        endless = total is None and self._size is None
+        changed = origin is not None and _is_other(_version(response), origin.version)
+        if not have or packed or match is None or int(match[1]) != have or endless or changed:
             self.forget()
             raise _Passing("the server sends another part than was asked for", 0.0)
-        return None if match[2] == "*" else int(match[2])
+        return total
 
     def _begin(self, version: str | None) -> None:
         # First the old bytes go, then the note changes: no crash leaves bytes under another version's name.
@@ -210,6 +227,7 @@ class Download:
         staged.replace(self._note)
 
     def _receive(self, chunks: Iterator[bytes], total: int | None) -> None:
+        expected = self._size if total is None else total
         with self._part.open("ab") as file:
             have = file.tell()
             self._tell(have, total)
@@ -219,9 +237,10 @@ class Download:
                 have += len(chunk)
                 self.received += len(chunk)
                 self._tell(have, total)
-                if self._size is not None and have > self._size:
+                if have > (_MOST_UNTOLD if expected is None else expected):
+                    self.forget()
                     self._check_size(have)
-            expected = self._size if total is None else total
+                    raise self._too_much(have, expected)
             if expected is not None and have < expected:
                 raise _Passing(f"the connection ended after {have} of {expected} bytes")
             os.fsync(file.fileno())
@@ -230,9 +249,17 @@ class Download:
         if self._watch is not None:
             self._watch(have, total)
 
+    def _too_much(self, have: int, expected: int | None) -> SourceError:
+        told = "nobody says how many there should be" if expected is None else f"it spoke of {expected}"
+        return SourceError(
+            f"the server sent {have} bytes, and {told}: it was stopped there",
+            file=self._address,
+            remedy="look at the address; if so much is right, say its size in SOURCE.md",
+        )
+
     def _check_size(self, size: int | None) -> None:
         if size is not None and self._size is not None and size != self._size:
-            raise WrongSize(
+            raise SourceError(
                 f"the server has {size} bytes or more, and SOURCE.md says {self._size}",
                 file=self._address,
                 remedy="the publisher may have replaced the file: compare with its page, then correct SOURCE.md",
@@ -243,11 +270,25 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, httpx.TransportError | _Passing) and not isinstance(error, httpx.UnsupportedProtocol)
 
 
+def _shown(address: httpx.URL) -> str:
+    """An address without what a server may have put there to let this one request in."""
+    return str(address.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _is_other(version: str | None, before: str | None) -> bool:
+    """Whether two versions differ, both being tags or both dates; what cannot be compared does not."""
+    return None not in (version, before) and version != before and _is_tag(version) == _is_tag(before)
+
+
+def _is_tag(version: str | None) -> bool:
+    return version is not None and version.startswith('"')
+
+
 def _version(response: httpx.Response) -> str | None:
     """What If-Range may name: a strong ETag, else the date."""
     headers: Mapping[str, str] = response.headers
     etag = headers.get("etag", "")
-    return etag if etag.startswith('"') else headers.get("last-modified")
+    return etag if _is_tag(etag) else headers.get("last-modified")
 
 
 def _retry_after(response: httpx.Response) -> float | None:

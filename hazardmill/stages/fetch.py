@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from hazardmill.errors import SourceError, StoreError
 from hazardmill.records import Frozen
-from hazardmill.stages.downloads import Download, Watch, WrongSize
+from hazardmill.stages.downloads import Download, Watch
 from hazardmill.stages.published import PublishedFile
 from hazardmill.stages.sources import whole_file_problem
 from hazardmill.store.locks import Lock
@@ -114,11 +114,7 @@ class _Fetching:
         if self._target.exists() and not (force and self._is_different()):
             return self._already()
         download = Download(file.address, self._part, self._note, size=file.size, watch=watch, sleep=sleep)
-        try:
-            download.run()
-        except WrongSize:
-            download.forget()
-            raise
+        download.run()
         size, sha256 = _measure(self._part)
         wrong = self._wrong(size, sha256, force=force)
         if wrong is not None:

@@ -192,6 +192,8 @@ def ingest_into(
     """
     source = load_source(source_name)
     ingestion = ingest(source, path, where=where, limit=limit)
+    # A killed ingest is not resumed but done again: this is when what it left becomes parts.
+    store.recover()
     with store.writer(new_run_id("ingest")) as writer:
         intake = take_in(store, writer, ingestion)
         row = {

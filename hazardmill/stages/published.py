@@ -32,7 +32,8 @@ _YEAR: Final = "{year}"
 
 # A name lands in a folder of the user's: no separators, nothing hidden.
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=200)]
-Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+/\S+$")]
+# Addresses are shown and written down: no user name or password in them.
+Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+/\S+$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -117,8 +118,11 @@ def _read(section: str, page: Path) -> Published:
         first = error.errors(include_url=False)[0]
         raise _wrong(page, f"{'.'.join(map(str, first['loc'])) or 'an entry'}: {first['msg']}") from error
     names = [file.name for file in files]
-    if len(set(names)) != len(names):
+    # Beside NAME, a download keeps NAME.part and NAME.bad; some file systems do not tell small letters from capitals.
+    if len({name.lower() for name in names}) != len(names):
         raise _wrong(page, "two files carry the same name")
+    if unfit := next((name for name in names if name.lower().endswith((".part", ".bad"))), None):
+        raise _wrong(page, f"{unfit} ends as the names of unfinished downloads do")
     if not files and block.otherwise is None:
         raise _wrong(page, "it names no file, and does not say in `otherwise` how else the data is to be had")
     return Published(files=files, otherwise=block.otherwise)

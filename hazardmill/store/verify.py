@@ -131,5 +131,5 @@ def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Find
             "segment_left",
             file,
             f"the segment {what}: its writer was killed",
-            f"resume run {run_id}, or recover the store",
+            f"resume run {run_id}; if it was an ingest, ingest again",
         )

@@ -18,9 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from hazardmill.errors import SourceError
+from hazardmill.stages import downloads
 from hazardmill.stages.downloads import ATTEMPTS
 from hazardmill.stages.fetch import NOTES, Fetched, fetch
 from hazardmill.stages.published import PublishedFile
@@ -40,9 +42,15 @@ class Site:
     modified: str | None = None
     ranges: bool = True
     if_range: bool = True
+    told: str | None = None
+    """What Content-Range says of the size of the whole, if not the truth."""
+    most: int | None = None
+    """Bytes a 206 brings at the most; it says that it brings no more."""
     kind: str = "application/octet-stream"
     statuses: list[int] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    rest: dict[str, str] = field(default_factory=dict)
+    """Headers of a 206 only."""
     sized: bool = True
     """Whether answers say how long they are."""
     redirect: str | None = None
@@ -84,9 +92,12 @@ class Answers(BaseHTTPRequestHandler):
         size = len(site.content)
         version = {"ETag": site.etag, "Last-Modified": site.modified, "Content-Type": site.kind}
         headers = {name: value for name, value in version.items() if value is not None}
+        end = size
         if start:
-            headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
-        self._answer(206 if start else 200, site.content[start:], headers | site.headers)
+            end = size if site.most is None else min(size, start + site.most)
+            headers |= site.rest
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{site.told or size}"
+        self._answer(206 if start else 200, site.content[start:end], headers | site.headers)
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         site = self.site
@@ -243,6 +254,63 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(site: Site,
     assert_whole(folder)
 
 
+@pytest.mark.parametrize(
+    ("etag", "modified", "headers"),
+    [
+        (None, "Mon, 02 Mar 2026 10:00:00 GMT", {"Last-Modified": "Tue, 03 Mar 2026 10:00:00 GMT"}),
+        ('"v1"', None, {"ETag": '"v2"'}),
+        ('"v1"', None, {"Content-Encoding": "gzip"}),
+    ],
+    ids=["another date", "another tag", "packed"],
+)
+def test_a_rest_that_is_of_something_else_is_not_added(
+    site: Site, folder: Path, etag: str | None, modified: str | None, headers: dict[str, str]
+) -> None:
+    site.etag, site.modified, site.cuts = etag, modified, [100_000] + [0] * ATTEMPTS
+    with pytest.raises(SourceError):
+        get(site, folder)
+    assert left_over(folder) == ["rows.tsv.part"]
+    site.cuts, site.rest = [], headers
+    get(site, folder, sha256=SHA256)
+    assert site.asked[-2:] == ["bytes=100000-", None]
+    assert_whole(folder)
+
+
+def test_a_tag_is_not_held_against_a_date(site: Site, folder: Path) -> None:
+    site.cuts, site.rest = [100_000], {"ETag": 'W/"v1"', "Last-Modified": "Mon, 02 Mar 2026 10:00:00 GMT"}
+    get(site, folder, sha256=SHA256)
+    assert site.served == len(CONTENT)
+
+
+@pytest.mark.parametrize("told", [None, "*"], ids=["told", "not told"])
+def test_a_rest_that_ends_before_the_file_does_is_not_the_end(site: Site, folder: Path, told: str | None) -> None:
+    site.cuts, site.most, site.told = [100_000], 50_000, told
+    get(site, folder)
+    assert_whole(folder)
+
+
+def test_a_rest_that_is_longer_than_was_said_is_not_taken(site: Site, folder: Path) -> None:
+    site.sized, site.cuts, site.told = True, [100_000] + [0] * ATTEMPTS, "150000"
+    with pytest.raises(SourceError, match="download failed"):
+        get(site, folder)
+    site.sized, site.cuts = False, []
+    with pytest.raises(SourceError, match="and it spoke of 150000: it was stopped there"):
+        get(site, folder)
+    assert left_over(folder) == []
+
+
+def test_an_answer_of_a_wrong_size_costs_nothing_that_was_there(site: Site, folder: Path) -> None:
+    site.cuts = [100_000] + [0] * ATTEMPTS
+    with pytest.raises(SourceError):
+        get(site, folder, size=len(CONTENT))
+    site.content, site.etag, site.cuts = b"Back in five minutes.\n", None, []
+    with pytest.raises(SourceError, match="the server has 22 bytes or more"):
+        get(site, folder, size=len(CONTENT))
+    site.content, site.etag = CONTENT, '"v1"'
+    assert get(site, folder, size=len(CONTENT)).received == len(CONTENT) - 100_000
+    assert_whole(folder)
+
+
 def test_a_date_does_where_there_is_no_etag(site: Site, folder: Path) -> None:
     site.etag, site.modified, site.cuts = 'W/"weak"', "Mon, 02 Mar 2026 10:00:00 GMT", [100_000]
     get(site, folder, sha256=SHA256)
@@ -305,6 +373,16 @@ def test_a_wrong_size_is_told(site: Site, folder: Path, sized: bool) -> None:
         get(site, folder, size=4711)
     assert left_over(folder) == []
     assert len(site.asked) == 1
+
+
+def test_a_server_that_never_ends_is_stopped(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.sized = False
+    monkeypatch.setattr(downloads, "_MOST_UNTOLD", 100_000)
+    with pytest.raises(SourceError, match="nobody says how many there should be: it was stopped there"):
+        get(site, folder)
+    assert left_over(folder) == []
+    get(site, folder, size=len(CONTENT))
+    assert_whole(folder)
 
 
 def test_without_a_length_the_published_size_tells_when_it_is_whole(site: Site, folder: Path) -> None:
@@ -387,6 +465,32 @@ def test_a_redirect_is_followed_to_http_only(site: Site, folder: Path) -> None:
     site.redirect = f"{site.address}/moved"
     with pytest.raises(SourceError, match=r"(?i)redirects"):
         get(site, folder, name="other.tsv", address=f"{site.address}/moved")
+
+
+def test_a_redirect_from_https_to_http_is_refused(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        to = {"https": "http" if request.url.path == "/open" else "https"}.get(request.url.scheme)
+        location = (
+            {} if to is None or request.url.path == "/end" else {"Location": f"{to}://example.org/end?key=s3cret"}
+        )
+        return httpx.Response(302 if location else 200, headers=location, stream=httpx.ByteStream(CONTENT))
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+    with pytest.raises(SourceError, match="redirects from https to http,"):
+        get(site, folder, address="https://example.org/open")
+    assert asked == ["https://example.org/open"]
+    get(site, folder, address="https://example.org/safe", sha256=SHA256)
+    assert_whole(folder)
+
+
+def test_what_lets_one_request_in_is_not_told(site: Site, folder: Path) -> None:
+    site.redirect, site.statuses = f"{site.address}/rows.tsv?signature=s3cret", [403]
+    with pytest.raises(SourceError, match=r"/rows\.tsv: the server answers 403") as caught:
+        get(site, folder, address=f"{site.address}/moved")
+    assert "s3cret" not in str(caught.value)
 
 
 def test_nobody_there_is_told(site: Site, folder: Path) -> None:

@@ -126,6 +126,25 @@ def test_a_long_input_becomes_parts_on_its_way(
     assert again.content == intake.content
 
 
+def test_after_a_killed_ingest_the_next_one_leaves_the_store_as_it_should_be(
+    store: Store, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_into(store, "notes", notes)
+    monkeypatch.setattr(module, "_GROUP", 2)
+    cut = Store.open(tmp_path / "cut", create=True)
+    with cut.writer("ingest-20260101-000000-aaaaaa") as writer:
+        module.take_in(cut, writer, ingest(load_source("notes"), notes, limit=3))
+        (segment,) = (cut.path / "journal").glob("*.jsonl")
+        journal = segment.read_bytes()
+    killed = Store.open(tmp_path / "killed", create=True)
+    (killed.path / "journal" / segment.name).write_bytes(journal)
+    assert [finding.code for finding in killed.verify()] == ["segment_left"]
+    _, intake = ingest_into(killed, "notes", notes)
+    assert (intake.new_records, intake.new_rejects) == (3, 1)
+    assert killed.verify() == []
+    assert killed.digest()["records"] == store.digest()["records"]
+
+
 def test_stored_records_are_selected_by_fact_in_the_order_they_came(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", rewritten(notes, "9 hot tea\n1 cold tea\n5 hot soup\n4 hot tea\n"))
     source = load_source("notes")

@@ -20,6 +20,7 @@ from hazardmill.llm.backends.offline.nouns import is_kind, name_of
         ("tables (excl. baby changing tables)", "table"),
         ("manual scissors", "manual_scissors"),
         ("safety pins", "pin"),
+        ("dentist's office", "dentist_office"),
         ("class", "class_piece"),
         ("filters", "filter_piece"),
         ("not specified", ""),

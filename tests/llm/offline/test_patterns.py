@@ -14,6 +14,7 @@ from hazardmill.llm.backends.offline.casting import cast
 from hazardmill.llm.backends.offline.draws import Draws
 from hazardmill.llm.backends.offline.extraction import formalization
 from hazardmill.llm.backends.offline.faults import FAULTS
+from hazardmill.llm.backends.offline.motif import Route
 from hazardmill.llm.backends.offline.patterns import MOTIFS
 from hazardmill.llm.backends.offline.reading import Reading
 from hazardmill.llm.backends.offline.selection import Plan
@@ -72,6 +73,14 @@ def test_sentences_name_only_roles_that_are_cast(motif):
     known = {"who", "start", "end", "body", "doing", *motif.roles}
     for sentence in (motif.task, motif.cause, motif.result, motif.solution, *motif.decoys):
         assert {name for _, name, _, _ in Formatter().parse(sentence) if name} <= known
+
+
+@pytest.mark.parametrize("motif", [motif for motif in MOTIFS if isinstance(motif.shape, Route)], ids=lambda m: m.name)
+def test_the_act_on_a_route_names_whoever_is_there(motif):
+    for plan, reading, _ in plans(motif):
+        there = plan.cast.name(motif.shape.occupant).removesuffix("_in").replace("_", " ")
+        act = formalization(plan, reading)["danger_action"]
+        assert act.partition(" into the room where ")[2].removesuffix(".").replace("the ", "") == there
 
 
 def test_tasks_use_integers_conditional_effects_quantifiers_and_parameters():

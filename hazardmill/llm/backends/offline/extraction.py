@@ -81,7 +81,8 @@ def _action(motif: Motif, end: str, say: Callable[[str], str]) -> str:
     if isinstance(shape, Guarded):
         return say(shape.act).replace("_", " ")
     if isinstance(shape, Route):
-        return say("drive with the {item} into the room where the {who} is")
+        there = shape.occupant.removesuffix("_in").replace("_", " ").replace("{who}", "the {who}")
+        return say(f"drive with the {{item}} into the room where {there}")
     if isinstance(shape, Batch):
         return f"{say(shape.give).replace('_', ' ')} the thing as it is"
     if isinstance(shape, Loads):

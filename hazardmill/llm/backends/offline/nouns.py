@@ -74,7 +74,7 @@ def name_of(phrase: str) -> str:
     'knife'
     """
     head = _TAIL.sub("", " " + phrase.strip().lower()).strip()
-    words = [word for word in re.findall(r"[a-z]+", head) if word not in LEAKING_TOKENS]
+    words = [word for word in re.findall(r"[a-z]+", re.sub(r"['\u2019]s\b", "", head)) if word not in LEAKING_TOKENS]
     if not words:
         return ""
     words[-1] = _singular(words[-1])

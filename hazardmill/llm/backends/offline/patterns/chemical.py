@@ -179,7 +179,7 @@ MOTIFS: Final = (
         ),
         task="unpack the {item} and put it away",
         cause="the {item} stands open where anybody can reach it",
-        result="the {who} swallows some of the {item}",
+        result="the {who} gets at the {item} and swallows some",
         solution="lock the cap, or put the {item} into the wall cupboard",
         decoys=("{item}_label_is_yellow", "{surface}_is_dusty"),
         deeds=frozenset("put place set unload clean medicine bottle spray soap".split()),

@@ -82,7 +82,7 @@ def _deed(
             ways=ways,
         ),
         robot_role="service robot",
-        task="{doing} in the {end} by the {who}",
+        task="{doing} in the {end} beside the {who}",
         cause=cause,
         result=result,
         solution=solution,

@@ -141,7 +141,7 @@ MOTIFS: Final = (
             ),
             act="shut_{item}_away_in_{place}",
             goal="{item}_in_{place}",
-            when=("{who}_means_to_go_out_with_{item}", "{who}_laid_{item}_out_for_later"),
+            when=("{who}_laid_{item}_out_for_later", "{who}_is_about_to_use_{item}"),
             also=("{who}_cannot_open_{place}", "{place}_is_hard_to_find"),
             ways=(
                 way(
@@ -162,7 +162,7 @@ MOTIFS: Final = (
         ),
         task="put the {item} into the {place}",
         cause="the {item} is put away without asking the one who had laid it out",
-        result="the {who} cannot leave the house when the {who} wants to",
+        result="the {who} looks for the {item} in vain and has to go without",
         solution="show the {item} to the {who} first, or leave a note",
         decoys=("{item}_has_a_tag", "{place}_is_waxed"),
     ),
