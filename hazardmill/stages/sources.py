@@ -224,7 +224,10 @@ _PACKED: Final = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-_HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE | re.DOTALL)
+# Comments are matched so that a page may begin with many: a comment that could be split otherwise would take for ever.
+_HTML = re.compile(
+    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE | re.DOTALL
+)
 _DOWNLOAD_AGAIN = "download the file again, from the address in the source's SOURCE.md"
 
 

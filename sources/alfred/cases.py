@@ -111,6 +111,7 @@ _REFUSED = [
     ("task_id a number", trial((("task_id",), 7)), "task_id", ("a number",)),
     ("task_id null", trial((("task_id",), None)), "task_id", ("null",)),
     ("task_id blank", trial((("task_id",), " ")), "task_id", ("not a name",)),
+    ("task_id without end", trial((("task_id",), "a" * 9000)), "task_id", ("9000 characters",)),
     ("no annotations", trial((("turk_annotations",), GONE)), "turk_annotations", ("there are no",)),
     ("annotations null", trial((("turk_annotations",), None)), "turk_annotations", ("null",)),
     ("annotations a list", trial((("turk_annotations",), [1])), "turk_annotations", ("a list",)),

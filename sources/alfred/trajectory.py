@@ -14,6 +14,8 @@ from .wording import NOTHING, TASK_TYPES, act, readable
 SHORTEST: Final = 8
 """Characters a task_desc must have; in the published files the shorter ones are sentences cut off."""
 
+_LONGEST_ID: Final = 255
+
 # First and last number of the floor plans of each kind of room (SCENE_TYPE in ALFRED's gen/constants.py).
 _ROOMS: Final = {"kitchen": (1, 30), "living room": (201, 230), "bedroom": (301, 330), "bathroom": (401, 430)}
 
@@ -115,7 +117,7 @@ def _root(text: str) -> dict[str, Any]:
     if not isinstance(root, dict):
         raise AlfredError("not_object", f"the file holds {_kind(root)}, not an object")
     if not any(key in root for key in _KEYS):
-        found = ", ".join(map(repr, sorted(root)[:3])) or "none"
+        found = ", ".join(map(_quoted, sorted(root)[:3])) or "none"
         raise AlfredError(
             "foreign_json",
             f"this is no trial of ALFRED: it has none of a trial's keys (its own: {found})",
@@ -130,6 +132,8 @@ def _task_id(root: dict[str, Any]) -> str:
     value = root["task_id"]
     if not isinstance(value, str) or not value.strip():
         raise AlfredError("task_id", f"task_id is {_kind(value)}, not a name")
+    if len(value) > _LONGEST_ID:
+        raise AlfredError("task_id", f"task_id has {len(value)} characters, more than the name of a folder can have")
     return _line(value, "task_id")
 
 

@@ -165,27 +165,28 @@ def _goal(section: Group, objects: dict[str, str], warnings: list[str]) -> Group
             "join the expressions with (and ...)",
         )
     goal = section.groups[0]
-    _check_condition(goal, frozenset(objects))
+    _check_condition(goal, objects, frozenset())
     return goal
 
 
-def _check_condition(group: Group, known: frozenset[str]) -> None:
+def _check_condition(group: Group, objects: Collection[str], variables: frozenset[str]) -> None:
     if group.head in CONNECTIVES or group.head == IMPLICATION:
         parts = group.groups
         if len(parts) != len(group.items) - 1 or not parts or (group.head == IMPLICATION and len(parts) != 2):
             raise BddlError("malformed", f"line {group.line}: {_quoted(group)} must join conditions", _WHOLE)
         for part in parts:
-            _check_condition(part, known)
+            _check_condition(part, objects, variables)
     elif group.head == "not":
-        _check_condition(_negated(group), known)
+        _check_condition(_negated(group), objects, variables)
     elif group.head in QUANTIFIERS:
-        variables, body = quantified(group)
-        _check_condition(body, known | {name for name, _ in variables})
+        bound, body = quantified(group)
+        # Kept apart from the objects, which a goal of many quantifiers would else copy as many times.
+        _check_condition(body, objects, variables | {name for name, _ in bound})
     else:
-        _check_atom(group, known)
+        _check_atom(group, objects, variables)
 
 
-def _check_atom(group: Group, known: Collection[str]) -> None:
+def _check_atom(group: Group, objects: Collection[str], variables: frozenset[str] = frozenset()) -> None:
     if group.head not in ARITY:
         raise BddlError(
             "unknown_predicate", f"line {group.line}: {_quoted(group)} has no known predicate", f"use those of {DOMAIN}"
@@ -195,7 +196,7 @@ def _check_atom(group: Group, known: Collection[str]) -> None:
         raise BddlError("arity", message, "give the predicate its arguments")
     # The second argument of inroom is a room, which is declared nowhere.
     for word in group.words[1:2] if group.head == "inroom" else group.words[1:]:
-        if plain(word.text) not in known:
+        if plain(word.text) not in objects and plain(word.text) not in variables:
             message = f"line {word.line}: {plain(word.text)} in {_quoted(group)} is not declared"
             raise BddlError("undeclared_object", message, "declare it in :objects")
 

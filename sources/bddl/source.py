@@ -71,7 +71,8 @@ class Bddl(Source):
             if isinstance(properties, Refusal):
                 yield Note(source=self.name, file=file.name, message=f"no properties are told: {properties.message}")
             return
-        activity = file.path.resolve().parent.name
+        # The folder is resolved, the file is not: some stores of large files put a link to another name in its place.
+        activity = file.path.parent.resolve().name
         if not file.path.is_file():
             missing = Refusal(
                 "no_problem_file",
@@ -105,7 +106,7 @@ class Bddl(Source):
 
 
 def _input(path: Path) -> InputFile:
-    return InputFile(path, f"{path.resolve().parent.name}/{path.name}")
+    return InputFile(path, f"{path.parent.resolve().name}/{path.name}")
 
 
 def _facts(activity: str, problem: Problem) -> dict[str, JsonValue]:
@@ -123,7 +124,7 @@ def _facts(activity: str, problem: Problem) -> dict[str, JsonValue]:
 
 
 def _properties(path: Path) -> Properties:
-    table = table_of(path.resolve().parent.parent)
+    table = table_of(path.parent.resolve().parent)
     properties = read_properties(table) if table is not None else {}
     return {} if isinstance(properties, Refusal) else properties
 

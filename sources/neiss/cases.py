@@ -86,6 +86,8 @@ _NEISS_REFUSED = [
         ("22 on line 2", "4 on line 3", "newline"),
         2,
     ),
+    ("a remark before a good row", tsv(row(), "AS OF MARCH", OTHER), ("field_count",), ("1 fields", "25"), 3),
+    ("no header", {"a.tsv": (row() + "\n" + OTHER).encode()}, ("no_narrative_column",), ("names no column",), None),
     ("blank narrative", tsv(row(Narrative_1="   ")), ("blank_narrative",), ("blank",), 2),
     ("quoted blank narrative", tsv(row(Narrative_1='""')), ("blank_narrative",), ("blank",), 2),
     (
@@ -162,6 +164,7 @@ _NEISS_REFUSED = [
 ]
 _NEISS_GOOD_BESIDE = {
     "a row too short": 1,
+    "a remark before a good row": 2,
     "split by a newline": 1,
     "one case, two narratives": 1,
     "one case, two narratives, two files": 1,

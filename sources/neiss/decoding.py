@@ -21,7 +21,8 @@ from .header import Header, names_case_number
 
 UNKNOWN: Final = "not recorded"
 _MOST_KEPT: Final = 1 << 13
-"""Spellings remembered a column, so that a column of rubbish does not fill memory."""
+_LONGEST_KEPT: Final = 100
+"""Spellings remembered a column, and letters one may have, so that a column of rubbish does not fill memory."""
 
 # Columns of codes and the part of the code book that they use.
 _BOOK: Final = {
@@ -64,7 +65,7 @@ _Age: TypeAlias = "tuple[int | None, str | None, str, Refusal | None]"
 _Products: TypeAlias = "tuple[tuple[int, ...], tuple[str, ...], str, tuple[str, ...]]"
 """Codes, labels, words of the context, warnings."""
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Iterable[str])
 V = TypeVar("V")
 
 
@@ -73,7 +74,7 @@ class _Known(dict[K, V], Generic[K, V]):
 
     def __missing__(self, spelling: K) -> V:
         meaning = self.decode(spelling)
-        if len(self) < _MOST_KEPT:
+        if len(self) < _MOST_KEPT and len("".join(spelling)) <= _LONGEST_KEPT:
             self[spelling] = meaning
         return meaning
 

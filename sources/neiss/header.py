@@ -100,9 +100,11 @@ def header_of(names: list[str], separator: str) -> Header | Refusal:
             columns[column] = place
     for column, reason in (("narrative", "no_narrative_column"), ("case_number", "no_case_number_column")):
         if column not in columns:
+            # Without a name in it the line may be a row, and what that says of a person is not for a message.
+            line = f"is {separator.join(names)[:80]!r}" if columns else "names no column of NEISS at all"
             return Refusal(
                 reason,
-                f"no column means {column.replace('_', ' ')}; the first line is {separator.join(names)[:80]!r}",
+                f"no column means {column.replace('_', ' ')}; the first line {line}",
                 f"give a NEISS file with its header; known names of that column: {', '.join(_ALIASES[column])}",
             )
     return Header(separator, columns, len(names), tuple(ignored))

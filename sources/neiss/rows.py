@@ -67,8 +67,10 @@ def _tab_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
 
 
 def _completes(short: Line, line: Line, width: int) -> bool:
-    together = short.text.count("\t") + line.text.count("\t") + 1
-    return line.refusal is None and line.number == short.number + 1 and together == width and "\t" in line.text
+    first, second = short.text.count("\t"), line.text.count("\t")
+    # Neither half is a row by itself: a remark before a good row does not make one record of the two.
+    in_two = first + second + 1 == width and 0 < first < width - 1
+    return in_two and line.refusal is None and line.number == short.number + 1
 
 
 def _split_record(short: Line, line: Line, width: int, which: str) -> Refusal:

@@ -9,6 +9,7 @@ A document type declaration, which no spreadsheet writes and which attacks by XM
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator
 from typing import IO, Any, Final
@@ -19,7 +20,9 @@ from hazardmill.stages.sources import Refusal
 from .rows import Row, field_count
 
 _ESCAPE: Final = re.compile(r"_x00(09|0A|0D|5F)_", re.IGNORECASE)
-_MOST_TEXTS: Final = 4_000_000
+_MOST_TEXTS: Final = 256 << 20
+"""Bytes of memory of the texts that cells share: one wide letter makes four bytes of each in its text."""
+_MOST_COLUMNS: Final = 1000
 _MOST_ROWS: Final = 1 << 20
 _MOST_UNFINISHED: Final = 4 << 20
 """Bytes within one row or one text."""
@@ -108,6 +111,7 @@ class TextReader(_Reader):
     def __init__(self) -> None:
         super().__init__()
         self._parts: list[str] = []
+        self._size = 0
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if name == self._t:
@@ -128,9 +132,11 @@ class TextReader(_Reader):
             self._phonetic = False
         elif name == self._item:
             self.count += 1
-            if self.count > _MOST_TEXTS:
-                raise TooLarge(f"the workbook has more than {_MOST_TEXTS} texts")
-            self.finished.append(_unescaped("".join(self._parts)))
+            text = _unescaped("".join(self._parts))
+            self._size += sys.getsizeof(text)
+            if self._size > _MOST_TEXTS:
+                raise TooLarge(f"the texts of the workbook take more than {_MOST_TEXTS} bytes of memory")
+            self.finished.append(text)
 
 
 class SheetReader(_Reader):
@@ -231,6 +237,9 @@ class SheetReader(_Reader):
             return
         # The first row is the header. Blank cells at the end of a row are not in the file, so none is too short.
         width = self._width = self._width or max(cells, default=0) + 1
+        # Every row is made as wide as the header, which may claim 18,278 columns with a single cell.
+        if width > _MOST_COLUMNS:
+            raise TooLarge(f"the header of the sheet has {width} columns, more than {_MOST_COLUMNS}")
         refusal = self._refusal
         if refusal is None and max(cells) >= width:
             refusal = field_count(max(cells) + 1, width)

@@ -21,6 +21,9 @@ _ARCHIVE_FILE = re.compile(r"neiss[-_]?([0-9]{4})\.[a-z]+", re.IGNORECASE)
 _TABLES: Final = frozenset({".tsv", ".csv", ".txt"}) | SUFFIXES
 _PACKED: Final = frozenset({".gz", ".zip", ".bz2", ".xz", ".7z", ".zst"})
 _ROWS_AHEAD: Final = 200
+_LETTERS_AHEAD: Final = 1 << 23
+_MOST_NAMED: Final = 12
+"""Columns that a note names."""
 
 
 class Neiss(Source):
@@ -109,14 +112,9 @@ class Neiss(Source):
         day_zero: datetime.date | None = None,
     ) -> Iterator[Record | Reject | Note]:
         if header.ignored:
-            count = f"{len(header.ignored)} unknown column{'s' if len(header.ignored) > 1 else ''}"
-            yield Note(
-                source=self.name,
-                file=file.name,
-                message=f"{count} ignored: {', '.join(name or '(no name)' for name in header.ignored)}",
-            )
+            yield Note(source=self.name, file=file.name, message=_ignored(header.ignored))
         # Whether columns hold codes or labels shows in the first rows, and then stands for the whole file.
-        ahead = list(itertools.islice(rows, _ROWS_AHEAD))
+        ahead = _first_rows(rows)
         if not ahead:
             yield self.reject(file, _no_rows("the file has a header and no rows"))
             return
@@ -145,6 +143,24 @@ class Neiss(Source):
             line=row.line,
             warnings=warnings,
         )
+
+
+def _first_rows(rows: Iterator[Row]) -> list[Row]:
+    """The rows that are looked at before any is decoded; fewer if they are long."""
+    first: list[Row] = []
+    letters = 0
+    for row in itertools.islice(rows, _ROWS_AHEAD):
+        first.append(row)
+        letters += sum(map(len, row.cells))
+        if letters > _LETTERS_AHEAD:
+            break
+    return first
+
+
+def _ignored(columns: tuple[str, ...]) -> str:
+    names = [name[:40] or "(no name)" for name in columns[:_MOST_NAMED]]
+    more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
+    return f"{len(columns)} unknown column{'s' if len(columns) > 1 else ''} ignored: {', '.join(names)}{more}"
 
 
 def _is_table(file: Path) -> bool:

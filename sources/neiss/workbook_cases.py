@@ -227,6 +227,13 @@ _REFUSED = [
     ("blank narrative in a sheet", file(year(line(Narrative_1=None))), ("blank_narrative",), ("blank",), 2),
     ("a cell beside the table", file(year([*line(), "X"])), ("field_count",), ("19 fields", "18"), 2),
     ("a cell far beside the table", file(changed(GOOD, SHEET, b'"R2"', b'"XFD2"')), ("field_count",), ("16384",), 2),
+    (
+        "a header far and wide",
+        file(changed(GOOD, SHEET, b'"R1"', b'"XFD1"')),
+        ("workbook_too_large",),
+        ("16384 columns",),
+        None,
+    ),
     ("a cell nowhere", file(changed(GOOD, SHEET, b'"A2"', b'"AAAA2"')), ("cell_error",), ("'AAAA2'",), 2),
     (
         "a text that is not there",

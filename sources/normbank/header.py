@@ -55,7 +55,8 @@ def read_header(lines: Iterator[Line]) -> Header | Refusal:
     except csv.Error:
         cells = None
     if cells is None:
-        return Refusal("header", f"the first line is no row of column names: {line.text[:80]!r}", _AS_PUBLISHED)
+        message = "the first line is no row of column names: its quotation marks do not match"
+        return Refusal("header", message, _AS_PUBLISHED)
     return _columns([_normalised(name) for name in cells])
 
 
@@ -67,9 +68,11 @@ def is_header(cells: Sequence[str]) -> bool:
 def _columns(names: list[str]) -> Header | Refusal:
     missing = [name for name in REQUIRED if name not in names]
     if missing:
+        # Without a name in it the line is a row, which is not for a message: it may hold what is withheld.
+        found = repr(", ".join(names)[:200]) if _KNOWN.intersection(names) else "none of NormBank's columns"
         return Refusal(
             "missing_column",
-            f"no column is called {' or '.join(missing)}; the first line has {', '.join(names)[:200]!r}",
+            f"no column is called {' or '.join(missing)}; the first line has {found}",
             _AS_PUBLISHED,
         )
     twice = [name for name, count in Counter(names).items() if name and count > 1]

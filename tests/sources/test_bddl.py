@@ -118,6 +118,20 @@ def test_no_table_of_properties_costs_an_activity(site: Path, table: bytes) -> N
     ]
 
 
+def test_a_file_that_is_a_link_belongs_to_the_folder_it_is_in(tmp_path: Path) -> None:
+    """Stores of large files keep the content elsewhere, under a name of their own."""
+    original = BDDL.sample / "charging_a_bicycle_battery" / "problem0.bddl"
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "5f1c").write_bytes(original.read_bytes())
+    activity = tmp_path / "set" / "charging_a_bicycle_battery"
+    activity.mkdir(parents=True)
+    (activity / "problem0.bddl").symlink_to(tmp_path / "store" / "5f1c")
+    for path in (tmp_path / "set", activity, activity / "problem0.bddl"):
+        (record,) = ingest(BDDL, path)
+        assert isinstance(record, Record)
+        assert (record.native_id, record.file) == (activity.name, f"{activity.name}/problem0.bddl")
+
+
 def test_a_folder_of_other_folders_is_no_input(reference: Path) -> None:
     with pytest.raises(SourceError, match="nothing here is input of source bddl"):
         BDDL.discover(reference / "data" / "neiss")

@@ -8,6 +8,7 @@ import io
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -193,6 +194,44 @@ def test_no_row_swallows_another(lines: list[str], separator: str) -> None:
     assert records[-1].facts["narrative"] == "THE LAST ROW"
 
 
+@pytest.mark.parametrize("separator", ["\t", ","], ids=["tabs", "commas"])
+def test_a_row_in_place_of_the_header_is_not_quoted(separator: str, tmp_path: Path) -> None:
+    """What is withheld stays out of messages too."""
+    (tmp_path / ("a.tsv" if separator == "\t" else "a.csv")).write_text(row(separator) + "\n", encoding="utf-8")
+    (reject,) = ingest(NEISS, tmp_path)
+    assert isinstance(reject, Reject)
+    assert not [text for text in (*CASES.WITHHELD, CASES.GOOD["Narrative_1"]) if text in reject.message]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"Age": " " * 500_000 + "7"}, {"Product_1": " " * 500_000 + "464"}, {"Narrative_1": "FELL" * 200_000}],
+    ids=["a code", "a product", "a narrative"],
+)
+def test_long_cells_do_not_fill_memory(changes: dict[str, str], tmp_path: Path) -> None:
+    with (tmp_path / "a.tsv").open("wb") as stream:
+        stream.write(table())
+        for number in range(60):
+            # A blank more a row, so that no spelling comes twice.
+            cells = {name: " " * number + text for name, text in changes.items()}
+            stream.write(row(CPSC_Case_Number=str(number + 1), **cells).encode() + b"\n")
+    tracemalloc.start()
+    try:
+        assert sum(isinstance(item, Record) for item in NEISS.read(InputFile(tmp_path / "a.tsv", "a.tsv"))) == 60
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_columns_make_a_short_note(tmp_path: Path) -> None:
+    names = [f"mine_{number}" for number in range(30)]
+    (tmp_path / "a.tsv").write_bytes(table(row() + "\tx" * 30, columns=[*COLUMNS, *names]))
+    note = next(iter(ingest(NEISS, tmp_path)))
+    assert isinstance(note, Note)
+    assert "30 unknown columns ignored: mine_0, " in note.message
+    assert note.message.endswith("mine_11 and 18 more")
+
+
 def test_age_and_date_become_facts(tmp_path: Path) -> None:
     cases = {
         ("213", "1/7/03"): (1, "infant", "2003-01-07"),
@@ -281,6 +320,18 @@ def test_more_spellings_than_are_remembered(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_bytes(table(*rows))
     records = read_records(tmp_path)
     assert [record.facts["product_codes"] for record in records] == [[20_000 + n] for n in range(count)]
+
+
+def test_the_texts_of_a_workbook_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what they take in memory: one wide letter makes four bytes of each letter in its text."""
+    narrative = "\U0001f525" + "X" * 9_999
+    content = WORKBOOK_CASES.year(WORKBOOK_CASES.line(Narrative_1=narrative))
+    (tmp_path / "a.xlsx").write_bytes(content)
+    monkeypatch.setattr(importlib.import_module(PACKAGE + ".sheets"), "_MOST_TEXTS", 20_000)
+    (reject,) = ingest(NEISS, tmp_path)
+    assert isinstance(reject, Reject)
+    assert reject.reason == "workbook_too_large"
+    assert "texts" in reject.message
 
 
 def test_rows_before_the_break_of_a_workbook_are_kept(tmp_path: Path) -> None:

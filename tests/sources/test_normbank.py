@@ -242,6 +242,15 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(len(atom) < 1000 for atom in CONSTRAINTS._KNOWN)
 
 
+def test_a_row_in_place_of_the_header_is_not_quoted(tmp_path: Path) -> None:
+    for start in ("", '"'):
+        (tmp_path / "a.csv").write_text(f"{start}{row()},worker7\n", encoding="utf-8")
+        (reject,) = ingest(NORMBANK, tmp_path)
+        assert isinstance(reject, Reject)
+        assert "worker7" not in reject.message
+        assert CASES.GOOD["behavior"] not in reject.message
+
+
 def test_many_columns_make_a_short_note(tmp_path: Path) -> None:
     names = [f"preset_{number}" for number in range(30)]
     (tmp_path / "a.csv").write_bytes(table(row() + ",x" * 30, columns=[*COLUMNS, *names]))

@@ -13,7 +13,15 @@ from hazardmill.errors import SourceError
 from hazardmill.records import Record
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import MAX_LINE, Refusal, list_sources, load_source, read_lines, read_text
+from hazardmill.stages.sources import (
+    MAX_LINE,
+    Refusal,
+    list_sources,
+    load_source,
+    read_lines,
+    read_text,
+    whole_file_problem,
+)
 
 MODULE = """
 from pathlib import Path
@@ -164,3 +172,12 @@ def test_a_small_file_is_read_whole_up_to_its_limit(tmp_path: Path) -> None:
     missing = read_text(tmp_path / "b.txt", limit=7)
     assert isinstance(missing, Refusal)
     assert missing.reason == "missing_file"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(("end", "is_page"), [(b"no page", False), (b"<html>", True)])
+def test_many_comments_at_the_head_keep_nobody_waiting(tmp_path: Path, end: bytes, is_page: bool) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"<!---->" * 280 + b"<!-- a -- b -->" + end)
+    problem = whole_file_problem(path)
+    assert (problem is not None and problem.reason == "html_page") is is_page
