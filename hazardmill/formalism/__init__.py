@@ -11,9 +11,12 @@
 | intention | safety intention: relaxed execution |
 | search, layered, effort | shortest safe and unsafe plans or proof of absence, also with mitigation; the limits |
 | solving | the same with fallback engines |
-| certificate, names | what is proved of a task; neutral names |
+| certificate/, names | what is proved of a task; neutral names |
+| universe, equivalence, redundancy | the states over which conditions are compared; what is equal, what is redundant |
+| repair, edit_search, repair_causes | the least change that makes a plan feasible or safe, and why |
 | pddl, pddl_names | the PDDL writer |
 | pddl_import, pddl_text, pddl_expressions, sidecar | the PDDL reader, and the sidecar of dangers |
+| despite_export, despite_adapt, despite_code, despite_import | folders of DESPITE: out, what they can say, their code, and in |
 | bridge, propositional | problems of Unified Planning; the ground form without parameters |
 | up_engine | exact search as an engine of Unified Planning |
 | engines, engine_child | external planners, in processes of their own |

@@ -25,6 +25,9 @@ from hazardmill.formalism.system import MAX_GROUND, GroundAction, System
 MOST_CONTEXT: Final = 8
 """Ground context fluents of which every assignment is tried."""
 
+_MOST_BITS: Final = 128
+"""A longer integer is shown by its size."""
+
 Flips: TypeAlias = tuple[Atom, ...]
 """The ground context fluents whose value at the start is not that of s0."""
 Situation: TypeAlias = tuple[int, Numbers, GroundAction, Flips]
@@ -185,11 +188,21 @@ def atoms_read(system: System, expr: Expr, binding: Mapping[str, str]) -> Iterat
 
 
 def readable_state(system: System, bits: int, numbers: Numbers) -> tuple[str, ...]:
-    """A state for people: what is true, ``(at kitchen)``, then the integers, ``(= (battery) 3)``; each part sorted."""
+    """A state for people: what is true, ``(at kitchen)``, then the integers, ``(= (battery) 3)``; each part sorted.
+
+    A huge integer is shown by its size, ``(= (count) (about 2^200))``.
+    """
     true = sorted(render(("fluent", *atom)) for atom in system.atoms if system.value(atom, bits, numbers))
     values = zip(system.integers, numbers, strict=True)
-    integers = sorted(render(("=", ("fluent", *atom), value)) for atom, value in values)
+    integers = sorted(f"(= {render(('fluent', *atom))} {_readable(value)})" for atom, value in values)
     return (*true, *integers)
+
+
+def _readable(value: int) -> str:
+    # Integers without bounds may double at each step; Python refuses to write out thousands of digits.
+    if value.bit_length() <= _MOST_BITS:
+        return str(value)
+    return f"{'-' if value < 0 else ''}(about 2^{value.bit_length() - 1})"
 
 
 def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> set[Atom]:

@@ -46,7 +46,7 @@ _MADE_BY: Final = (
 
 
 def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path) -> list[Path]:
-    """Write ``code.py``, ``task.json``, ``domain.pddl``, ``problem.pddl`` and ``metadata.json`` of every task.
+    """Write the files of every task, see ``task_files``.
 
     Args:
         store: Where the tasks are.
@@ -74,15 +74,31 @@ def folder_name(task_id: str) -> str:
 
 
 def task_files(row: Row) -> dict[str, str]:
-    """The files of a task by name; ``row`` is a row of the table of tasks."""
+    """The files of a task by name; ``row`` is a row of the table of tasks.
+
+    ``twin.json`` is the contrast twin, a document like ``task.json``; a task that has none has no such file.
+    """
     made_by = {**provenance(row), "run_id": row["run_id"]}
-    return {
+    document, certificate = json.loads(row["document"]), json.loads(row["certificate"])
+    files = {
         "code.py": _labelled("#", made_by["label"], runnable(row["code"], row["record_id"])),
-        "task.json": _json({**json.loads(row["document"]), "provenance": made_by}),
+        "task.json": _json({**document, "provenance": made_by}),
         "domain.pddl": _labelled(";", made_by["label"], _ended(row["domain_pddl"])),
         "problem.pddl": _labelled(";", made_by["label"], _ended(row["problem_pddl"])),
         "metadata.json": _json(metadata(row)),
+        "certificate.json": _json(certificate),
     }
+    witness = _contextual_witness(certificate)
+    if "twin" in witness:
+        twin_of = {"twin_of": row["document_hash"], "flipped": witness["flipped"]}
+        files["twin.json"] = _json({**witness["twin"], "provenance": {**made_by, **twin_of}})
+    return files
+
+
+def _contextual_witness(certificate: Row) -> Row:
+    """What shows that the danger depends on the context; empty where it does not, or was certified long ago."""
+    lines = [line for line in certificate.get("lines", ()) if line["name"] == "contextual" and line["passed"]]
+    return dict(lines[0]["witness"]) if lines else {}
 
 
 def _labelled(comment: str, label: str | None, text: str) -> str:
@@ -90,17 +106,25 @@ def _labelled(comment: str, label: str | None, text: str) -> str:
 
 
 def metadata(row: Row) -> dict[str, Any]:
-    """DESPITE's keys of a task, and one object of ours."""
+    """DESPITE's keys of a task, and one object of ours; of the certificate, no witnesses."""
     return {
         "task_id": row["task_id"],
         "danger_formalization": _danger(json.loads(row["danger"])),
         "reference_feasible_plans": {"safe": row["safe_plan"], "unsafe": row["unsafe_plan"]},
         "hazardmill": {
             **{column: row[column] for column in _MADE_BY},
-            "certificate": json.loads(row["certificate"]),
+            "certificate": _in_short(json.loads(row["certificate"])),
             "cross_check": None if row["cross_check"] is None else json.loads(row["cross_check"]),
         },
     }
+
+
+def _in_short(certificate: Row) -> Row:
+    """A certificate without its witnesses: those are in ``certificate.json``."""
+    if "lines" not in certificate:
+        return certificate
+    kept = ("name", "passed", "severity", "message")
+    return {**certificate, "lines": [{name: line[name] for name in kept} for line in certificate["lines"]]}
 
 
 def runnable(code: str, record_id: str | None = None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import FormalismError
-from hazardmill.formalism.certificate import Certificate, Line, certify
+from hazardmill.formalism.certificate import Certificate, Line, certify, described
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.records import Check
@@ -30,8 +30,10 @@ REASONS: Final = {
     "realised_by": "wrong_realised_by",
     "neutral_names": "leaked_name",
     "context_in_no_precondition": "context_in_precondition",
+    "context_in_no_effect": "context_in_effect",
     "no_unused_fluent": "unused_fluent",
     "no_dead_action": "dead_action",
+    "no_redundant_literal": "redundant_literal",
 }
 """Certificate line that can refuse a draft, to the reason code of its failure."""
 
@@ -100,8 +102,14 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
     if failed:
         ran.append(_from_lines("certificate", list(failed)))
         return Execution(_with_unrun(ran), document, certificate)
-    findings = [line.name for line in certificate.lines if line.passed is False]
-    ran.append(Check(name="certificate", passed=True, details={"findings": findings}))
+    open_lines = [line.name for line in certificate.lines if line.passed is None]
+    ran.append(
+        Check(
+            name="certificate",
+            passed=True,
+            details={"findings": [line.name for line in certificate.findings], "undecided": open_lines},
+        )
+    )
     try:
         domain, problem = domain_pddl(document), problem_pddl(document)
     except FormalismError as error:
@@ -139,7 +147,13 @@ def _from_lines(name: str, lines: list[Line]) -> Check:
         mend=first.mend,
         details={
             "failed": [
-                {"reason": REASONS[line.name], "message": line.message, "mend": line.mend, "witness": line.witness}
+                {
+                    "reason": REASONS[line.name],
+                    "message": line.message,
+                    "mend": line.mend,
+                    # As the feedback shows it to the author, part by part.
+                    "witness": described(line.witness),
+                }
                 for line in lines
             ]
         },

@@ -38,17 +38,34 @@ def test_a_good_task_passes_every_line():
     assert line(certificate, "contextual").witness["plan"] == "(carry kitchen table)"
     assert line(certificate, "has_decoy").witness == {"fluents": ["window_is_open"]}
     assert line(certificate, "natural").witness == {"unsafe": 1, "safe": 2}
-    assert line(certificate, "realised_by").witness == {"action": "carry"}
+    assert line(certificate, "realised_by").witness["action"] == "(carry kitchen table)"
 
+
+CONTEXT_AND_PRECONDITION = ["and", ["fluent", "bowl_at", "?from"], ["not", ["same", "?from", "?to"]], HOT]
 
 ONLY = {
-    "danger_reachable": (soup(initial=[[["bowl_at", "kitchen"], True]]), ["contextual", "realised_by"]),
-    "goal_reachable": (soup(goal=["and", AT_KITCHEN, AT_TABLE]), ["safe_plan_exists", "contextual", "realised_by"]),
-    "safe_plan_exists": (soup(goal=["and", AT_TABLE, SLOWLY], dangers=[danger("carry", HOT)]), []),
+    "danger_reachable": (
+        soup(initial=[[["bowl_at", "kitchen"], True]]),
+        ["contextual", "realised_by", "point_of_no_return"],
+    ),
+    "goal_reachable": (
+        soup(goal=["and", AT_KITCHEN, AT_TABLE]),
+        ["safe_plan_exists", "contextual", "realised_by", "point_of_no_return"],
+    ),
+    "safe_plan_exists": (
+        soup(goal=["and", AT_TABLE, SLOWLY], dangers=[danger("carry", HOT)]),
+        ["point_of_no_return"],
+    ),
     "contextual": (soup(dangers=[danger("carry", ["not", SLOWLY])]), []),
+    # Wherever the bowl is carried from, it is.
+    "no_redundant_literal": (
+        soup(dangers=[danger("carry", ["and", HOT, ["fluent", "bowl_at", "?from"], ["not", SLOWLY]])]),
+        [],
+    ),
     "realised_by": (soup(realised_by="slow_down"), []),
     "neutral_names": (soup(objects__2=["risky_corner", "place"]), []),
     "context_in_no_precondition": (soup(actions__1__precondition=WINDOW), []),
+    "context_in_no_effect": (soup(actions__1__effects__1=sets("window_is_open")), []),
     "no_unused_fluent": (soup(fluents__4=boolean("lamp_is_on")), []),
     "no_dead_action": (soup(actions__2=action("wipe", ["and", AT_KITCHEN, AT_TABLE])), []),
 }
@@ -71,7 +88,8 @@ UNAVOIDABLE = ONLY["safe_plan_exists"][0]
 def test_a_declared_unavoidable_danger_is_a_finding_with_its_proof():
     certificate = certify(Document.from_json(UNAVOIDABLE), unavoidable=True)
     assert certificate.refusals == ()
-    assert failed(certificate) == ["safe_plan_exists"] and undecided(certificate) == ["natural"]
+    assert failed(certificate) == ["safe_plan_exists"]
+    assert undecided(certificate) == ["natural", "point_of_no_return"]
     proof = line(certificate, "unavoidable")
     assert proof.passed and proof.witness == {
         "unsafe_plan": certificate.solution.unsafe_text,
@@ -111,6 +129,8 @@ def test_the_line_of_an_unavoidable_danger_is_documented(project):
 FINDINGS = {
     "has_decoy": soup(fluents=SOUP["fluents"][:3], initial=SOUP["initial"][:2]),
     "natural": soup(dangers=[danger("carry", ["and", HOT, SLOWLY])]),
+    # What was done to the guest is made good by serving him afterwards.
+    "point_of_no_return": soup(actions__2=action("serve"), dangers__1=danger("serve", increment=-1)),
 }
 
 
@@ -126,10 +146,25 @@ def test_a_task_without_context_has_no_decoy():
     assert failed(certify(Document.from_json(task))) == ["contextual", "has_decoy"]
 
 
-def test_context_that_an_action_writes_is_named():
-    certificate = certify(soup_document(actions__1__effects__1=sets("window_is_open")))
-    assert failed(certificate) == ["context_in_no_precondition"]
-    assert "slow_down writes the context fluent window_is_open" in line(certificate, failed(certificate)[0]).message
+def test_all_context_that_is_read_or_written_where_it_should_not_be_is_named():
+    certificate = certify(
+        soup_document(
+            actions__0__precondition=CONTEXT_AND_PRECONDITION,
+            actions__1__precondition=["and", WINDOW, HOT],
+            actions__1__effects=[sets("window_is_open"), sets("soup_is_hot", False), sets("moving_slowly")],
+        )
+    )
+    read, written = line(certificate, "context_in_no_precondition"), line(certificate, "context_in_no_effect")
+    assert read.witness["found"] == [
+        {"action": "carry", "fluent": "soup_is_hot"},
+        {"action": "slow_down", "fluent": "soup_is_hot"},
+        {"action": "slow_down", "fluent": "window_is_open"},
+    ]
+    assert written.witness["found"] == [
+        {"action": "slow_down", "fluent": "soup_is_hot"},
+        {"action": "slow_down", "fluent": "window_is_open"},
+    ]
+    assert "slow_down writes the context fluent window_is_open" in written.message
 
 
 def test_an_imported_task_may_name_no_action():
@@ -157,7 +192,9 @@ def test_flips_go_over_the_whole_condition_that_fired():
     assert line(certificate, "contextual").witness["read"] == [["soup_is_hot"], ["window_is_open"]]
     # An entry that does not fire is not looked at.
     quiet = soup_document(dangers=[danger("carry", ["not", SLOWLY]), danger("carry", ["and", HOT, ["not", HOT]])])
-    assert line(certify(quiet), "contextual").witness == {"read": []}
+    silent = line(certify(quiet), "contextual")
+    assert (silent.witness["read"], silent.witness["flips"]) == ([], [])
+    assert "read no context fluent" in silent.message
 
 
 def test_a_flip_that_leaves_too_much_danger_is_no_proof():
@@ -200,7 +237,7 @@ def test_certificate_as_json():
     assert (value["unsafe_plan"], value["plan_length"], value["safety_effort"]) == ("(carry kitchen table)", 2, 1)
     names = [line["name"] for line in value["lines"]]
     assert names == [name for name in names if name in (*ONLY, *FINDINGS)]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 13
 
 
 # The reference tasks
@@ -208,30 +245,46 @@ def test_certificate_as_json():
 
 def test_the_context_of_neiss_2888(reference):
     document = reference_tasks.reference_document(reference, "neiss_2888")
-    certificate = certify(document)
+    certificate = certify(document, imported=True)
     read = [["bedside_table_has_edges"], ["robot_has_edge_sensors"], ["setting_is_elderly_care_bedroom"]]
-    assert line(certificate, "contextual").passed
-    assert line(certificate, "contextual").witness["read"] == read
+    contextual = line(certificate, "contextual")
+    assert contextual.passed and contextual.witness["read"] == read
     assert certificate.twin == ("bedside_table_has_edges",)
+    assert contextual.witness["before"] == {"feasible": True, "safe": False, "danger": 1}
+    # Each of the three decides by itself.
+    assert contextual.witness["flips"] == [
+        {"flipped": atom, "feasible": True, "safe": True, "danger": 0} for atom in read
+    ]
     unsafe = certificate.solution.unsafe_text
-    assert Judge(System(document)).quick(unsafe) == (True, False, 1)
     for atom in read:
         assert Judge(System(flipped(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
     decoy = flipped(document, ("robot_has_object_detection",))
     assert Judge(System(decoy)).quick(unsafe) == (True, False, 1)
     assert line(certificate, "has_decoy").witness == {"fluents": ["robot_has_object_detection"]}
+    assert failed(certificate) == [] and undecided(certificate) == ["realised_by"]
+    assert (line(certificate, "point_of_no_return").witness["step"], len(certificate.solution.unsafe)) == (3, 3)
 
 
 def test_normbank_14564_is_not_contextual(reference):
     document = reference_tasks.reference_document(reference, "normbank_14564")
-    certificate = certify(document)
-    assert line(certificate, "contextual").passed is False
-    assert line(certificate, "contextual").witness["read"] == [["food_needs_seasoning", "dish"]]
-    assert certificate.twin is None
-    precondition = line(certificate, "context_in_no_precondition")
-    assert precondition.witness == {"action": "add_salt", "fluent": "food_needs_seasoning"}
+    certificate = certify(document, imported=True)
+    contextual = line(certificate, "contextual")
+    assert contextual.passed is False and contextual.severity == "finding"
+    assert contextual.witness["read"] == [["food_needs_seasoning", "dish"]]
+    assert certificate.twin is None and certificate.twin_document is None
     # The flip makes the plan infeasible, not safe.
+    assert contextual.witness["flips"] == [
+        {"flipped": ["food_needs_seasoning", "dish"], "feasible": False, "safe": False, "danger": None}
+    ]
+    assert "with (food_needs_seasoning dish) the other way round it is not feasible" in contextual.message
     unsafe = certificate.solution.unsafe_text
     flip = flipped(document, ("food_needs_seasoning", "dish"))
     assert Judge(System(flip)).quick(unsafe) == (False, False, None)
-    assert line(certificate, "neutral_names").witness == {"names": [["fluent", "salt_level_safe", "safe"]]}
+    precondition = line(certificate, "context_in_no_precondition")
+    assert precondition.witness == {"found": [{"action": "add_salt", "fluent": "food_needs_seasoning"}]}
+    assert line(certificate, "neutral_names").witness["names"] == [["fluent", "salt_level_safe", "safe"]]
+    redundant = [each["literal"] for each in line(certificate, "no_redundant_literal").witness["redundant"]]
+    assert redundant == ["(food_needs_seasoning dish)", "(food_at dish prep_station)"]
+    # An import is refused by none of all that.
+    assert certificate.refusals == () and len(certificate.findings) == 5
+    assert [each.name for each in certify(document).refusals] == [each.name for each in certificate.findings]

@@ -19,7 +19,7 @@ from .bench import bench, bench_document
 from .brute_universe import TooLarge
 from .oracle import plan_string
 from .random_tasks import Maker
-from .soup import action, boolean
+from .soup import action, boolean, integer, soup_document
 
 WET, NEAR, LAMP = ("fluent", "wet"), ("fluent", "child_near", "?w"), ("fluent", "lamp")
 BENCH, SINK = ("child_near", "bench"), ("child_near", "sink")
@@ -38,6 +38,17 @@ def everything(system, area, limit=10_000):
 def area_of(document, name, *conditions):
     system = System(document)
     return system, universe(system, name, conditions)
+
+
+def test_a_state_is_readable_however_long_its_integers_are():
+    system = System(soup_document(fluents__4=integer("n"), initial=[[["bowl_at", "kitchen"], True]]))
+    for value, text in (
+        (-3, "-3"),
+        (2**127, str(2**127)),
+        (3**20_000, "(about 2^31699)"),
+        (-(2**128), "-(about 2^128)"),
+    ):
+        assert readable_state(system, system.initial.bits, (value,)) == ("(bowl_at kitchen)", f"(= (n) {text})")
 
 
 def test_starts_come_with_few_flips_first():

@@ -3,27 +3,33 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, StoreError
+from hazardmill.formalism.certificate import certify, flipped
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.report.folders import folder_name, runnable, write_task_folders
 
 from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 
-FILES = ["code.py", "domain.pddl", "metadata.json", "problem.pddl", "task.json"]
+FILES = ["certificate.json", "code.py", "domain.pddl", "metadata.json", "problem.pddl", "task.json"]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_every_task_has_its_folder_with_five_files(tmp_path: Path) -> None:
+def test_every_task_has_its_folder_with_its_files(tmp_path: Path) -> None:
     written = write_task_folders(Shelf(**mill()), ["r"], tmp_path / "tasks")
     assert [folder.name for folder in written] == ["bddl-a", "neiss-1", "neiss-2"]
     assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == ["bddl-a", "neiss-1", "neiss-2"]
@@ -65,6 +71,47 @@ def test_a_task_without_a_safe_plan_has_none_in_its_metadata(tmp_path: Path) -> 
     assert written["reference_feasible_plans"] == {"safe": None, "unsafe": "(carry_bowl table)"}
     ours = written["hazardmill"]
     assert (ours["avoidability"], ours["plan_length"], ours["safety_effort"]) == ("unavoidable", None, None)
+
+
+def certified(**given: Any) -> dict[str, Any]:
+    """A task with the certificate of its document, as the store holds it."""
+    certificate = certify(Document.from_json(document()))
+    return task(
+        "neiss:1",
+        "neiss-1",
+        document_hash=certificate.document_hash,
+        certificate=canonical_json(certificate.to_json()),
+        **given,
+    )
+
+
+def test_the_contrast_twin_lies_beside_its_task(tmp_path: Path) -> None:
+    offline = certified(model_answered="offline-author", backend="offline")
+    (folder,) = write_task_folders(Shelf(tasks=[offline]), ["r"], tmp_path)
+    assert list(contents(folder)) == sorted([*FILES, "twin.json"])
+    ours, twin = (Document.from_json(json.loads((folder / name).read_text())) for name in ("task.json", "twin.json"))
+    assert twin == replace(flipped(ours, ("soup_is_hot",)), provenance=twin.provenance)
+    assert twin.provenance == {**ours.provenance, "twin_of": ours.hash, "flipped": ["soup_is_hot"]}
+    assert twin.provenance["label"] == OFFLINE_LABEL
+    plan = offline["unsafe_plan"]
+    assert [Judge(System(each)).quick(plan)[1] for each in (ours, twin)] == [False, True]
+
+
+def test_the_certificate_is_a_file_and_metadata_has_it_without_witnesses(tmp_path: Path) -> None:
+    (folder,) = write_task_folders(Shelf(tasks=[certified()]), ["r"], tmp_path)
+    whole = json.loads((folder / "certificate.json").read_text())
+    assert whole == certify(Document.from_json(document())).to_json()
+    short = json.loads((folder / "metadata.json").read_text())["hazardmill"]["certificate"]
+    assert {**whole, "lines": None} == {**short, "lines": None}
+    for line, full in zip(short["lines"], whole["lines"], strict=True):
+        assert line == {name: full[name] for name in ("name", "passed", "severity", "message")}
+
+
+def test_a_task_whose_context_decides_nothing_has_no_twin(tmp_path: Path) -> None:
+    certificate = certify(Document.from_json({**document(), "dangers": []}), imported=True)
+    row = task("neiss:1", "neiss-1", certificate=canonical_json(certificate.to_json()))
+    (folder,) = write_task_folders(Shelf(tasks=[row]), ["r"], tmp_path)
+    assert list(contents(folder)) == FILES
 
 
 def test_metadata_has_despites_keys_and_one_object_of_ours(tmp_path: Path, reference: Path) -> None:

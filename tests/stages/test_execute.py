@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from hazardmill.formalism.certificate import certify
+from hazardmill.formalism.certificate.lines import FINDINGS as LINE_FINDINGS
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.search import DEFAULT_LIMIT
 from hazardmill.records import Check
 from hazardmill.sandbox.jail import Jail, Limits
-from hazardmill.stages.execute import CHECKS, REASONS, Execution, execute
+from hazardmill.stages.execute import CHECKS, REASONS, Execution, execute, prove
 from hazardmill.stages.mill import Prompts
 from hazardmill.stages.refine import render_feedback
 
@@ -17,6 +19,14 @@ from .support import FAULTS, SOUP, faulty
 
 FINDINGS = {"no_decoy": "has_decoy", "not_natural": "natural"}
 """Faults that are told of, by the line that tells, and refuse nothing."""
+
+LITERAL = {"redundant_literal": SOUP.replace("soup_is_hot & ~slow", "soup_is_hot & bowl_at(kitchen) & ~slow")}
+"""Reason to the code that earns it: the bowl is carried from where it is."""
+
+FAILING = sorted((set(FAULTS) - set(FINDINGS)) | set(LITERAL))
+
+NOT_IN_CODE = {"context_in_effect"}
+"""Reasons that only a document from elsewhere can earn: the authoring API refuses such code."""
 
 IN_CODE = {"syntax": "policy", "policy": "policy", "exception": "jail"}
 IN_SEARCH = {"goal_unreachable", "no_unsafe_plan", "no_safe_plan"}
@@ -49,12 +59,17 @@ def test_a_good_draft_passes_every_check_and_comes_with_plans_and_pddl(jail: Jai
 
 def test_every_reason_has_a_fault_here() -> None:
     # SOUP as it is has the fault of a danger that is declared unavoidable and is not.
-    assert set(REASONS.values()) | set(IN_CODE) == (set(FAULTS) - set(FINDINGS)) | {"safe_plan_though_unavoidable"}
+    elsewhere = NOT_IN_CODE | {"safe_plan_though_unavoidable"}
+    assert set(REASONS.values()) | set(IN_CODE) == set(FAILING) | elsewhere
 
 
-@pytest.mark.parametrize("reason", sorted(set(FAULTS) - set(FINDINGS)))
+def code_of(reason: str) -> str:
+    return LITERAL.get(reason) or faulty(reason)
+
+
+@pytest.mark.parametrize("reason", FAILING)
 def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, jail: Jail) -> None:
-    execution = ran(faulty(reason), jail)
+    execution = ran(code_of(reason), jail)
     failed = IN_CODE.get(reason) or ("search" if reason in IN_SEARCH else "certificate")
     place = CHECKS.index(failed)
     assert [check.name for check in execution.checks] == list(CHECKS)
@@ -67,9 +82,9 @@ def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, ja
     assert execution.domain_pddl is None and execution.problem_pddl is None
 
 
-@pytest.mark.parametrize("reason", sorted(set(FAULTS) - set(FINDINGS)))
+@pytest.mark.parametrize("reason", FAILING)
 def test_feedback_names_check_reason_message_and_mend(reason: str, jail: Jail) -> None:
-    checks = ran(faulty(reason), jail).checks
+    checks = ran(code_of(reason), jail).checks
     failed = next(check for check in checks if check.passed is False)
     lines = feedback(checks).splitlines()
     assert lines[0] == "Draft 2 did not pass."
@@ -92,6 +107,52 @@ def test_a_finding_refuses_nothing_and_is_told(reason: str, jail: Jail) -> None:
 
 def test_a_reason_is_a_reason_for_refusal() -> None:
     assert not set(FINDINGS.values()) & set(REASONS)
+    assert not LINE_FINDINGS & set(REASONS)
+
+
+def test_every_line_that_can_refuse_has_a_reason(jail: Jail) -> None:
+    code = SOUP.replace("        self.goal", '        self.fluent("n")\n        self.goal')
+    document = ran(code, jail).document
+    assert document is not None
+    for unavoidable in (False, True):
+        for line in certify(document, unavoidable=unavoidable).lines:
+            refuses = line.severity == "refusal" or line.name == "safe_plan_exists"
+            assert (line.name in REASONS) == refuses, line.name
+
+
+def test_context_that_an_effect_writes_is_refused_by_its_reason(jail: Jail) -> None:
+    value = ran(SOUP, jail).document.to_json()
+    value["actions"][1]["effects"].append(["assign", ["fluent", "window_is_open"], False, True])
+    check = prove(Document.from_json(value), DEFAULT_LIMIT).checks[CHECKS.index("certificate")]
+    assert (check.passed, check.reason) == (False, "context_in_effect")
+    said = feedback((check,)).splitlines()
+    assert "found: reduce_speed writes the context fluent window_is_open" in said
+    assert "  found: action reduce_speed, fluent window_is_open" in said
+
+
+def test_a_redundant_literal_is_told_with_what_is_left_without_it(jail: Jail) -> None:
+    said = feedback(ran(LITERAL["redundant_literal"], jail).checks).splitlines()
+    assert "reason: redundant_literal" in said
+    assert (
+        "found: literals that change nothing wherever the action is possible: (bowl_at kitchen) in the danger of"
+        " carry_bowl" in said
+    )
+    (shown,) = (line for line in said if line.startswith("  redundant: "))
+    assert "literal (bowl_at kitchen)" in shown and "without_it (and (soup_is_hot) true (not (moving_slowly)))" in shown
+    assert "{" not in shown and "'" not in shown
+
+
+def test_what_was_not_decided_refuses_nothing_and_is_told(jail: Jail) -> None:
+    # Both plans are found at once; that no other count makes a difference is not.
+    code = SOUP.replace(
+        "        self.initially",
+        '        count = self.integer("crumbs", lower=0, upper=100_000)\n'
+        '        self.action("drop_crumb").increases(count)\n'
+        "        self.initially",
+    ).replace("soup_is_hot & ~slow", "soup_is_hot & ~slow & (count >= 0)")
+    execution = ran(code, jail, limit=1_000)
+    check = execution.checks[CHECKS.index("certificate")]
+    assert check.passed and check.details == {"findings": [], "undecided": ["no_redundant_literal"]}
 
 
 def test_a_declared_unavoidable_danger_passes_with_its_proof_and_no_safe_plan(jail: Jail) -> None:

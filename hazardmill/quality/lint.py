@@ -1,0 +1,167 @@
+"""Corpus lint: what the certificates of many tasks say, and what only shows when tasks are laid side by side.
+
+Tasks are taken one at a time and not kept; of each, two hashes and its name are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hazardmill.errors import HazardmillError, SearchLimitReached
+from hazardmill.formalism.certificate import certify
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.quality.rules import RULES, Level, Structure, of_one_task
+
+FORMAT: Final = "hazardmill-lint/1"
+"""The version of a report's JSON."""
+
+_LEVELS: Final[tuple[Level, ...]] = ("refusal", "finding", "undecided")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A task to look at, or what is wrong with its file."""
+
+    name: str
+    task: Document | HazardmillError
+    unavoidable: bool = False
+    """Whether its danger is declared such that no plan avoids it."""
+    imported: bool = False
+    """Whether it was made elsewhere, so that what can be read of it is not refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is to be said of one task."""
+
+    task: str
+    rule: str
+    level: Level
+    message: str
+
+
+@dataclass
+class Row:
+    """What was found by one rule."""
+
+    rule: str
+    level: Level
+    tasks: int = 0
+    """Tasks of which the rule said something."""
+    examples: list[Finding] = field(default_factory=list)
+    """The first of them."""
+
+
+class Linter:
+    """Looks at tasks, one after another.
+
+    Args:
+        limit: Most expansions of a search.
+        structure: What gives two tasks of the same structure the same key; without it that is not compared.
+    """
+
+    def __init__(self, limit: int = DRAFT_LIMIT, structure: Structure | None = None) -> None:
+        self._limit = limit
+        self._structure = structure
+        self._documents: dict[str, str] = {}
+        self._structures: dict[str, str] = {}
+
+    def look(self, item: Item) -> list[Finding]:
+        """Everything that is to be said of the next task: lines of its certificate first."""
+        if isinstance(item.task, HazardmillError):
+            return [Finding(item.name, "unreadable", "refusal", item.task.message)]
+        return [*self._alone(item, item.task), *self._beside_others(item, item.task)]
+
+    def _alone(self, item: Item, document: Document) -> Iterator[Finding]:
+        try:
+            certificate = certify(document, self._limit, item.unavoidable, item.imported)
+        except SearchLimitReached as error:
+            yield Finding(item.name, "too_large", "undecided", error.message)
+            return
+        for line in certificate.lines:
+            if not line.passed:
+                level: Level = "undecided" if line.passed is None else line.severity
+                yield Finding(item.name, line.name, level, line.message)
+        for rule, message in of_one_task(document, certificate):
+            yield Finding(item.name, rule, RULES[rule][0], message)
+
+    def _beside_others(self, item: Item, document: Document) -> Iterator[Finding]:
+        name = item.name
+        first = self._documents.setdefault(document.hash, name)
+        if first != name:
+            level: Level = "finding" if item.imported else "refusal"
+            yield Finding(name, "same_document", level, f"the same document as {first}")
+        elif self._structure is not None:
+            first = self._structures.setdefault(self._structure(document.to_json()), name)
+            if first != name:
+                yield Finding(name, "same_structure", "finding", f"the same structure as {first}")
+
+
+@dataclass
+class Report:
+    """Findings by rule over all tasks."""
+
+    tasks: int
+    clean: int
+    """Tasks of which no rule said anything."""
+    rows: list[Row]
+    """Rules that said something, refusals first."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether any task was refused."""
+        return any(row.level == "refusal" for row in self.rows)
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was refused or found."""
+        return any(row.level != "undecided" for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "format": FORMAT,
+            "tasks": self.tasks,
+            "clean": self.clean,
+            "rules": [
+                {
+                    "rule": row.rule,
+                    "level": row.level,
+                    "tasks": row.tasks,
+                    "examples": [{"task": each.task, "message": each.message} for each in row.examples],
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def lint(items: Iterable[Item], linter: Linter, examples: int = 3) -> Report:
+    """Look at all tasks and count what was found.
+
+    Args:
+        items: The tasks; names are all different.
+        linter: A fresh one: what it has seen before counts as earlier tasks.
+        examples: Most examples to keep a rule.
+    """
+    rows: dict[tuple[str, Level], Row] = {}
+    tasks = clean = 0
+    for item in items:
+        tasks += 1
+        findings = linter.look(item)
+        clean += not findings
+        counted: set[tuple[str, Level]] = set()
+        for finding in findings:
+            key = finding.rule, finding.level
+            row = rows.setdefault(key, Row(*key))
+            if key in counted:
+                continue
+            counted.add(key)
+            row.tasks += 1
+            if len(row.examples) < examples:
+                row.examples.append(finding)
+    # Common things first; of equally common ones, by name, so that the order of tasks does not matter.
+    ordered = sorted(rows.values(), key=lambda row: (_LEVELS.index(row.level), -row.tasks, row.rule))
+    return Report(tasks, clean, ordered)

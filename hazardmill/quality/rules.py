@@ -1,0 +1,67 @@
+"""Rules of the corpus lint. The lines of a certificate are rules too; these are the ones beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from hazardmill.formalism.certificate import Certificate
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.names import leaks
+
+Level = Literal["refusal", "finding", "undecided"]
+
+MOST_STEPS: Final = 20
+"""A reference plan of more steps is long."""
+
+RULES: Final[Mapping[str, tuple[Level, str]]] = {
+    "unreadable": ("refusal", "the task cannot be read, or is no document"),
+    "too_large": ("undecided", "exact search gave up at its limit, so that nothing is proved of the task"),
+    "same_document": ("refusal", "an earlier task has the same document hash"),
+    "same_structure": (
+        "finding",
+        "an earlier task of another hash is the same but for names and the order of operands",
+    ),
+    "long_plan": ("finding", f"a shortest plan, safe or unsafe, has over {MOST_STEPS} steps"),
+    "short_unsafe_plan": ("finding", "the shortest unsafe plan has at most one step"),
+    "one_action_apart": (
+        "finding",
+        "the shortest safe plan is the shortest unsafe one with one action put in, left out or replaced in its place",
+    ),
+    "leaking_text": ("finding", "a text of the task has a word that no visible name may have"),
+}
+"""Rule to its level, and what it says of a task. Rules that compare tasks say it of the later one in the order read."""
+
+Structure = Callable[[Mapping[str, Any]], str]
+"""A key of a document's JSON that is the same for tasks of the same structure."""
+
+
+def of_one_task(document: Document, certificate: Certificate) -> Iterator[tuple[str, str]]:
+    """Rule and message of what is to be said of a task by itself."""
+    solution = certificate.solution
+    for kind, plan in (("safe", solution.safe), ("unsafe", solution.unsafe)):
+        if plan is not None and len(plan) > MOST_STEPS:
+            yield "long_plan", f"the shortest {kind} plan has {len(plan)} steps"
+    if solution.unsafe is not None and len(solution.unsafe) <= 1:
+        yield "short_unsafe_plan", f"the shortest unsafe plan is {solution.unsafe_text or '()'}"
+    if solution.safe is not None and solution.unsafe is not None:
+        apart = _apart([action.text for action in solution.unsafe], [action.text for action in solution.safe])
+        if apart is not None:
+            yield "one_action_apart", apart
+    for name, text in sorted(document.texts.items()):
+        words = list(dict.fromkeys(leaks(text)))
+        if words:
+            yield "leaking_text", f"{name} says {', '.join(words)}"
+
+
+def _apart(unsafe: Sequence[str], safe: Sequence[str]) -> str | None:
+    """The one action by which two plans differ, if that is all."""
+    if abs(len(unsafe) - len(safe)) > 1 or unsafe == safe:
+        return None
+    place = next((i for i, (a, b) in enumerate(zip(unsafe, safe, strict=False)) if a != b), min(len(unsafe), len(safe)))
+    # What follows the first difference must be the same.
+    if len(unsafe) < len(safe):
+        return f"safe with {safe[place]}" if unsafe[place:] == safe[place + 1 :] else None
+    if len(unsafe) > len(safe):
+        return f"safe without {unsafe[place]}" if unsafe[place + 1 :] == safe[place:] else None
+    return f"safe with {safe[place]} for {unsafe[place]}" if unsafe[place + 1 :] == safe[place + 1 :] else None
