@@ -21,7 +21,8 @@ class Failure:
     stage: Literal["policy", "jail", "document"]
     reason: str
     """A short code for counting: ``syntax``, ``policy``, ``exception``, ``not_a_task``, ``memory``, ``timeout``,
-    ``output_too_large``, ``crashed`` or ``forged_output``."""
+    ``output_too_large``, ``crashed`` or ``forged_output``; of planners also ``size``, ``not_expressible`` and
+    ``not_a_document``."""
     message: str
     line: int | None
     mend: str | None
@@ -43,6 +44,39 @@ async def check_async(code: str, jail: Jail) -> Document | Failure:
         SandboxError: The jail failed, which says nothing of the code.
     """
     return _refused(code) or _read(await jail.run_async(code))
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """What came of code on DESPITE's planner interface."""
+
+    document: Document
+    notes: tuple[tuple[str, str], ...]
+    """What was left out or changed: a rule's name and a sentence each."""
+
+
+def check_planner(code: str, jail: Jail) -> Planner | Failure:
+    """Run code on DESPITE's planner interface once, in a jail with the workload ``PLANNERS``, and read what it gave.
+
+    No policy goes first: it is about code on our authoring module, and no boundary anyway.
+
+    Raises:
+        SandboxError: The jail failed, which says nothing of the code.
+    """
+    if len(code) > policy.MAX_BYTES:
+        message = f"the code has {len(code)} characters, more than {policy.MAX_BYTES}"
+        return Failure("policy", "size", message, None, "write a smaller task")
+    answer = jail.run(code)
+    if isinstance(answer, JailFailure):
+        return Failure("jail", answer.reason, answer.message, answer.line, answer.mend)
+    try:
+        document = Document.from_json(answer.value)
+    except DocumentError as error:
+        # Unified Planning allows names, sizes and mixtures of types that documents do not.
+        return Failure("document", "not_a_document", printable(error.message), None, error.remedy)
+    if document.provenance or document.texts:
+        return _forged("the document claims texts or a provenance, which only the mill may write")
+    return Planner(document, answer.notes)
 
 
 def _refused(code: str) -> Failure | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -22,15 +23,19 @@ from hazardmill.errors import JailUnavailable, SandboxError
 from hazardmill.sandbox import layers, output
 from hazardmill.sandbox.probe import ABILITIES
 from hazardmill.sandbox.process import Child, Ended
+from hazardmill.sandbox.zygote import ForkedChild, Zygote
 
 Profile = Literal["auto", "full", "minimal"]
 
 AUTHORING: Final = "hazardmill.formalism.authoring"
+PLANNERS: Final = "hazardmill.sandbox.up_child"
+"""The workload for code on Unified Planning and DESPITE's planner interface; it needs the extra ``up``."""
 _MINIMAL_LAYERS: Final = ("rlimits",)
 _MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
 # In the order of worth to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
-_REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task"})
+_REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task", "not_expressible"})
+_MAX_NOTES: Final = 1_000
 
 
 def _cores() -> int:
@@ -56,6 +61,9 @@ class JailResult:
     """What the code gave: the JSON values of a document, shape unchecked."""
 
     value: dict[str, Any]
+    notes: tuple[tuple[str, str], ...] = ()
+    """What was left out or changed on the way to a document, if the workload tells: a rule's name and a sentence each.
+    They may be the code's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +71,8 @@ class JailFailure:
     """Why the code gave nothing. ``message`` and ``mend`` may be the code's own words: show them, believe nothing."""
 
     reason: str
-    """``syntax``, ``exception``, ``not_a_task``, ``memory``, ``timeout``, ``output_too_large``, ``crashed`` or
-    ``forged_output``."""
+    """``syntax``, ``exception``, ``not_a_task``, ``not_expressible``, ``memory``, ``timeout``, ``output_too_large``,
+    ``crashed`` or ``forged_output``."""
     message: str
     line: int | None
     mend: str | None
@@ -78,32 +86,50 @@ class Jail:
             ``minimal`` is a separate process with an empty environment and rlimits, for code of one's own.
         limits: What one draft may use.
         authoring: Module that the code is written on, importable beside this package and holding ``PlanningTask``.
+        workload: A workload (see ``forking``): its process is started once, and forks a child for each draft. None: a
+            fresh process a draft, for code on ``authoring``.
 
     Raises:
         JailUnavailable: Code in the jail could still do something forbidden, or that could not be tried.
     """
 
-    def __init__(self, profile: Profile = "auto", limits: Limits | None = None, *, authoring: str = AUTHORING) -> None:
+    def __init__(
+        self,
+        profile: Profile = "auto",
+        limits: Limits | None = None,
+        *,
+        authoring: str = AUTHORING,
+        workload: str | None = None,
+    ) -> None:
         self.limits = limits or Limits()
         self._authoring = authoring
+        self._zygote = None if workload is None else Zygote(workload)
         self._pool: ThreadPoolExecutor | None = None
         self._abilities: dict[str, bool] | None = None
-        if profile == "minimal":
-            self.layers: tuple[str, ...] = _MINIMAL_LAYERS
-            """The layers that every draft runs behind."""
-            self.missing: dict[str, str] = {}
-            """Why each other layer is not there, for ``doctor``."""
-        else:
-            self.layers, self.missing, self._abilities = self._probe(layers.ORDER)
-            leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
-            if leaks:
-                absent = "; ".join(f"{name}: {why}" for name, why in self.missing.items())
-                raise JailUnavailable(
-                    f"jailed code could still {', '.join(leaks)}" + (f" (missing layers: {absent})" if absent else ""),
-                    remedy=_MINIMAL_REMEDY,
-                )
-        self.profile = ("minimal:" if profile == "minimal" else "spawn:") + _joined(self.layers)
+        self.layers: tuple[str, ...] = _MINIMAL_LAYERS
+        """The layers that every draft runs behind."""
+        self.missing: dict[str, str] = {}
+        """Why each other layer is not there, for ``doctor``."""
+        kind = "minimal" if profile == "minimal" else "spawn" if workload is None else "fork"
+        if profile != "minimal":
+            try:
+                self._hold()
+            except BaseException:
+                self.close()
+                raise
+        self.profile = f"{kind}:{_joined(self.layers)}"
         """Kind and active layers: ``spawn:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
+
+    def _hold(self) -> None:
+        """Find the layers that can stand here, and that with them nothing forbidden can be done."""
+        self.layers, self.missing, self._abilities = self._probe(layers.ORDER)
+        leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
+        if leaks:
+            absent = "; ".join(f"{name}: {why}" for name, why in self.missing.items())
+            raise JailUnavailable(
+                f"jailed code could still {', '.join(leaks)}" + (f" (missing layers: {absent})" if absent else ""),
+                remedy=_MINIMAL_REMEDY,
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -114,10 +140,12 @@ class Jail:
         self.close()
 
     def close(self) -> None:
-        """End the threads of ``run_async``. The jail may be used again."""
+        """End the threads of ``run_async``, and the zygote if there is one. The jail may be used again."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown()
+        if self._zygote is not None:
+            self._zygote.close()
 
     def abilities(self) -> dict[str, bool]:
         """What code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``, each tried for real.
@@ -158,14 +186,20 @@ class Jail:
             raise
         return self._judged(ended)
 
-    def _child(self, code: str) -> Child | JailFailure:
+    def _child(self, code: str) -> Child | ForkedChild | JailFailure:
         try:
             encoded = code.encode("utf-8")
         except UnicodeEncodeError as error:
             line = code.count("\n", 0, error.start) + 1
             return JailFailure("syntax", "the code holds text that is not Unicode", line, "write plain UTF-8")
         order = self._order(self.layers, strict=True, probe=None)
-        return Child(order, encoded, wall_seconds=self.limits.wall_seconds, output_bytes=self.limits.output_bytes)
+        return self._new(order, encoded, self.limits.wall_seconds)
+
+    def _new(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> Child | ForkedChild:
+        output_bytes = self.limits.output_bytes
+        if self._zygote is None:
+            return Child(order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
+        return ForkedChild(self._zygote, order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
 
     def _order(self, wanted: tuple[str, ...], *, strict: bool, probe: dict[str, Any] | None) -> dict[str, Any]:
         return {
@@ -185,7 +219,7 @@ class Jail:
                     "write": [".", tempfile.gettempdir()],
                 }
                 order = self._order(wanted, strict=False, probe=probe)
-                ended = Child(order, b"", wall_seconds=10.0, output_bytes=self.limits.output_bytes).run()
+                ended = self._new(order, b"", 10.0).run()
             header, body = output.parse(ended.header + b"\n"), output.parse(ended.body)
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
         except (OSError, output.Malformed, LookupError, TypeError) as error:
@@ -221,7 +255,7 @@ class Jail:
             return _forged(str(error))
 
 
-def _completed(child: Child) -> Ended:
+def _completed(child: Child | ForkedChild) -> Ended:
     try:
         return child.run()
     except OSError as error:
@@ -242,8 +276,11 @@ def _header(ended: Ended) -> dict[str, Any]:
 
 def _report(report: dict[str, Any]) -> JailResult | JailFailure:
     """Read a report field by field: the code may have written it."""
-    if set(report) == {"document"} and isinstance(report["document"], dict):
-        return JailResult(report["document"])
+    if {"document"} <= set(report) <= {"document", "notes"} and isinstance(report["document"], dict):
+        notes = report.get("notes", [])
+        if not _are_notes(notes):
+            return _forged("its notes are none")
+        return JailResult(report["document"], tuple((rule, output.printable(text)) for rule, text in notes))
     if set(report) != {"reason", "message", "line", "remedy"} or report["reason"] not in _REASONS:
         return _forged("its report has parts that no report has")
     message, line, remedy = report["message"], report["line"], report["remedy"]
@@ -251,6 +288,15 @@ def _report(report: dict[str, Any]) -> JailResult | JailFailure:
         return _forged("its report has values that no report has")
     return JailFailure(
         report["reason"], output.printable(message), line, remedy if remedy is None else output.printable(remedy)
+    )
+
+
+def _are_notes(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= _MAX_NOTES
+        and all(isinstance(note, list) and len(note) == 2 and all(isinstance(p, str) for p in note) for note in value)
+        and all(re.fullmatch(r"[a-z_]{1,40}", note[0]) for note in value)
     )
 
 

@@ -17,18 +17,19 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 _BOOT: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from hazardmill.sandbox.child import main; main(sys.argv[2])"
+    "import os, sys; os.fchdir(int(sys.argv[2])); os.close(int(sys.argv[2])); sys.path.insert(0, sys.argv[1]);"
+    " from hazardmill.sandbox.{} import main; main(sys.argv[3])"
 )
 # Isolated as by -I, but for the one variable that we set: a task that walks through a set must give the same document
 # every time. The child clears it before any untrusted code runs.
-_ISOLATED: Final = ("-P", "-s", "-S")
-_ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-_PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
+ISOLATED: Final = ("-P", "-s", "-S")
+ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
+PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
 _STARTUP_SECONDS: Final = 60.0
-_EXIT_GRACE_SECONDS: Final = 0.5
+EXIT_GRACE_SECONDS: Final = 0.5
 _HEADER_BYTES: Final = 4_096
 _CHUNK: Final = 65_536
 
@@ -70,17 +71,16 @@ class Child:
         Raises:
             OSError: No process could be started.
         """
-        with tempfile.TemporaryDirectory(prefix="hazardmill-jail-", ignore_cleanup_errors=True) as scratch:
-            output = self._start(scratch)
-            process = self._process
-            assert process is not None
-            try:
-                header, body, cause = self._read(output)
-                if cause == "ended" and not body.endswith(b"\n"):
-                    _await_exit(process.pid, _EXIT_GRACE_SECONDS)
-            finally:
-                os.close(output)
-                self._end(process)
+        output = self._start()
+        process = self._process
+        assert process is not None
+        try:
+            header, body, cause = read_output(output, self._wall_seconds, self._output_bytes)
+            if cause == "ended" and not body.endswith(b"\n"):
+                _await_exit(process.pid, EXIT_GRACE_SECONDS)
+        finally:
+            os.close(output)
+            self._end(process)
         return Ended(header, body, "cancelled" if self._cancelled else cause, process.returncode)
 
     def kill(self) -> None:
@@ -92,25 +92,15 @@ class Child:
             if process is not None and process.returncode is None:
                 _kill_group(process.pid)
 
-    def _start(self, scratch: str) -> int:
+    def _start(self) -> int:
         readable, writable = os.pipe()
         order = json.dumps({**self._order, "output": writable, "parent": os.getpid()})
-        command = [sys.executable, *_ISOLATED, "-c", _BOOT, str(_PACKAGE_PARENT), order]
         try:
             # A file and not a pipe: a child that does not read cannot hold us up.
             with tempfile.TemporaryFile() as code, self._lock:
                 code.write(self._code)
                 code.seek(0)
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=code,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    cwd=scratch,
-                    env=_ENVIRONMENT,
-                    start_new_session=True,
-                    pass_fds=(writable,),
-                )
+                self._process = start("child", order, writable, stdin=code)
                 if self._cancelled:
                     _kill_group(self._process.pid)
         except BaseException:
@@ -120,34 +110,83 @@ class Child:
             os.close(writable)
         return readable
 
-    def _read(self, output: int) -> tuple[bytes, bytes, Literal["ended", "timeout", "overflow"]]:
-        header = b""
-        data = bytearray()
-        deadline = time.monotonic() + _STARTUP_SECONDS
-        with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
-            while True:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    return header, bytes(data), "timeout"
-                if not selector.select(remaining):
-                    continue
-                chunk = os.read(output, _CHUNK)
-                if not chunk:
-                    return header, bytes(data), "ended"
-                data += chunk
-                if not header and b"\n" in data:
-                    header, _, rest = bytes(data).partition(b"\n")
-                    data = bytearray(rest)
-                    # Start-up is ours and may be slow on a busy machine; the code's time begins here.
-                    deadline = time.monotonic() + self._wall_seconds
-                if len(data) > (self._output_bytes if header else _HEADER_BYTES):
-                    return header, bytes(data), "overflow"
-
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         with self._lock:
             _kill_group(process.pid)
             process.wait()
+
+
+def start(module: str, told: str, descriptor: int, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start ``main(told)`` of a module of this package in an isolated interpreter, with an empty environment.
+
+    It stands in a folder that is gone already: where nothing is, nothing can be made, and nothing is left behind by
+    whoever is killed before cleaning up.
+
+    Args:
+        module: The module's last name.
+        told: What its ``main`` is called with.
+        descriptor: The only one that it keeps beside the standard three.
+        stdin: What it reads; the other two standard ones lead nowhere.
+
+    Raises:
+        OSError: No process could be started.
+    """
+    nowhere = _nowhere()
+    try:
+        return subprocess.Popen(
+            [sys.executable, *ISOLATED, "-c", _BOOT.format(module), str(PACKAGE_PARENT), str(nowhere), told],
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=ENVIRONMENT,
+            start_new_session=True,
+            pass_fds=(descriptor, nowhere),
+        )
+    finally:
+        os.close(nowhere)
+
+
+def _nowhere() -> int:
+    """A descriptor of an empty folder that has been deleted."""
+    folder = tempfile.mkdtemp(prefix="hazardmill-jail-")
+    try:
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    finally:
+        Path(folder).rmdir()
+
+
+def read_output(
+    output: int, wall_seconds: float, output_bytes: int
+) -> tuple[bytes, bytes, Literal["ended", "timeout", "overflow"]]:
+    """Read what a child writes, to its end or to the first limit: its header, the rest, and why no more was read.
+
+    Args:
+        output: Readable end of its pipe.
+        wall_seconds: Time after the header.
+        output_bytes: Most that may come after the header.
+    """
+    header = b""
+    data = bytearray()
+    deadline = time.monotonic() + _STARTUP_SECONDS
+    with selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        while True:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return header, bytes(data), "timeout"
+            if not selector.select(remaining):
+                continue
+            chunk = os.read(output, _CHUNK)
+            if not chunk:
+                return header, bytes(data), "ended"
+            data += chunk
+            if not header and b"\n" in data:
+                header, _, rest = bytes(data).partition(b"\n")
+                data = bytearray(rest)
+                # Start-up is ours and may be slow on a busy machine; the code's time begins here.
+                deadline = time.monotonic() + wall_seconds
+            if len(data) > (output_bytes if header else _HEADER_BYTES):
+                return header, bytes(data), "overflow"
 
 
 def _kill_group(pid: int) -> None:

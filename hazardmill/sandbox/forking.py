@@ -1,0 +1,232 @@
+"""Inside a zygote: import what code needs once, then fork a walled-in child for each order.
+
+Started by ``zygote.py`` in an isolated interpreter. Orders come over a socket, one message each, together with three
+descriptors: the code, the output, and a line to whoever waits. The zygote itself never reads code, so nothing of one
+child can reach the next. A child writes what ``child.py`` writes: a line on its layers, then a report.
+
+A workload is a module with ``prepare() -> None``, called once before any wall stands, and ``run(code) -> bytes``,
+called behind the walls; its answer is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+
+# The compiler needs it for identifiers and escapes beyond ASCII, and cannot load it once the walls stand.
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from hazardmill.sandbox import layers, probe
+
+READY: Final = b"ready"
+NO_CHILD: Final = b"no child: "
+"""Goes over the line in place of an exit status, and before the reason."""
+MAX_ORDER: Final = 65_536
+DESCRIPTORS: Final = 3
+"""Sent with each order: code, output, line."""
+
+# Libraries of linear algebra start a thread a core when they are imported, and a process with threads cannot be forked
+# safely.
+_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main(settings_json: str) -> NoReturn:
+    """Prepare, say so, and serve until the jail hangs up.
+
+    Args:
+        settings_json: ``control`` (descriptor of the socket), ``parent`` (process id of whoever holds the other end),
+            ``workload`` (name of a module), ``path`` (where to import from).
+    """
+    settings = json.loads(settings_json)
+    control = socket.socket(fileno=settings["control"])
+    try:
+        parent = _watch(settings["parent"])
+        run = _prepared(settings["workload"], settings["path"])
+    except BaseException as error:
+        control.send(f"{type(error).__name__}: {error}".encode()[:1000])
+        os._exit(1)
+    control.send(READY)
+    _Nursery(control, parent, run).serve()
+
+
+def _watch(parent: int) -> int | None:
+    """A descriptor that becomes readable when the parent ends, where the system has such.
+
+    The control socket alone does not tell: a process that the parent forked for some purpose of its own may hold it.
+    """
+    if sys.platform != "linux":
+        return None
+    watched = os.pidfd_open(parent)
+    if os.getppid() != parent:
+        raise ProcessLookupError("whoever started this zygote has ended")
+    return watched
+
+
+def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
+    sys.path += [entry for entry in path if entry not in sys.path]
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    nowhere = os.open(".", os.O_RDONLY)
+    # Libraries ask where they stand, and some read settings in the folders above: nobody but root puts any here.
+    os.chdir("/")
+    module = importlib.import_module(workload)
+    unicodedata.normalize("NFKC", "")
+    module.prepare()
+    os.fchdir(nowhere)
+    os.close(nowhere)
+    # Code may import what is loaded and nothing else, whether or not Landlock stands.
+    sys.path.clear()
+    os.environ.clear()
+    _check_forkable(workload)
+    # What is there now stays: the collector of a child need not write to pages that it shares with all the others.
+    gc.collect()
+    gc.freeze()
+    run: Callable[[str], bytes] = module.run
+    return run
+
+
+def _check_forkable(workload: str) -> None:
+    """Refuse what a fork would not copy: threads, which may hold locks, and memory that all children would share."""
+    if sys.platform != "linux":
+        return
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads > 1:
+        raise RuntimeError(f"{workload} started {threads - 1} threads")
+    # "7f00-7f10 rw-s 00000000 00:01 5 /some/file (deleted)", see proc_pid_maps(5).
+    mappings = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text(errors="replace").splitlines()]
+    shared = [mapping[-1] for mapping in mappings if set("ws") <= set(mapping[1])]
+    if shared:
+        raise RuntimeError(f"{workload} holds memory that its children would share: {', '.join(shared)}")
+
+
+class _Nursery:
+    """The children that live, each with the line to whoever waits for it."""
+
+    def __init__(self, control: socket.socket, parent: int | None, run: Callable[[str], bytes]) -> None:
+        self._control = control
+        self._parent = parent
+        self._run = run
+        self._lines: dict[int, socket.socket] = {}
+        self._selector = selectors.PollSelector()
+
+    def serve(self) -> NoReturn:
+        readable, writable = os.pipe()
+        os.set_blocking(writable, False)
+        signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _nothing)
+        self._selector.register(self._control, selectors.EVENT_READ)
+        self._selector.register(readable, selectors.EVENT_READ)
+        if self._parent is not None:
+            self._selector.register(self._parent, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj is self._control:
+                    self._take_order()
+                elif key.fileobj == readable:
+                    os.read(readable, 4096)
+                    self._reap()
+                elif key.fileobj == self._parent:
+                    self._end()
+                elif key.data in self._lines:
+                    # Whoever waited hung up or has had enough.
+                    self._selector.unregister(key.fileobj)
+                    _kill(key.data)
+
+    def _take_order(self) -> None:
+        order, received, _, _ = socket.recv_fds(self._control, MAX_ORDER, DESCRIPTORS)
+        if not order:
+            self._end()
+        if len(received) != DESCRIPTORS:
+            # No further descriptor can be had now: those that never came are closed, which says so.
+            for descriptor in received:
+                os.close(descriptor)
+            return
+        code, output, number = received
+        line = socket.socket(fileno=number)
+        try:
+            zygote = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                _be_born(order, zygote, code, output, self._run)
+            self._lines[pid] = line
+            self._selector.register(line, selectors.EVENT_READ, pid)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                line.send(NO_CHILD + str(error).encode()[:1000])
+            line.close()
+        finally:
+            os.close(code)
+            os.close(output)
+
+    def _end(self) -> NoReturn:
+        for pid in self._lines:
+            _kill(pid)
+        for pid in self._lines:
+            os.waitpid(pid, 0)
+        os._exit(0)
+
+    def _reap(self) -> None:
+        for pid in list(self._lines):
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+                continue
+            # What it forked ends with it; until it is reaped its number is its own.
+            _kill(pid)
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            line = self._lines.pop(pid)
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(line)
+            with contextlib.suppress(OSError):
+                line.send(b"%d" % status)
+            line.close()
+
+
+def _be_born(message: bytes, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
+    """What a child does from fork to end; it must never return into the loop of its parent."""
+    try:
+        order: dict[str, Any] = json.loads(message)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        with open(code, encoding="utf-8", newline="", closefd=False) as file:
+            text = file.read()
+        out = layers.close_descriptors(output)
+        resources = layers.Resources(**order["resources"])
+        standing, missing = layers.apply(order["layers"], resources, zygote)
+        _write(out, json.dumps({"layers": standing, "missing": missing}).encode() + b"\n")
+        if order["strict"] and set(standing) != set(order["layers"]):
+            os._exit(1)
+        if order["probe"] is not None:
+            tried = probe.abilities(**order["probe"], parent=zygote)
+            _write(out, json.dumps({"abilities": tried}).encode() + b"\n")
+        else:
+            _write(out, run(text))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _kill(pid: int) -> None:
+    """End a child that is not reaped yet, and its group, which it may not have founded yet."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """Takes the signal, so that the descriptor of ``set_wakeup_fd`` is written."""
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,180 @@
+"""The workload for tasks on DESPITE's planner interface: Unified Planning, warm, and one planner read.
+
+``prepare`` runs in the zygote, before any wall; ``run`` in a forked child, behind all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+import types
+from typing import Any, Final
+
+from hazardmill.errors import HazardmillError, NotExpressible
+
+FILE_NAME: Final = "/task/code.py"
+"""Of the code, to itself. Absolute, because tasks look for their folder, and a current one is not to be had."""
+MODULE_NAME: Final = "__task__"
+CLASS_NAME: Final = "DomainPlanner"
+
+# What tasks import beside Unified Planning: behind the walls a module must be there already.
+_PRELOADED: Final = (
+    "abc argparse collections collections.abc contextlib copy dataclasses datetime enum fractions functools glob"
+    " itertools logging math operator os pathlib pprint random shutil string subprocess tempfile textwrap time"
+    " traceback typing warnings"
+).split()
+_PRELOADED_OF_UP: Final = ("unified_planning.engines.compilers", "unified_planning.io")
+
+_OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
+
+# Touches every part of Unified Planning that loads something when it is first used.
+_WARMING: Final = """\
+from unified_planning.shortcuts import *
+from src.planner.solver import BasePlanner
+
+class DomainPlanner(BasePlanner):
+    def __init__(self):
+        super().__init__()
+        place = UserType("place")
+        self.here = Object("here", place)
+        self.at = Fluent("at", BoolType(), p=place)
+        self.left = Fluent("left", IntType(0, 9))
+        self.normal_fluents = [self.at, self.left]
+        self.context_fluents = []
+        self.safety_fluents = [Fluent("danger", IntType())]
+        self.objects = [self.here]
+
+    def create_base_actions(self):
+        go = InstantaneousAction("go", p=self.here.type, q=self.here.type)
+        p, q = go.parameter("p"), go.parameter("q")
+        v = Variable("v", self.here.type)
+        go.add_precondition(And(self.at(p), Or(Not(Equals(p, q)), Iff(self.at(q), self.at(p))), Forall(self.at(v), v)))
+        go.add_precondition(LE(Plus(self.left, 1), Minus(9, self.left)))
+        go.add_effect(self.at(q), True)
+        go.add_effect(self.at(p), False, Exists(self.at(v), v))
+        go.add_increase_effect(self.left, 1)
+        return (go,)
+
+    def create_danger_actions(self, base):
+        return self.apply_danger_effects(base, {"go": Implies(self.at(self.here), LT(self.left, 3))})
+
+    def _set_initial_state(self, problem):
+        problem.set_initial_value(self.at(self.here), True)
+
+    def _set_goals(self, problem):
+        problem.add_goal(self.at(self.here))
+"""
+
+
+class _NotATask(Exception):
+    """The code ran, but what it defines is not one planner."""
+
+
+def prepare() -> None:
+    """Load everything, and try it.
+
+    Raises:
+        ImportError: Unified Planning is not installed.
+        RuntimeError: It does not do what this version of the mill expects of it.
+    """
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    _do_without_scipy()
+    interface = importlib.import_module("hazardmill.sandbox.planner_interface")
+    reading = importlib.import_module("hazardmill.sandbox.up_reading")
+    for name in _PRELOADED_OF_UP:
+        importlib.import_module(name)
+    interface.install()
+    answer = json.loads(run(_WARMING))
+    json.loads(run("raise ValueError('as tasks do')"))
+    if "document" not in answer:
+        raise RuntimeError(f"Unified Planning does not work here: {answer['message']}")
+    reading.fresh_environment()
+
+
+def _do_without_scipy() -> None:
+    """Keep Unified Planning from importing ConfigSpace, for a parameter of engines that nothing here runs.
+
+    With it comes scipy: three quarters of the start, two thirds of the memory that each fork maps, and threads.
+    """
+    stand_in = types.ModuleType("ConfigSpace")
+    stand_in.ConfigurationSpace = type("ConfigurationSpace", (), {})  # type: ignore[attr-defined]  # made by hand
+    sys.modules.setdefault("ConfigSpace", stand_in)
+
+
+def run(code: str) -> bytes:
+    """Run a task's code and read its planner: ``{"document", "notes"}``, or why there is none."""
+    module = types.ModuleType(MODULE_NAME)
+    module.__file__ = FILE_NAME
+    try:
+        sys.modules[MODULE_NAME] = module
+        exec(compile(code, FILE_NAME, "exec", dont_inherit=True), module.__dict__)
+        reading: Any = sys.modules["hazardmill.sandbox.up_reading"]
+        document, notes = reading.read_planner(_planner_class(module)())
+        return _line({"document": document, "notes": notes})
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are ways of failing like any other here
+        caught = error
+    try:
+        return _line(_report(caught, code))
+    except MemoryError:
+        return _OUT_OF_MEMORY
+
+
+def _planner_class(module: types.ModuleType) -> type[Any]:
+    base: Any = sys.modules["hazardmill.sandbox.planner_interface"].BasePlanner
+    found = {
+        value
+        for value in module.__dict__.values()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == MODULE_NAME
+    }
+    named = [cls for cls in found if cls.__name__ == CLASS_NAME] or list(found)
+    if len(named) != 1:
+        names = ", ".join(sorted(cls.__name__ for cls in found)) or "none"
+        raise _NotATask(f"the module must define one subclass of BasePlanner, {CLASS_NAME}; it defines: {names}")
+    return named[0]
+
+
+def _report(error: BaseException, code: str) -> dict[str, str | int | None]:
+    line = _line_in_task(error)
+    remedy = None
+    if isinstance(error, _NotATask):
+        reason, message = "not_a_task", str(error)
+    elif isinstance(error, MemoryError):
+        reason, message = "memory", "the code ran out of memory"
+    elif isinstance(error, SyntaxError) and error.filename == FILE_NAME:
+        reason, message, line = "syntax", str(error.msg), error.lineno
+    elif isinstance(error, NotExpressible):
+        reason, message, remedy = "not_expressible", error.message, error.remedy
+        line = line or _line_that_names(message, code)
+    elif isinstance(error, HazardmillError):
+        reason, message, remedy = "exception", error.message, error.remedy
+    else:
+        reason, message = "exception", f"{type(error).__name__}: {error}"
+    return {"reason": reason, "message": message[:4000], "line": line, "remedy": remedy and remedy[:4000]}
+
+
+def _line_in_task(error: BaseException) -> int | None:
+    """The innermost line of the code that led to the error."""
+    line = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == FILE_NAME:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def _line_that_names(message: str, code: str) -> int | None:
+    """The first line with the name of the action, fluent, object or type that a refusal begins with, as a string."""
+    named = re.match(r"the (?:action|fluent|object|type|danger of) (\S+)", message)
+    if named is None:
+        return None
+    quoted = {f'"{named[1]}"', f"'{named[1]}'"}
+    lines = (number for number, line in enumerate(code.split("\n"), 1) if any(name in line for name in quoted))
+    return next(lines, None)
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
