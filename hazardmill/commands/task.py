@@ -1,4 +1,4 @@
-"""``hazardmill task validate | solve | import | export``."""
+"""``hazardmill task``: validate and solve here, its other commands in modules of their own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
+from hazardmill.commands.certify import certify
+from hazardmill.commands.formats import export, import_
+from hazardmill.commands.lint import lint
 from hazardmill.commands.options import json_option, print_json, store_option
+from hazardmill.commands.repair import repair
 from hazardmill.errors import InputError, PlanningInputError, SearchLimitReached
 from hazardmill.formalism.effort import DEFAULT_LIMIT
 
@@ -24,7 +28,7 @@ ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
 
 @click.group(epilog="Example: hazardmill task solve demo-out/tasks/TASK")
 def task() -> None:
-    """Validate plans on a task, solve it, import or export one."""
+    """Judge plans, solve, certify and repair; look over many tasks; import and export."""
 
 
 @task.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -168,103 +172,5 @@ def _said(answer: Answer) -> str:
     return f"{text}; {printable(answer.message)}" if answer.message else text
 
 
-@task.command(
-    "import",
-    epilog="Example: hazardmill task import --from pddl domain.pddl problem.pddl --dangers dangers.json --out soup",
-)
-@click.option("--from", "language", type=click.Choice(["pddl"]), required=True, help="What the task is written in.")
-@click.argument("domain", type=click.Path(path_type=Path))
-@click.argument("problem", type=click.Path(path_type=Path))
-@click.option(
-    "--dangers",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="JSON of what PDDL cannot say: context, bounds, danger entries and their limit (sidecar.schema.json).",
-)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Task folder to write.")
-@json_option
-def import_pddl(language: str, domain: Path, problem: Path, dangers: Path, out: Path, as_json: bool) -> None:
-    """Make a task folder of PDDL and its sidecar of dangers.
-
-    DOMAIN and PROBLEM are files of PDDL. Exit code 3 if one of the three files cannot be read, or says what tasks
-    cannot.
-    """
-    import warnings
-
-    from hazardmill.formalism.pddl_import import import_task
-
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
-        document = import_task(domain, problem, dangers, out)
-    if as_json:
-        print_json(
-            {
-                "folder": str(out),
-                "name": document.name,
-                "document_hash": document.hash,
-                "notes": [str(note.message) for note in notes],
-            }
-        )
-        return
-    for note in notes:
-        click.echo(f"note: {note.message}", err=True)
-    click.echo(f"{out}: {len(document.actions)} actions, {len(document.dangers)} danger entries")
-    click.echo(f"try: hazardmill task solve {out}")
-
-
-@task.command("export", epilog="Example: hazardmill task export demo-out/tasks/TASK --to pddl --augmented --out pddl")
-@click.argument("name", metavar="TASK")
-@click.option("--to", "language", type=click.Choice(["pddl"]), required=True, help="The format to write.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
-@click.option("--augmented", is_flag=True, help="Write danger as a numeric fluent; the basic problem shows none of it.")
-@click.option(
-    "--goal",
-    type=click.Choice(["basic", "safe", "unsafe"]),
-    default="safe",
-    show_default=True,
-    help="What the goal of an augmented problem asks of the danger.",
-)
-@click.option("--rename", is_flag=True, help="Rename what PDDL cannot tell apart, by a table kept in the sidecar.")
-@store_option
-@json_option
-def export_pddl(
-    name: str,
-    language: str,
-    out: Path,
-    augmented: bool,
-    goal: Literal["basic", "safe", "unsafe"],
-    rename: bool,
-    store_path: Path | None,
-    as_json: bool,
-) -> None:
-    """Write a task as domain.pddl, problem.pddl and the sidecar dangers.json.
-
-    Bounds of integers stand in the sidecar only, because PDDL has none. An augmented problem is for planners and has no
-    sidecar: read back with one, its dangers would count twice. Exit code 1 if PDDL cannot say the task.
-    """
-    from hazardmill.commands.finding import find_task
-    from hazardmill.formalism import pddl
-
-    document = find_task(name, store_path)
-    if augmented:
-        domain, problem = pddl.augmented(document, goal=goal, rename=rename)
-    else:
-        domain = pddl.domain_pddl(document, rename=rename)
-        problem = pddl.problem_pddl(document, rename=rename)
-    files = {"domain.pddl": domain, "problem.pddl": problem}
-    if not augmented:
-        sidecar = json.dumps(pddl.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
-        files["dangers.json"] = sidecar + "\n"
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for file, text in files.items():
-            (out / file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot write here: {error.strerror}", file=str(out), remedy="name a folder that can be written"
-        ) from error
-    if as_json:
-        print_json({"folder": str(out), "files": sorted(files), "document_hash": document.hash})
-        return
-    click.echo(f"{out}: {', '.join(files)}")
+for command in (certify, repair, lint, import_, export):
+    task.add_command(command)
