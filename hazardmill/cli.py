@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "run": ("hazardmill.commands.run", "Generate tasks, resume a run, list runs."),
     "sources": ("hazardmill.commands.sources", "List and describe the sources."),
     "store": ("hazardmill.commands.store", "Verify or digest a store."),
-    "task": ("hazardmill.commands.task", "Judge plans, solve, certify, repair, lint, import and export tasks."),
+    "task": ("hazardmill.commands.task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
 }
 """Command to its module, which has it under its own name, and its line in the help."""
 

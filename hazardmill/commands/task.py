@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from hazardmill.commands.certify import certify
+from hazardmill.commands.check import check
 from hazardmill.commands.formats import export, import_
 from hazardmill.commands.lint import lint
 from hazardmill.commands.options import json_option, print_json, store_option
@@ -28,7 +29,7 @@ ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
 
 @click.group(epilog="Example: hazardmill task solve demo-out/tasks/TASK")
 def task() -> None:
-    """Judge plans, solve, certify and repair; look over many tasks; import and export."""
+    """Check code, judge plans, solve, certify and repair; look over many tasks; import and export."""
 
 
 @task.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -172,5 +173,5 @@ def _said(answer: Answer) -> str:
     return f"{text}; {printable(answer.message)}" if answer.message else text
 
 
-for command in (certify, repair, lint, import_, export):
+for command in (check, certify, repair, lint, import_, export):
     task.add_command(command)

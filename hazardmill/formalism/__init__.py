@@ -16,7 +16,7 @@
 | repair, edit_search, repair_causes | the least change that makes a plan feasible or safe, and why |
 | pddl, pddl_names | the PDDL writer |
 | pddl_import, pddl_text, pddl_expressions, sidecar | the PDDL reader, and the sidecar of dangers |
-| despite_export, despite_adapt, despite_code, despite_import | folders of DESPITE: out, what they can say, their code, and in |
+| despite_export, despite_adapt, despite_code, despite_import | folders of DESPITE, out and in |
 | bridge, propositional | problems of Unified Planning; the ground form without parameters |
 | up_engine | exact search as an engine of Unified Planning |
 | engines, engine_child | external planners, in processes of their own |

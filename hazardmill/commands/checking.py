@@ -1,0 +1,370 @@
+"""Checking many files of code over all cores, for ``task check``.
+
+Each worker process has a jail of its own and gets the next file when it is done with one. Results come in the order of
+the files. A worker ends with the command, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Final, Literal, Self, cast
+
+from hazardmill.errors import HazardmillError, JailUnavailable, SandboxError, StoreError
+from hazardmill.formalism.effort import DRAFT_LIMIT
+
+if TYPE_CHECKING:
+    from hazardmill.stages.execute import Execution
+    from hazardmill.stages.mill import Prompts
+
+CODE: Final = "code.py"
+"""The module in a task folder."""
+_MOST_BYTES: Final = 10_000_000
+_FILES_A_WORKER: Final = 16
+"""With fewer, starting another process takes longer than it saves."""
+_IN_FLIGHT_A_WORKER: Final = 2
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for every file."""
+
+    jail: Literal["auto", "full", "minimal"] = "auto"
+    seconds: float = 10.0
+    """Wall time of a file's code."""
+    limit: int = DRAFT_LIMIT
+    """Most expansions of a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One file to check."""
+
+    name: str
+    """As it is told."""
+    path: Path
+    target: Path | None
+    """The task folder to make of it."""
+    unavoidable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of one file: a task, or the first check that failed."""
+
+    file: str
+    accepted: bool | None
+    """None: the jail failed, which says nothing of the code."""
+    check: str | None = None
+    reason: str | None = None
+    line: int | None = None
+    message: str | None = None
+    mend: str | None = None
+    feedback: str | None = None
+    """All that the author would be told."""
+    name: str | None = None
+    document_hash: str | None = None
+    safe_plan: str | None = None
+    unsafe_plan: str | None = None
+    findings: tuple[str, ...] = ()
+    """Lines of the certificate that fail and refuse nothing."""
+    undecided: tuple[str, ...] = ()
+    folder: str | None = None
+    """The task folder written."""
+
+
+def checked(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[Checked, None, None]:
+    """Check files; results in the order of ``work``. Close it to stop early: no process is left.
+
+    At most two files a worker are in flight; what is done early waits for its turn.
+
+    Args:
+        work: The files.
+        terms: What holds for all.
+        jobs: Processes. 1: this one; None: one a core, if there is work for them.
+
+    Raises:
+        JailUnavailable: The jail cannot contain code here.
+        SandboxError: A worker process was ended from outside.
+        StoreError: A task folder cannot be written.
+    """
+    jobs = min(jobs, len(work)) if jobs else min(os.cpu_count() or 1, -(-len(work) // _FILES_A_WORKER))
+    if jobs > 1:
+        yield from _apart(work, terms, jobs)
+        return
+    with Bench(terms) as bench:
+        for item in work:
+            yield bench.check(item)
+
+
+class Bench:
+    """A jail and an event loop, to check one file after the other.
+
+    Raises:
+        JailUnavailable: The jail cannot contain code here.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        from hazardmill.sandbox.jail import Jail, Limits
+        from hazardmill.stages.mill import Prompts
+
+        self._limit = terms.limit
+        self._wording = _Wording(Prompts.load())
+        self._runner = asyncio.Runner()
+        self._jail = Jail(terms.jail, Limits(wall_seconds=terms.seconds))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # Closing the loop cancels a draft that is still running, which kills its process.
+        try:
+            self._runner.close()
+        finally:
+            self._jail.close()
+
+    def check(self, work: Work) -> Checked:
+        """Check one file, and write its task folder if it is accepted and has one. Nothing it holds raises an error.
+
+        Raises:
+            JailUnavailable: There is no jail any more.
+            StoreError: The task folder cannot be written.
+        """
+        from hazardmill.stages.execute import execute
+
+        try:
+            code = _read(work.path)
+        except OSError as error:
+            return _unread(work, f"the file cannot be read: {error.strerror or error}")
+        if code is None:
+            return _unread(work, f"the file has more than {_MOST_BYTES} bytes")
+        try:
+            execution = self._runner.run(execute(code, self._jail, self._limit, unavoidable=work.unavoidable))
+        except JailUnavailable:
+            raise
+        except SandboxError as error:
+            return Checked(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
+        if not execution.passed:
+            return self._failed(work, execution)
+        return _accepted(work, code, execution, self._jail.profile)
+
+    def _failed(self, work: Work, execution: Execution) -> Checked:
+        from hazardmill.stages.refine import first_failure, render_feedback
+
+        first = first_failure(execution.checks)
+        return Checked(
+            work.name,
+            False,
+            check=first.name,
+            reason=first.reason,
+            line=first.details.get("line"),
+            message=first.message,
+            mend=first.mend,
+            feedback=render_feedback(1, list(execution.checks), self._wording),  # type: ignore[arg-type]  # prompts only
+            document_hash=execution.document.hash if execution.document else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """As much of a mill as feedback is rendered with."""
+
+    prompts: Prompts
+
+
+def _read(path: Path) -> str | None:
+    """The code; None if it is far too large. What is not UTF-8 stays in it, for the policy to refuse."""
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    return None if len(content) > _MOST_BYTES else content.decode("utf-8-sig", "surrogateescape")
+
+
+def _unread(work: Work, message: str) -> Checked:
+    return Checked(work.name, False, "file", "unreadable", message=message, mend="see that it is a file of Python code")
+
+
+def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) -> Checked:
+    document, certificate = execution.document, execution.certificate
+    assert document is not None and certificate is not None  # what passed has both
+    if work.target is not None:
+        _write(work.target, _files(code, execution, jail_profile))
+    return Checked(
+        work.name,
+        True,
+        name=document.name,
+        document_hash=document.hash,
+        safe_plan=certificate.solution.safe_text,
+        unsafe_plan=certificate.solution.unsafe_text,
+        findings=tuple(line.name for line in certificate.findings),
+        undecided=tuple(line.name for line in certificate.lines if line.passed is None),
+        folder=None if work.target is None else str(work.target),
+    )
+
+
+def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]:
+    from hazardmill import __version__
+    from hazardmill.commands.certify import twin_json
+    from hazardmill.formalism.pddl import sidecar
+    from hazardmill.report.folders import runnable
+
+    document, certificate = execution.document, execution.certificate
+    assert document is not None and certificate is not None
+    solution = certificate.solution
+    made_by = {
+        "sha256": {"code": hashlib.sha256(code.encode()).hexdigest()},
+        "jail_profile": jail_profile,
+        "hazardmill_version": __version__,
+    }
+    files = {
+        CODE: runnable(code),
+        "task.json": _json({**document.to_json(), "provenance": made_by}),
+        "domain.pddl": execution.domain_pddl or "",
+        "problem.pddl": execution.problem_pddl or "",
+        "dangers.json": _json(sidecar(document)),
+        "certificate.json": _json(certificate.to_json()),
+        "metadata.json": _json(
+            {
+                "reference_feasible_plans": {"safe": solution.safe_text, "unsafe": solution.unsafe_text},
+                "hazardmill": {
+                    **made_by,
+                    # Of an avoidable one nobody said so: the code does not tell.
+                    "avoidability": "unavoidable" if certificate.unavoidable else None,
+                    "plan_length": solution.plan_length,
+                    "safety_effort": solution.safety_effort,
+                    "document_hash": document.hash,
+                },
+            }
+        ),
+    }
+    if certificate.twin_document is not None:
+        files["twin.json"] = _json(twin_json(document, certificate))
+    return files
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    staged = folder / ".partial"
+    try:
+        staged.mkdir(parents=True)
+        for name, text in files.items():
+            (staged / name).write_text(text, encoding="utf-8", newline="\n")
+        for name in files:
+            (staged / name).rename(folder / name)
+        staged.rmdir()
+    except OSError as error:
+        raise StoreError(
+            f"the task folder cannot be written: {error.strerror or error}",
+            file=str(folder),
+            remedy="name a folder that can be written",
+        ) from error
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+# Worker processes
+
+
+def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[Checked, None, None]:
+    waiting = enumerate(work)
+    done: dict[int, Checked] = {}
+    turn = 0
+    with _crew(jobs, terms) as lines:
+        for line in lines * _IN_FLIGHT_A_WORKER:
+            _hand_over(line, waiting)
+        while turn < len(work):
+            for ready in wait(lines):
+                line = cast("Connection", ready)
+                number, result = _result(line)
+                done[number] = result
+                _hand_over(line, waiting)
+            while turn in done:
+                yield done.pop(turn)
+                turn += 1
+
+
+def _hand_over(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
+    item = next(waiting, None)
+    if item is not None:
+        # A worker that has ended is found out when its result is missing.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            line.send(item)
+
+
+def _result(line: Connection) -> tuple[int, Checked]:
+    try:
+        answer = line.recv()
+    except (EOFError, ConnectionResetError) as error:
+        raise SandboxError("a worker process was ended from outside", remedy="see that memory is enough") from error
+    if isinstance(answer, HazardmillError):
+        raise answer
+    number, result = answer
+    return number, result
+
+
+@contextlib.contextmanager
+def _crew(count: int, terms: Terms) -> Iterator[list[Connection]]:
+    """Worker processes, a line to each; they end with the block."""
+    # Not forked: a worker's jail must be the only one to hold its descriptors.
+    context = multiprocessing.get_context("spawn")
+    crew = []
+    try:
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, terms), daemon=True)
+            # Ctrl-C goes to the whole group: it is for the command to end its workers, in order.
+            with signal_as(signal.SIGINT, signal.SIG_IGN):
+                process.start()
+            crew.append((process, ours))
+            theirs.close()
+        yield [ours for _, ours in crew]
+    finally:
+        for process, ours in crew:
+            ours.close()
+            process.terminate()
+        for process, _ in crew:
+            process.join()
+
+
+def _serve(line: Connection, terms: Terms) -> None:
+    """Of a worker: check what comes down the line, until it is closed or the command ends this process."""
+    signal.signal(signal.SIGTERM, _end_once)
+    try:
+        with Bench(terms) as bench:
+            while True:
+                number, work = line.recv()
+                line.send((number, bench.check(work)))
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        pass
+    except HazardmillError as error:
+        line.send(error)
+
+
+def _end_once(number: int, frame: FrameType | None) -> None:
+    # The group may have been told to end, and then the command tells each worker: cleaning up is not to be cut short.
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def signal_as(number: signal.Signals, handler: _Handler) -> Iterator[None]:
+    """Handle a signal otherwise within the block."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
