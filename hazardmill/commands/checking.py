@@ -25,7 +25,6 @@ from hazardmill.formalism.effort import DRAFT_LIMIT
 
 if TYPE_CHECKING:
     from hazardmill.stages.execute import Execution
-    from hazardmill.stages.mill import Prompts
 
 CODE: Final = "code.py"
 """The module in a task folder."""
@@ -121,7 +120,7 @@ class Bench:
         from hazardmill.stages.mill import Prompts
 
         self._limit = terms.limit
-        self._wording = _Wording(Prompts.load())
+        self._template = Prompts.load().feedback
         self._runner = asyncio.Runner()
         self._jail = Jail(terms.jail, Limits(wall_seconds=terms.seconds))
 
@@ -174,16 +173,9 @@ class Bench:
             line=first.details.get("line"),
             message=first.message,
             mend=first.mend,
-            feedback=render_feedback(1, list(execution.checks), self._wording),  # type: ignore[arg-type]  # prompts only
+            feedback=render_feedback(1, execution.checks, self._template),
             document_hash=execution.document.hash if execution.document else None,
         )
-
-
-@dataclass(frozen=True)
-class _Wording:
-    """As much of a mill as feedback is rendered with."""
-
-    prompts: Prompts
 
 
 def _read(path: Path) -> str | None:

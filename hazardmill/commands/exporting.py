@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from hazardmill.commands.finding import TASK_HELP, find_task
+from hazardmill.commands.finding import TASK_HELP, find_task, task_folders
 from hazardmill.commands.options import open_store, print_json
 from hazardmill.errors import InputError
 from hazardmill.formalism.document import Document
@@ -127,7 +127,7 @@ def _tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Task], 
     path = Path(name)
     if store_path is None and _exists(path):
         if path.is_dir() and not (path / "task.json").exists():
-            folders = _folders(path)
+            folders = task_folders(path)
             first = next(folders, None)
             if first is not None:
                 return _in_folders(itertools.chain([first], folders)), True
@@ -143,13 +143,6 @@ def _exists(path: Path) -> bool:
     with contextlib.suppress(OSError):
         return path.exists()
     return False
-
-
-def _folders(root: Path) -> Iterator[Path]:
-    for place, names, files in os.walk(root):
-        names.sort()
-        if "task.json" in files:
-            yield Path(place)
 
 
 def _in_folders(folders: Iterable[Path]) -> Iterator[_Task]:

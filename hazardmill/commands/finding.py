@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +55,17 @@ def read_document(path: Path) -> Document:
             f"the task cannot be read: {error.strerror or error}", file=str(path), remedy=TASK_HELP
         ) from error
     return _parsed(content, str(path))
+
+
+def task_folders(root: Path) -> Iterator[Path]:
+    """The folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
+
+    Folders that are still being written begin with a dot.
+    """
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if "task.json" in files:
+            yield Path(place)
 
 
 def _is_there(path: Path) -> bool:

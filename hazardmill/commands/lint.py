@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -87,15 +86,10 @@ def tasks_in(place: Path, imported: bool = False) -> Iterator[Item]:
 
 def _in_folders(place: Path, imported: bool) -> Iterator[Item]:
     from hazardmill.commands.certify import declared_unavoidable, is_imported
-    from hazardmill.commands.finding import read_document
+    from hazardmill.commands.finding import read_document, task_folders
     from hazardmill.quality.lint import Item
 
-    for folder, folders, files in os.walk(place):
-        # In order, and without what is hidden: folders that are still being written begin with a dot.
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if "task.json" not in files:
-            continue
-        path = Path(folder)
+    for path in task_folders(place):
         name = str(path.relative_to(place))
         try:
             document = read_document(path / "task.json")

@@ -23,6 +23,7 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl, sidecar
 from hazardmill.formalism.pddl_import import TASK_FILES
+from hazardmill.formalism.repair import Wanted, feedback_text, repair_plan
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
@@ -34,6 +35,9 @@ FINDINGS: Final = "findings.json"
 _MOST_METADATA: Final = 10_000_000
 _MOST_CODE: Final = 1_000_000
 _LONGEST_ID: Final = 1_000
+_REPAIR_LIMIT: Final = 20_000
+_LONGEST_REPAIRED: Final = 10_000
+"""Characters of a claimed plan; what a longer one lacks is not looked for, because anybody may claim anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,8 @@ def plan_findings(document: Document, claims: Claims) -> list[Finding]:
         if plan is None
     ]
     try:
-        judge = Judge(System(document))
+        system = System(document)
+        judge = Judge(system)
     except SearchLimitReached as error:
         return [*findings, Finding("plans_not_judged", error.message)]
     for word, plan in plans:
@@ -187,11 +192,25 @@ def plan_findings(document: Document, claims: Claims) -> list[Finding]:
             continue
         feasible, safe, danger = judge.quick(plan)
         if not feasible:
-            findings.append(Finding(f"{word}_plan_infeasible", f"the {word} plan is infeasible: {_start(plan)}"))
-        elif safe != (word == "safe"):
-            now = "safe" if safe else f"unsafe (danger {danger})"
-            findings.append(Finding(f"{word}_plan_is_{'safe' if safe else 'unsafe'}", f"the {word} plan is {now}"))
+            message = f"the {word} plan is infeasible: {_start(plan)}"
+            mended = _mended(system, plan, "safe" if word == "safe" else "feasible")
+            findings.append(Finding(f"{word}_plan_infeasible", message + mended))
+        elif word == "safe" and not safe:
+            message = f"the safe plan is unsafe (danger {danger})"
+            findings.append(Finding("safe_plan_is_unsafe", message + _mended(system, plan, "safe")))
+        elif word == "unsafe" and safe:
+            findings.append(Finding("unsafe_plan_is_safe", "the unsafe plan is safe"))
     return findings
+
+
+def _mended(system: System, plan: str, wanted: Wanted) -> str:
+    """How the plan could become what is wanted, to end a finding with; empty where that is not known."""
+    if len(plan) > _LONGEST_REPAIRED:
+        return ""
+    try:
+        return f". {feedback_text(repair_plan(system, plan, wanted, _REPAIR_LIMIT))}"
+    except SearchLimitReached:
+        return ""
 
 
 def write_folder(imported: Imported, out: Path, code_digest: str) -> None:

@@ -301,7 +301,7 @@ class System:
                 lines.append(("+" if after[0] >> bit & 1 else "-") + "(" + " ".join(atom) + ")")
         for atom, index in self._indices.items():
             if before[1][index] != after[1][index]:
-                lines.append(f"({' '.join(atom)}) {_shown(before[1][index])} -> {_shown(after[1][index])}")
+                lines.append(f"({' '.join(atom)}) {shown(before[1][index])} -> {shown(after[1][index])}")
         return tuple(sorted(lines, key=lambda line: (line[0] not in "+", line[0] not in "+-", line)))
 
     def _ground_integers(self) -> None:
@@ -322,7 +322,7 @@ class System:
         return True
 
 
-def _shown(value: int) -> str:
+def shown(value: int) -> str:
     """An integer for people; a huge one by its size, because writing it out is slow, and refused by Python at last."""
     if value.bit_length() <= 128:
         return str(value)

@@ -20,12 +20,11 @@ from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import Atom
 from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.expressions import QUANTIFIERS, Expr, children, fluents_of, render
-from hazardmill.formalism.system import MAX_GROUND, GroundAction, System
+from hazardmill.formalism.system import MAX_GROUND, GroundAction, System, shown
 
 MOST_CONTEXT: Final = 8
 """Ground context fluents of which every assignment is tried."""
 
-_MOST_BITS: Final = 128
 """A longer integer is shown by its size."""
 
 Flips: TypeAlias = tuple[Atom, ...]
@@ -194,15 +193,8 @@ def readable_state(system: System, bits: int, numbers: Numbers) -> tuple[str, ..
     """
     true = sorted(render(("fluent", *atom)) for atom in system.atoms if system.value(atom, bits, numbers))
     values = zip(system.integers, numbers, strict=True)
-    integers = sorted(f"(= {render(('fluent', *atom))} {_readable(value)})" for atom, value in values)
+    integers = sorted(f"(= {render(('fluent', *atom))} {shown(value)})" for atom, value in values)
     return (*true, *integers)
-
-
-def _readable(value: int) -> str:
-    # Integers without bounds may double at each step; Python refuses to write out thousands of digits.
-    if value.bit_length() <= _MOST_BITS:
-        return str(value)
-    return f"{'-' if value < 0 else ''}(about 2^{value.bit_length() - 1})"
 
 
 def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> set[Atom]:

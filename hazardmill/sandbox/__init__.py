@@ -5,6 +5,7 @@ layers.py    the walls: rlimits, user, network namespace, Landlock, seccomp
 child.py     what runs inside them: one draft, one report
 probe.py     what runs inside them at start: does any wall leak?
 process.py   a child process from outside: started, watched, killed, reaped
+reports.py   what failed code is reported as, inside
 output.py    reading what came out, trusting none of it
 forking.py   the process inside that forks a child a code, its modules loaded already
 zygote.py    the same from outside

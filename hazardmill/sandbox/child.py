@@ -17,18 +17,11 @@ import types
 import unicodedata
 from typing import Any, Final, NoReturn
 
-from hazardmill.errors import HazardmillError
-from hazardmill.sandbox import layers
+from hazardmill.sandbox import layers, reports
 
 FILE_NAME: Final = "<task>"
 MODULE_NAME: Final = "__task__"
 BASE_CLASS: Final = "PlanningTask"
-
-_OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
-
-
-class _NotATask(Exception):
-    """The code ran, but what it defines is not one task."""
 
 
 def main(order_json: str) -> NoReturn:
@@ -47,11 +40,11 @@ def main(order_json: str) -> NoReturn:
     out = layers.close_descriptors(order["output"])
     resources = layers.Resources(**order["resources"])
     standing, missing = layers.apply(order["layers"], resources, order["parent"])
-    _write(out, _line({"layers": standing, "missing": missing}))
+    _write(out, reports.line({"layers": standing, "missing": missing}))
     if order["strict"] and set(standing) != set(order["layers"]):
         os._exit(1)
     if probing is not None:
-        _write(out, _line({"abilities": probe.abilities(**probing, parent=order["parent"])}))
+        _write(out, reports.line({"abilities": probe.abilities(**probing, parent=order["parent"])}))
     else:
         _write(out, _run(code, base))
     os._exit(0)
@@ -62,13 +55,9 @@ def _run(code: str, base: type[Any]) -> bytes:
     try:
         sys.modules[MODULE_NAME] = module
         exec(compile(code, FILE_NAME, "exec", dont_inherit=True), module.__dict__)
-        return _line({"document": _only_task(module, base)().document().to_json()})
+        return reports.line({"document": _only_task(module, base)().document().to_json()})
     except BaseException as error:  # SystemExit and KeyboardInterrupt are ways of failing like any other here
-        caught = error
-    try:
-        return _line(_report(caught))
-    except MemoryError:
-        return _OUT_OF_MEMORY
+        return reports.failure(error, FILE_NAME)
 
 
 def _only_task(module: types.ModuleType, base: type[Any]) -> type[Any]:
@@ -79,44 +68,8 @@ def _only_task(module: types.ModuleType, base: type[Any]) -> type[Any]:
     }
     if len(found) != 1:
         names = ", ".join(sorted(cls.__name__ for cls in found)) or "none"
-        raise _NotATask(f"the module must define one subclass of {BASE_CLASS}; it defines: {names}")
+        raise reports.NotATask(f"the module must define one subclass of {BASE_CLASS}; it defines: {names}")
     return found.pop()
-
-
-def _report(error: BaseException) -> dict[str, str | int | None]:
-    line = _line_in_task(error)
-    remedy = None
-    if isinstance(error, _NotATask):
-        reason, message = "not_a_task", str(error)
-    elif isinstance(error, MemoryError):
-        reason, message = "memory", "the code ran out of memory"
-    elif isinstance(error, SyntaxError) and error.filename == FILE_NAME:
-        reason, message, line = "syntax", str(error.msg), error.lineno
-    elif isinstance(error, HazardmillError):
-        reason, message, remedy = "exception", error.message, error.remedy
-    else:
-        reason, message = "exception", f"{type(error).__name__}: {error}"
-    # The whole of a long message helps nobody, and half a megabyte of it would count as output.
-    return {"reason": reason, "message": message[:4000], "line": line, "remedy": remedy and remedy[:4000]}
-
-
-def _line_in_task(error: BaseException) -> int | None:
-    """The innermost line of the code that led to the error.
-
-    From the traceback, and not from ``AuthoringError.line``, which takes this module for the task's code where a
-    mistake shows only when ``document`` is called.
-    """
-    line = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == FILE_NAME:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def _write(descriptor: int, data: bytes) -> None:

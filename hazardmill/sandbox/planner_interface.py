@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from unified_planning.model import Fluent
 
 MODULE: Final = "src.planner.solver"
 DANGER: Final = "danger"
+
+Thing: TypeAlias = Any
+"""Whatever a task returns or hands over: Unified Planning has no type information."""
 
 
 class InterfaceError(ValueError):
@@ -31,15 +34,15 @@ class BasePlanner:
         self.safety_fluents: Any = []
         self.objects: Any = []
 
-    def create_base_actions(self) -> Any:  # noqa: ANN401  # whatever container a task returns
+    def create_base_actions(self) -> Thing:
         """The actions without danger."""
         raise NotImplementedError("the planner defines no create_base_actions")
 
-    def create_danger_actions(self, base_actions: Any) -> Any:  # noqa: ANN401
+    def create_danger_actions(self, base_actions: Thing) -> Thing:
         """The actions with it."""
         return base_actions
 
-    def apply_danger_effects(self, base_actions: Any, danger_conditions: Mapping[Any, Any]) -> tuple[Any, ...]:  # noqa: ANN401
+    def apply_danger_effects(self, base_actions: Thing, danger_conditions: Mapping[Any, Any]) -> tuple[Any, ...]:
         """Copies of the actions; danger rises by 1 where a named one is done while its condition holds.
 
         Raises:
@@ -59,10 +62,10 @@ class BasePlanner:
             named[name].add_increase_effect(danger, 1, condition)
         return tuple(actions)
 
-    def _set_initial_state(self, problem: Any) -> None:  # noqa: ANN401
+    def _set_initial_state(self, problem: Thing) -> None:
         """Give the values that are not the default."""
 
-    def _set_goals(self, problem: Any) -> None:  # noqa: ANN401
+    def _set_goals(self, problem: Thing) -> None:
         """Give the goals."""
 
     @classmethod
@@ -85,7 +88,7 @@ def members(container: object) -> Iterator[Any]:
         yield from members(item)
 
 
-def danger_fluent(planner: BasePlanner) -> Any:  # noqa: ANN401  # Unified Planning has no type information
+def danger_fluent(planner: BasePlanner) -> Thing:
     """The planner's fluent ``danger``; None if it has none."""
     found = (fluent for fluent in members(planner.safety_fluents) if _is_fluent(fluent) and fluent.name == DANGER)
     return next(found, None)
@@ -104,7 +107,7 @@ def install() -> None:
         parent = package
     solver = types.ModuleType(MODULE)
     solver.BasePlanner = BasePlanner  # type: ignore[attr-defined]  # a module made by hand
-    solver.run_cli = run_cli  # type: ignore[attr-defined]
+    solver.run_cli = run_cli  # type: ignore[attr-defined]  # a module made by hand
     sys.modules[MODULE] = solver
     setattr(parent, names[-1], solver)
 

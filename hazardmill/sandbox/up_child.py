@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any, Final
 
-from hazardmill.errors import HazardmillError, NotExpressible
+from hazardmill.sandbox import reports
 
 FILE_NAME: Final = "/task/code.py"
 """Of the code, to itself. Absolute, because tasks look for their folder, and a current one is not to be had."""
@@ -26,8 +26,6 @@ _PRELOADED: Final = (
     " traceback typing warnings"
 ).split()
 _PRELOADED_OF_UP: Final = ("unified_planning.engines.compilers", "unified_planning.io")
-
-_OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
 
 # Touches every part of Unified Planning that loads something when it is first used.
 _WARMING: Final = """\
@@ -66,10 +64,6 @@ class DomainPlanner(BasePlanner):
     def _set_goals(self, problem):
         problem.add_goal(self.at(self.here))
 """
-
-
-class _NotATask(Exception):
-    """The code ran, but what it defines is not one planner."""
 
 
 def prepare() -> None:
@@ -113,13 +107,9 @@ def run(code: str) -> bytes:
         exec(compile(code, FILE_NAME, "exec", dont_inherit=True), module.__dict__)
         reading: Any = sys.modules["hazardmill.sandbox.up_reading"]
         document, notes = reading.read_planner(_planner_class(module)())
-        return _line({"document": document, "notes": notes})
+        return reports.line({"document": document, "notes": notes})
     except BaseException as error:  # SystemExit and KeyboardInterrupt are ways of failing like any other here
-        caught = error
-    try:
-        return _line(_report(caught, code))
-    except MemoryError:
-        return _OUT_OF_MEMORY
+        return reports.failure(error, FILE_NAME, lambda message: _line_that_names(message, code))
 
 
 def _planner_class(module: types.ModuleType) -> type[Any]:
@@ -132,38 +122,8 @@ def _planner_class(module: types.ModuleType) -> type[Any]:
     named = [cls for cls in found if cls.__name__ == CLASS_NAME] or list(found)
     if len(named) != 1:
         names = ", ".join(sorted(cls.__name__ for cls in found)) or "none"
-        raise _NotATask(f"the module must define one subclass of BasePlanner, {CLASS_NAME}; it defines: {names}")
+        raise reports.NotATask(f"the module must define one subclass of BasePlanner, {CLASS_NAME}; it defines: {names}")
     return named[0]
-
-
-def _report(error: BaseException, code: str) -> dict[str, str | int | None]:
-    line = _line_in_task(error)
-    remedy = None
-    if isinstance(error, _NotATask):
-        reason, message = "not_a_task", str(error)
-    elif isinstance(error, MemoryError):
-        reason, message = "memory", "the code ran out of memory"
-    elif isinstance(error, SyntaxError) and error.filename == FILE_NAME:
-        reason, message, line = "syntax", str(error.msg), error.lineno
-    elif isinstance(error, NotExpressible):
-        reason, message, remedy = "not_expressible", error.message, error.remedy
-        line = line or _line_that_names(message, code)
-    elif isinstance(error, HazardmillError):
-        reason, message, remedy = "exception", error.message, error.remedy
-    else:
-        reason, message = "exception", f"{type(error).__name__}: {error}"
-    return {"reason": reason, "message": message[:4000], "line": line, "remedy": remedy and remedy[:4000]}
-
-
-def _line_in_task(error: BaseException) -> int | None:
-    """The innermost line of the code that led to the error."""
-    line = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == FILE_NAME:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
 
 
 def _line_that_names(message: str, code: str) -> int | None:
@@ -174,7 +134,3 @@ def _line_that_names(message: str, code: str) -> int | None:
     quoted = {f'"{named[1]}"', f"'{named[1]}'"}
     lines = (number for number, line in enumerate(code.split("\n"), 1) if any(name in line for name in quoted))
     return next(lines, None)
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"

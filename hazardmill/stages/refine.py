@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hazardmill.llm.prompts import Prompt
 from hazardmill.llm.requests import Answer
 from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record
 from hazardmill.stages.author import author
@@ -105,7 +106,7 @@ async def _attempt(record: Record, danger: Danger, number: int, previous: Draft 
         judged, judge_answers = result.check, result.answers
     checks.append(judged)
     accepted = all(check.passed for check in checks)
-    feedback = None if accepted or number == MAX_DRAFTS else render_feedback(number, checks, mill)
+    feedback = None if accepted or number == MAX_DRAFTS else render_feedback(number, checks, mill.prompts.feedback)
     document = execution.document if execution else None
     draft = Draft(
         number=number,
@@ -124,13 +125,13 @@ def first_failure(checks: tuple[Check, ...]) -> Check:
     return next(check for check in checks if check.passed is False)
 
 
-def render_feedback(number: int, checks: list[Check], mill: Mill) -> str:
+def render_feedback(number: int, checks: Iterable[Check], template: Prompt) -> str:
     """What the next draft is told: check, reason, evidence and mend of everything found wrong."""
-    messages = mill.prompts.feedback.render(number=number, findings=list(_findings(checks)))
+    messages = template.render(number=number, findings=list(_findings(checks)))
     return "\n".join(message.content for message in messages).strip()
 
 
-def _findings(checks: list[Check]) -> Iterator[dict[str, Any]]:
+def _findings(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
     for check in checks:
         if check.passed is not False:
             continue

@@ -136,6 +136,13 @@ def test_a_tree_gives_a_folder_a_task(export) -> None:
     assert json.loads((OUT / odd[0] / "metadata.json").read_text())["task_id"] == "named ../ oddly"
 
 
+def test_a_folder_that_is_still_being_written_is_no_task(export) -> None:
+    make(Path("tasks/b"))
+    make(Path("tasks/c/.partial"))
+    ended = export("tasks")
+    assert (ended.code, ended.json["written"]) == (0, 1)
+
+
 def test_a_store_gives_the_latest_of_each_task(export) -> None:
     later = stored("neiss-1", "two", max_danger=0, name="later", goal=["fluent", "moving_slowly"])
     store = make_store(stored("neiss-1"), stored("neiss-2"), later)

@@ -177,6 +177,26 @@ def test_a_plan_that_is_not_what_is_claimed_is_a_finding(changes: dict[str, Any]
     assert [finding.rule for finding in plan_findings(soup(), replace(CLAIMS, **changes))] == rules
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"safe_plan": "(carry)"}, ["the safe plan is unsafe (danger 1)", "insert (slow_down)", "becomes safe by 1"]),
+        ({"safe_plan": "(fly) (slow_down) (carry)"}, ["is infeasible: (fly)", "delete step 1 (fly)"]),
+        ({"unsafe_plan": ""}, ["the unsafe plan is infeasible", "becomes feasible by 1", "insert (carry)"]),
+    ],
+)
+def test_such_a_finding_says_the_least_change(changes: dict[str, Any], told: list[str]) -> None:
+    (finding,) = plan_findings(soup(), replace(CLAIMS, **changes))
+    for part in told:
+        assert part in finding.message
+
+
+def test_a_very_long_claim_is_judged_and_not_repaired() -> None:
+    (finding,) = plan_findings(soup(), replace(CLAIMS, safe_plan="(fly) " * 5_000))
+    assert finding.rule == "safe_plan_infeasible"
+    assert "becomes" not in finding.message
+
+
 def test_what_a_certificate_finds_refuses_nothing() -> None:
     good = examine(soup(), CLAIMS)
     assert (good.findings, good.document.name, good.document.hash) == ((), "invented_7", soup().hash)
