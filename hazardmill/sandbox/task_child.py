@@ -1,0 +1,94 @@
+"""The workload for drafts: tasks on our authoring module, one of them run, and its document written out.
+
+``prepare`` runs before any wall stands; ``run`` behind all of them. Standard library and the authoring module only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import types
+from typing import Any, Final
+
+from hazardmill.errors import HazardmillError
+
+FILE_NAME: Final = "<task>"
+MODULE_NAME: Final = "__task__"
+BASE_CLASS: Final = "PlanningTask"
+
+_AUTHORING: Final = "hazardmill.formalism.authoring"
+_OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
+
+
+class _NotATask(Exception):
+    """The code ran, but what it defines is not one task."""
+
+
+def prepare() -> None:
+    """Load what drafts are written on."""
+    importlib.import_module(_AUTHORING)
+
+
+def run(code: str) -> bytes:
+    """Run a draft: ``{"document"}``, or why there is none."""
+    module = types.ModuleType(MODULE_NAME)
+    try:
+        base = getattr(sys.modules[_AUTHORING], BASE_CLASS)
+        sys.modules[MODULE_NAME] = module
+        exec(compile(code, FILE_NAME, "exec", dont_inherit=True), module.__dict__)
+        return _line({"document": _only_task(module, base)().document().to_json()})
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are ways of failing like any other here
+        caught = error
+    try:
+        return _line(_report(caught))
+    except MemoryError:
+        return _OUT_OF_MEMORY
+
+
+def _only_task(module: types.ModuleType, base: type[Any]) -> type[Any]:
+    found = {
+        value
+        for value in module.__dict__.values()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == MODULE_NAME
+    }
+    if len(found) != 1:
+        names = ", ".join(sorted(cls.__name__ for cls in found)) or "none"
+        raise _NotATask(f"the module must define one subclass of {BASE_CLASS}; it defines: {names}")
+    return found.pop()
+
+
+def _report(error: BaseException) -> dict[str, str | int | None]:
+    line = _line_in_task(error)
+    remedy = None
+    if isinstance(error, _NotATask):
+        reason, message = "not_a_task", str(error)
+    elif isinstance(error, MemoryError):
+        reason, message = "memory", "the code ran out of memory"
+    elif isinstance(error, SyntaxError) and error.filename == FILE_NAME:
+        reason, message, line = "syntax", str(error.msg), error.lineno
+    elif isinstance(error, HazardmillError):
+        reason, message, remedy = "exception", error.message, error.remedy
+    else:
+        reason, message = "exception", f"{type(error).__name__}: {error}"
+    # The whole of a long message helps nobody, and half a megabyte of it would count as output.
+    return {"reason": reason, "message": message[:4000], "line": line, "remedy": remedy and remedy[:4000]}
+
+
+def _line_in_task(error: BaseException) -> int | None:
+    """The innermost line of the code that led to the error.
+
+    From the traceback, and not from ``AuthoringError.line``, which takes this module for the task's code where a
+    mistake shows only when ``document`` is called.
+    """
+    line = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == FILE_NAME:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
