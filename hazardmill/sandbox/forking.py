@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from hazardmill.sandbox import walled
+from hazardmill.sandbox import layers, walled
 
 READY: Final = b"ready"
 NO_CHILD: Final = b"no child: "
@@ -82,6 +82,7 @@ def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
+    layers.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
     # Code may import what is loaded and nothing else, whether or not Landlock stands.

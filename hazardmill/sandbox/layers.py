@@ -18,7 +18,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 ORDER: Final = ("netns", "uid", "landlock", "rlimits", "seccomp")
@@ -190,14 +190,24 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def warm() -> None:
+    """Do once, in a process that is going to be forked, what each child would have to do for its walls."""
+    _libc()
+    platform.machine()
+
+
 def die_first() -> None:
     """Let the kernel end this process before any other when memory runs out: no draft may cost the zygote its life.
 
     Anybody may raise this mark of a process of their own, and only root may lower it. Where it cannot be raised, the
     kernel chooses by size.
     """
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as mark:  # noqa: PTH123  # as probe.py
-        mark.write(b"1000")
+    with contextlib.suppress(OSError):
+        mark = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        try:
+            os.write(mark, b"1000")
+        finally:
+            os.close(mark)
 
 
 def seal_memory() -> None:
@@ -318,6 +328,7 @@ def _need_linux() -> None:
         raise LayerUnavailable(f"{sys.platform} has no such layer")
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 

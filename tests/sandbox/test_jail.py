@@ -357,7 +357,8 @@ def test_who_is_cancelled_while_waiting_never_starts(tmp_path: Path) -> None:
 
 def test_the_kernel_would_end_a_draft_before_anything_else() -> None:
     def mark(pid: int) -> int:
-        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+        with Path(f"/proc/{pid}/oom_score_adj").open("rb", buffering=0) as file:
+            return int(file.read(16))  # at once: it changes meanwhile
 
     async def look(jail: Jail) -> None:
         running = asyncio.create_task(jail.run_async(HANG))
