@@ -18,6 +18,26 @@ MODULE_NAME: Final = "__task__"
 BASE_CLASS: Final = "PlanningTask"
 
 _AUTHORING: Final = "hazardmill.formalism.authoring"
+# What is written when it is first used is written here, once, and not in each child on a page of its own.
+_WARMING: Final = """\
+from hazardmill.formalism.authoring import PlanningTask
+
+class OpenDoor(PlanningTask):
+    realised_by = "open_door"
+
+    def build(self):
+        door = self.type("door")
+        front = self.object("front", door)
+        is_open = self.fluent("is_open", door)
+        slow = self.fluent("slow")
+        hot = self.context("hot")
+        action = self.action("open_door").requires(~is_open(front)).sets(is_open(front))
+        self.action("slow_down").sets(slow)
+        self.initially(hot)
+        self.goal(is_open(front))
+        self.danger(action, when=hot & ~slow, danger_type="thermal")
+"""
+
 _OUT_OF_MEMORY: Final = b'{"reason":"memory","message":"MemoryError","line":null,"remedy":null}\n'
 
 
@@ -26,8 +46,17 @@ class _NotATask(Exception):
 
 
 def prepare() -> None:
-    """Load what drafts are written on."""
+    """Load what drafts are written on, and try it.
+
+    Raises:
+        RuntimeError: It does not work.
+    """
     importlib.import_module(_AUTHORING)
+    answer = json.loads(run(_WARMING))
+    json.loads(run("raise ValueError('as drafts do')"))
+    sys.modules.pop(MODULE_NAME, None)
+    if "document" not in answer:
+        raise RuntimeError(f"the authoring module does not work here: {answer['message']}")
 
 
 def run(code: str) -> bytes:
