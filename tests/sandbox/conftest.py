@@ -37,7 +37,8 @@ def soup() -> str:
     return SOUP
 
 
-@pytest.fixture(scope="session")
+# Of the package: its zygote must not be there while others count their processes.
+@pytest.fixture(scope="package")
 def jail() -> Iterator[Jail]:
     """A full jail."""
     with Jail("full") as jail:
