@@ -36,7 +36,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
 
     jail = "auto"
     try:
-        Jail(profile="auto")
+        Jail(profile="auto").close()
     except JailUnavailable as error:
         # The author of the demo is ours; code of a real model would be refused here.
         jail = "minimal"

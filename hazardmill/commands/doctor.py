@@ -33,8 +33,8 @@ def doctor(as_json: bool) -> None:
         for name, modules in _EXTRAS.items()
     }
     try:
-        jail = Jail(profile="auto")
-        held, profile = True, jail.profile
+        with Jail(profile="auto") as jail:
+            held, profile = True, jail.profile
     except JailUnavailable as error:
         held, profile = False, str(error)
     try:

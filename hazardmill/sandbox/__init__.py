@@ -2,14 +2,16 @@
 
 policy.py    what the code may say: readable feedback before anything runs, and no boundary
 layers.py    the walls: rlimits, user, network namespace, Landlock, seccomp
-child.py     what runs inside them: one draft, one report
-probe.py     what runs inside them at start: does any wall leak?
-process.py   a child process from outside: started, watched, killed, reaped
-reports.py   what failed code is reported as, inside
-output.py    reading what came out, trusting none of it
-forking.py   the process inside that forks a child a code, its modules loaded already
+walled.py    what goes on behind them: one order, one report
+probe.py     what is tried there at start: does any wall leak?
+forking.py   the zygote, inside: forks a child a code, its modules loaded already
 zygote.py    the same from outside
-up_child.py  what such a child runs for code on Unified Planning; up_reading.py makes a document of its objects
+child.py     a fresh process a code, where no zygote can be had
+process.py   the same from outside: started, watched, killed, reaped
+output.py    reading what came out, trusting none of it
+reports.py   what failed code is reported as, inside
+task_child.py  what a child runs for a draft on our authoring module
+up_child.py  the same for code on Unified Planning; up_reading.py makes a document of its objects
 planner_interface.py  the base class that such code expects
 jail.py      the jail: profile, layers, limits
 check.py     ``check(code, jail) -> Document | Failure``

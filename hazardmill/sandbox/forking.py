@@ -2,7 +2,7 @@
 
 Started by ``zygote.py`` in an isolated interpreter. Orders come over a socket, one message each, together with three
 descriptors: the code, the output, and a line to whoever waits. The zygote itself never reads code, so nothing of one
-child can reach the next. A child writes what ``child.py`` writes: a line on its layers, then a report.
+child can reach the next.
 
 A workload is a module with ``prepare() -> None``, called once before any wall stands, and ``run(code) -> bytes``,
 called behind the walls; its answer is one line of JSON.
@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from hazardmill.sandbox import layers, probe
+from hazardmill.sandbox import layers, walled
 
 READY: Final = b"ready"
 NO_CHILD: Final = b"no child: "
@@ -82,6 +82,7 @@ def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
+    layers.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
     # Code may import what is loaded and nothing else, whether or not Landlock stands.
@@ -199,18 +200,7 @@ def _be_born(message: bytes, zygote: int, code: int, output: int, run: Callable[
         os.setsid()
         with open(code, encoding="utf-8", newline="", closefd=False) as file:
             text = file.read()
-        out = layers.close_descriptors(output)
-        resources = layers.Resources(**order["resources"])
-        standing, missing = layers.apply(order["layers"], resources, zygote)
-        _write(out, json.dumps({"layers": standing, "missing": missing}).encode() + b"\n")
-        if order["strict"] and set(standing) != set(order["layers"]):
-            os._exit(1)
-        if order["probe"] is not None:
-            tried = probe.abilities(**order["probe"], parent=zygote)
-            _write(out, json.dumps({"abilities": tried}).encode() + b"\n")
-        else:
-            _write(out, run(text))
-        os._exit(0)
+        walled.live(order, text, output, zygote, run)
     finally:
         os._exit(1)
 
@@ -225,8 +215,3 @@ def _kill(pid: int) -> None:
 
 def _nothing(number: int, frame: FrameType | None) -> None:
     """Takes the signal, so that the descriptor of ``set_wakeup_fd`` is written."""
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]

@@ -3,6 +3,9 @@
 The jail fails closed by ability: before the first draft a child with exactly the draft's layers tries to read, write,
 connect, spawn and signal, and the jail opens only if every attempt fails. Which layers that took is secondary; it is
 said in ``Jail.profile``, which every row carries. ``docs/decisions/0003-jail.md`` has the threat model.
+
+Processes are forked from a zygote that has everything imported (``zygote.py``). Where a system has no such thing, which
+is everywhere but on Linux, each draft gets a fresh process; only the minimal jail opens there.
 """
 
 from __future__ import annotations
@@ -12,30 +15,36 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from hazardmill.errors import JailUnavailable, SandboxError
 from hazardmill.sandbox import layers, output
 from hazardmill.sandbox.probe import ABILITIES
 from hazardmill.sandbox.process import Child, Ended
-from hazardmill.sandbox.zygote import ForkedChild, Zygote
+from hazardmill.sandbox.zygote import ForkedChild, Zygotes
 
 Profile = Literal["auto", "full", "minimal"]
 
-AUTHORING: Final = "hazardmill.formalism.authoring"
+DRAFTS: Final = "hazardmill.sandbox.task_child"
+"""The workload for code on our authoring module."""
 PLANNERS: Final = "hazardmill.sandbox.up_child"
 """The workload for code on Unified Planning and DESPITE's planner interface; it needs the extra ``up``."""
+_FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
 _MINIMAL_REMEDY: Final = "run only code you trust, with the minimal jail, or use a machine whose kernel has the layers"
 # In the order of worth to a reader, not of application.
 _SHOWN: Final = ("rlimits", "uid", "landlock", "seccomp", "netns")
 _REASONS: Final = frozenset({"syntax", "exception", "memory", "not_a_task", "not_expressible"})
 _MAX_NOTES: Final = 1_000
+
+_AnyChild: TypeAlias = Child | ForkedChild
 
 
 def _cores() -> int:
@@ -53,7 +62,7 @@ class Limits:
     """Address space, interpreter included."""
     output_bytes: int = 1_000_000
     concurrency: int = field(default_factory=_cores)
-    """Drafts at a time in ``run_async``."""
+    """Drafts at a time; the others wait. A jail keeps the number that it was opened with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +88,32 @@ class JailFailure:
 
 
 class Jail:
-    """Runs untrusted code.
+    """Runs untrusted code. Threads and event loops may share one.
 
     Args:
         profile: ``full`` holds on every ability or is refused; ``auto``, the default everywhere, is the same today;
             ``minimal`` is a separate process with an empty environment and rlimits, for code of one's own.
         limits: What one draft may use.
-        authoring: Module that the code is written on, importable beside this package and holding ``PlanningTask``.
-        workload: A workload (see ``forking``): its process is started once, and forks a child for each draft. None: a
-            fresh process a draft, for code on ``authoring``.
+        workload: A workload (see ``forking``): what drafts are written on.
 
     Raises:
         JailUnavailable: Code in the jail could still do something forbidden, or that could not be tried.
     """
 
-    def __init__(
-        self,
-        profile: Profile = "auto",
-        limits: Limits | None = None,
-        *,
-        authoring: str = AUTHORING,
-        workload: str | None = None,
-    ) -> None:
+    def __init__(self, profile: Profile = "auto", limits: Limits | None = None, *, workload: str = DRAFTS) -> None:
         self.limits = limits or Limits()
-        self._authoring = authoring
-        self._zygote = None if workload is None else Zygote(workload)
-        self._pool: ThreadPoolExecutor | None = None
+        self._workload = workload
+        self._at_a_time = self.limits.concurrency
+        self._room = threading.BoundedSemaphore(self._at_a_time)
+        self._zygotes = Zygotes(workload, min(_cores(), self._at_a_time)) if _FORKS else None
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
         self._abilities: dict[str, bool] | None = None
         self.layers: tuple[str, ...] = _MINIMAL_LAYERS
         """The layers that every draft runs behind."""
         self.missing: dict[str, str] = {}
         """Why each other layer is not there, for ``doctor``."""
-        kind = "minimal" if profile == "minimal" else "spawn" if workload is None else "fork"
+        kind = "minimal" if profile == "minimal" else "fork" if _FORKS else "spawn"
         if profile != "minimal":
             try:
                 self._hold()
@@ -118,7 +121,7 @@ class Jail:
                 self.close()
                 raise
         self.profile = f"{kind}:{_joined(self.layers)}"
-        """Kind and active layers: ``spawn:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
+        """Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
 
     def _hold(self) -> None:
         """Find the layers that can stand here, and that with them nothing forbidden can be done."""
@@ -140,12 +143,13 @@ class Jail:
         self.close()
 
     def close(self) -> None:
-        """End the threads of ``run_async``, and the zygote if there is one. The jail may be used again."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown()
-        if self._zygote is not None:
-            self._zygote.close()
+        """End the threads of ``run_async``, and the zygotes. The jail may be used again."""
+        with self._lock:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()
+        if self._zygotes is not None:
+            self._zygotes.close()
 
     def abilities(self) -> dict[str, bool]:
         """What code in this jail can do: ``read``, ``write``, ``connect``, ``spawn``, ``signal``, each tried for real.
@@ -160,16 +164,18 @@ class Jail:
     def run(self, code: str) -> JailResult | JailFailure:
         """Run one draft, from nothing to nothing: the process and all it started are gone on return.
 
+        Where ``limits.concurrency`` others run it waits for its turn.
+
         Raises:
             SandboxError: The jail failed, which says nothing of the code.
         """
         child = self._child(code)
-        return child if isinstance(child, JailFailure) else self._judged(_completed(child))
+        return child if isinstance(child, JailFailure) else self._judged(self._completed(child))
 
     async def run_async(self, code: str) -> JailResult | JailFailure:
-        """Run one draft without blocking the loop, at most ``limits.concurrency`` at a time.
+        """Run one draft without blocking the loop, in its turn.
 
-        Cancelling kills the draft's process.
+        Cancelling kills the draft's process, or keeps it from starting.
 
         Raises:
             SandboxError: The jail failed, which says nothing of the code.
@@ -177,16 +183,27 @@ class Jail:
         child = self._child(code)
         if isinstance(child, JailFailure):
             return child
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.limits.concurrency, thread_name_prefix="jail")
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self._at_a_time, thread_name_prefix="jail")
+            running = asyncio.wrap_future(self._threads.submit(self._completed, child))
         try:
-            ended = await asyncio.get_running_loop().run_in_executor(self._pool, _completed, child)
+            ended = await running
         except asyncio.CancelledError:
             child.kill()
             raise
         return self._judged(ended)
 
-    def _child(self, code: str) -> Child | ForkedChild | JailFailure:
+    def _completed(self, child: _AnyChild) -> Ended:
+        with self._room:
+            try:
+                return child.run()
+            except OSError as error:
+                raise SandboxError(
+                    f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
+                ) from error
+
+    def _child(self, code: str) -> _AnyChild | JailFailure:
         try:
             encoded = code.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -195,15 +212,15 @@ class Jail:
         order = self._order(self.layers, strict=True, probe=None)
         return self._new(order, encoded, self.limits.wall_seconds)
 
-    def _new(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> Child | ForkedChild:
+    def _new(self, order: dict[str, Any], code: bytes, wall_seconds: float) -> _AnyChild:
         output_bytes = self.limits.output_bytes
-        if self._zygote is None:
+        if self._zygotes is None:
             return Child(order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
-        return ForkedChild(self._zygote, order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
+        return ForkedChild(self._zygotes, order, code, wall_seconds=wall_seconds, output_bytes=output_bytes)
 
     def _order(self, wanted: tuple[str, ...], *, strict: bool, probe: dict[str, Any] | None) -> dict[str, Any]:
         return {
-            "authoring": self._authoring,
+            "workload": self._workload,
             "layers": wanted,
             "resources": {"cpu_seconds": self.limits.cpu_seconds, "memory_bytes": self.limits.memory_bytes},
             "strict": strict,
@@ -255,22 +272,13 @@ class Jail:
             return _forged(str(error))
 
 
-def _completed(child: Child | ForkedChild) -> Ended:
-    try:
-        return child.run()
-    except OSError as error:
-        raise SandboxError(
-            f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
-        ) from error
-
-
 def _header(ended: Ended) -> dict[str, Any]:
     try:
         return output.parse(ended.header + b"\n")
     except output.Malformed:
         raise SandboxError(
             f"a jailed process ended before its walls stood ({ended.cause}, status {ended.returncode})",
-            remedy="see that the interpreter can import hazardmill, and that memory_bytes is enough to start it",
+            remedy="see that memory_bytes is enough for the interpreter and what drafts are written on",
         ) from None
 
 

@@ -8,6 +8,7 @@ References: landlock(7), seccomp(2), user_namespaces(7), capset(2), and the kern
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -17,7 +18,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 ORDER: Final = ("netns", "uid", "landlock", "rlimits", "seccomp")
@@ -189,6 +190,26 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def warm() -> None:
+    """Do once, in a process that is going to be forked, what each child would have to do for its walls."""
+    _libc()
+    platform.machine()
+
+
+def die_first() -> None:
+    """Let the kernel end this process before any other when memory runs out: no draft may cost the zygote its life.
+
+    Anybody may raise this mark of a process of their own, and only root may lower it. Where it cannot be raised, the
+    kernel chooses by size.
+    """
+    with contextlib.suppress(OSError):
+        mark = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        try:
+            os.write(mark, b"1000")
+        finally:
+            os.close(mark)
+
+
 def seal_memory() -> None:
     """Keep other processes of the same user from tracing this one or reading its memory."""
     if sys.platform == "linux":
@@ -307,6 +328,7 @@ def _need_linux() -> None:
         raise LayerUnavailable(f"{sys.platform} has no such layer")
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 

@@ -49,8 +49,11 @@ _ALLOWED_NODES: Final = (
     *(ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Name, ast.List, ast.Tuple),
     *(ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop),
 )
-
-# warnings.catch_warnings swaps a global of the interpreter.
+# Looked up by the exact class, thousands of times a draft.
+_ALLOWED_KINDS: Final = frozenset(kind for node in _ALLOWED_NODES for kind in (node, *node.__subclasses__()))
+_NAMING_KINDS: Final = frozenset(
+    {ast.Name, ast.Attribute, ast.arg, ast.FunctionDef, ast.ClassDef, ast.alias, ast.keyword, ast.ExceptHandler}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +100,15 @@ def inspect(code: str) -> list[PolicyFinding]:
 def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
     bound = _bound_names(nodes)
     for node in nodes:
+        kind = type(node)
         line = getattr(node, "lineno", None)
-        if not isinstance(node, _ALLOWED_NODES):
+        if kind not in _ALLOWED_KINDS:
             if line is None:
                 continue  # a part, such as a with statement's item: the whole is found too
             yield PolicyFinding(
                 "node",
                 line,
-                f"{type(node).__name__} has no place in a task",
+                f"{kind.__name__} has no place in a task",
                 "use classes, functions, assignments, loops and calls",
             )
         elif isinstance(node, ast.Import):
@@ -112,7 +116,7 @@ def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
             yield PolicyFinding("import", line, f"import of {names}", _IMPORT_MEND)
         elif isinstance(node, ast.ImportFrom):
             yield from _import_findings(node)
-        else:
+        elif kind in _NAMING_KINDS:
             yield from _name_findings(node, line, bound)
 
 
@@ -154,6 +158,8 @@ def _bound_names(nodes: list[ast.AST]) -> frozenset[str]:
     """Names the code gives a meaning of its own: a door's ``open`` action is not Python's."""
     bound = set()
     for node in nodes:
+        if type(node) not in _NAMING_KINDS:
+            continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bound.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):

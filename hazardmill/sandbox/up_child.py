@@ -76,6 +76,7 @@ def prepare() -> None:
     for name in _PRELOADED:
         importlib.import_module(name)
     _do_without_scipy()
+    _do_without_settings()
     interface = importlib.import_module("hazardmill.sandbox.planner_interface")
     reading = importlib.import_module("hazardmill.sandbox.up_reading")
     for name in _PRELOADED_OF_UP:
@@ -96,6 +97,17 @@ def _do_without_scipy() -> None:
     stand_in = types.ModuleType("ConfigSpace")
     stand_in.ConfigurationSpace = type("ConfigurationSpace", (), {})  # type: ignore[attr-defined]  # made by hand
     sys.modules.setdefault("ConfigSpace", stand_in)
+
+
+def _do_without_settings() -> None:
+    """Keep Unified Planning from reading ``up.ini`` of the user's home and of ``/``: it imports what such a file names.
+
+    Whoever can write there has better ways to do harm, but what drafts come to must not depend on it.
+    """
+    factory: Any = importlib.import_module("unified_planning.engines.factory")
+    if not callable(getattr(factory, "get_possible_config_locations", None)):
+        raise RuntimeError("this version of Unified Planning looks for its settings in another way")
+    factory.get_possible_config_locations = list
 
 
 def run(code: str) -> bytes:

@@ -1,7 +1,8 @@
 """A zygote from outside: a process that has imported everything, and forks a child for each piece of code.
 
-``Zygote`` starts when it is first needed, and again should it ever be found dead. ``ForkedChild`` has the face of
-``process.Child``; killing and reaping are the zygote's, because only a parent can do both without hitting a stranger.
+``Zygote`` starts when it is first needed, and again should it ever be found dead. ``Zygotes`` are several of a kind.
+``ForkedChild`` has the face of ``process.Child``; killing and reaping are the zygote's, because only a parent can do
+both without hitting a stranger.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +48,7 @@ class Zygote:
         """Have a child forked.
 
         Args:
-            order: ``layers``, ``resources``, ``strict`` and ``probe``, as for ``child.main``.
+            order: As for ``walled.live``.
             code: Descriptor that the child reads the code from.
             output: Descriptor that it writes to.
             line: Socket: the zygote writes the child's exit status there, and kills the child when the other end is
@@ -128,11 +130,47 @@ class Zygote:
             self._process = None
 
 
+class Zygotes:
+    """Zygotes of one workload; each starts when all before it have children, so that one suffices for one at a time.
+
+    Args:
+        workload: See ``Zygote``.
+        count: How many there may be.
+    """
+
+    def __init__(self, workload: str, count: int) -> None:
+        self._zygotes = [Zygote(workload) for _ in range(count)]
+        self._children = [0] * count
+        self._lock = threading.Lock()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that there are."""
+        return [zygote.pid for zygote in self._zygotes if zygote.pid is not None]
+
+    @contextlib.contextmanager
+    def least_busy(self) -> Iterator[Zygote]:
+        """The zygote with the fewest children, which has one more within the block."""
+        with self._lock:
+            place = min(range(len(self._children)), key=self._children.__getitem__)
+            self._children[place] += 1
+        try:
+            yield self._zygotes[place]
+        finally:
+            with self._lock:
+                self._children[place] -= 1
+
+    def close(self) -> None:
+        """End them and every child they have. They may be used again."""
+        for zygote in self._zygotes:
+            zygote.close()
+
+
 class ForkedChild:
     """One child of a zygote, to be run once. ``kill`` may be called from another thread at any time.
 
     Args:
-        zygote: Its parent.
+        zygotes: One of them becomes its parent.
         order: What it is told.
         code: The untrusted code.
         wall_seconds: Time it has, from the moment its walls stand.
@@ -140,9 +178,9 @@ class ForkedChild:
     """
 
     def __init__(
-        self, zygote: Zygote, order: dict[str, Any], code: bytes, *, wall_seconds: float, output_bytes: int
+        self, zygotes: Zygotes, order: dict[str, Any], code: bytes, *, wall_seconds: float, output_bytes: int
     ) -> None:
-        self._zygote = zygote
+        self._zygotes = zygotes
         self._order = order
         self._code = code
         self._wall_seconds = wall_seconds
@@ -157,12 +195,25 @@ class ForkedChild:
         Raises:
             OSError: No process could be started, or the zygote itself ended.
         """
+        if self._cancelled:
+            return Ended(b"", b"", "cancelled", 0)
+        with self._zygotes.least_busy() as zygote:
+            return self._run(zygote)
+
+    def kill(self) -> None:
+        """End the child and all its descendants now, or as soon as it is there."""
+        with self._lock:
+            self._cancelled = True
+            if self._ours is not None:
+                _shut_down(self._ours)
+
+    def _run(self, zygote: Zygote) -> Ended:
         ours, theirs = socket.socketpair()
         with ours:
             readable, writable = os.pipe()
             try:
                 try:
-                    process = self._send(writable, theirs)
+                    process = self._send(zygote, writable, theirs)
                 finally:
                     os.close(writable)
                     theirs.close()
@@ -182,23 +233,16 @@ class ForkedChild:
             with self._lock:
                 self._ours = None
         if status is None:
-            self._zygote.abandon(process)
+            zygote.abandon(process)
             raise ChildProcessError("the zygote does not answer, and has been ended")
         return Ended(header, body, "cancelled" if self._cancelled else cause, status)
 
-    def kill(self) -> None:
-        """End the child and all its descendants now, or as soon as it is there."""
-        with self._lock:
-            self._cancelled = True
-            if self._ours is not None:
-                _shut_down(self._ours)
-
-    def _send(self, writable: int, line: socket.socket) -> subprocess.Popen[bytes]:
+    def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> subprocess.Popen[bytes]:
         # A file and not a pipe: a child that does not read cannot hold us up.
         with tempfile.TemporaryFile() as code:
             code.write(self._code)
             code.seek(0)
-            return self._zygote.order(self._order, code.fileno(), writable, line.fileno())
+            return zygote.order(self._order, code.fileno(), writable, line.fileno())
 
 
 def _importable() -> list[str]:

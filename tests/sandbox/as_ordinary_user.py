@@ -30,18 +30,22 @@ def become_ordinary() -> None:
 
 
 def main() -> None:
-    from attacks import ATTACKS
-    from conftest import SOUP
-
     from hazardmill.sandbox.jail import Jail, Limits
+    from tests.sandbox.attacks import ALL
+    from tests.sandbox.conftest import SOUP, zygote_of
+    from tests.sandbox.test_zygote import ATTACKS
 
-    targets = {**json.load(sys.stdin), "parent": os.getpid()}
-    jail = Jail("full")
     outcomes = {}
-    for attack in ATTACKS:
-        jail.limits = Limits(wall_seconds=attack.wall_seconds)
-        answer = jail.run(attack.script(targets))
-        outcomes[attack.name] = [getattr(answer, "reason", "result"), getattr(answer, "message", "")]
+    with Jail("full") as jail:
+        # Of siblings there are none, but the zygote is a process of the same user too.
+        zygote = zygote_of(jail)
+        targets = {**json.load(sys.stdin), "parent": os.getpid(), "zygote": zygote, "sibling": zygote}
+        for attack in (*ALL, *ATTACKS):
+            jail.limits = Limits(wall_seconds=attack.wall_seconds)
+            answer = jail.run(attack.script(targets))
+            outcomes[attack.name] = [getattr(answer, "reason", "result"), getattr(answer, "message", "")]
+        jail.limits = Limits()
+        afterwards = type(jail.run(SOUP)).__name__
     capabilities = next(line for line in Path("/proc/self/status").read_text().splitlines() if line[:6] == "CapEff")
     print(
         json.dumps(
@@ -50,7 +54,7 @@ def main() -> None:
                 "capabilities": int(capabilities.split()[1], 16),
                 "profile": jail.profile,
                 "outcomes": outcomes,
-                "afterwards": type(jail.run(SOUP)).__name__,
+                "afterwards": afterwards,
             }
         )
     )

@@ -177,4 +177,63 @@ import sys
 loot(sys.modules["posix"].open(TARGET["secret_file"], 0))
 """,
     ),
+    Attack("look up a name", 'import socket\nloot(socket.getaddrinfo("localhost", 80)[0][4])'),
+    Attack(
+        "unpickle a call",
+        """\
+import pickle
+if pickle.loads(b"cposix\\nsystem\\n(S'exit 7'\\ntR.") >> 8 == 7:
+    loot("called")
+raise OSError("not called")
+""",
+    ),
+    Attack(
+        "import by a hook of its own",
+        """\
+import importlib.abc, importlib.util, sys
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "hooked":
+            return importlib.util.spec_from_file_location(name, TARGET["module_file"])
+sys.meta_path.insert(0, Finder())
+import hooked
+loot(hooked.VALUE)
+""",
+    ),
+    Attack(
+        "walk through all objects for a secret of whoever launched it",
+        """\
+import gc
+for holder in gc.get_objects():
+    for held in gc.get_referents(holder):
+        if isinstance(held, dict) and b"HAZARDMILL_PLANTED" in held:
+            loot(held[b"HAZARDMILL_PLANTED"])
+raise OSError("nothing found")
+""",
+    ),
 )
+
+OF_THE_ZYGOTE = (
+    Attack("signal the zygote", 'import os\nos.kill(TARGET["zygote"], 0)\nloot("signalled")'),
+    Attack("read the zygote's environment", "loot(open(f\"/proc/{TARGET['zygote']}/environ\").read(9))"),
+    Attack("look into the zygote's memory", "open(f\"/proc/{TARGET['zygote']}/mem\", 'rb').close()\nloot('open')"),
+    Attack("read its limits", 'import resource\nloot(resource.prlimit(TARGET["zygote"], resource.RLIMIT_CORE))'),
+    Attack(
+        "write a gigabyte",
+        """\
+import os
+block = b"x" * 1_000_000
+for descriptor in (3, 1):
+    try:
+        for _ in range(1_000):
+            os.write(descriptor, block)
+    except OSError:
+        pass
+    else:
+        loot("written")
+raise OSError("not written")
+""",
+        "output_too_large",
+    ),
+)
+ALL = (*ATTACKS, *OF_THE_ZYGOTE)

@@ -37,7 +37,8 @@ def soup() -> str:
     return SOUP
 
 
-@pytest.fixture(scope="session")
+# Of the package: its zygote must not be there while others count their processes.
+@pytest.fixture(scope="package")
 def jail() -> Iterator[Jail]:
     """A full jail."""
     with Jail("full") as jail:
@@ -63,6 +64,16 @@ def _descriptors() -> set[str]:
     return {f"{fd.name} {_target(fd)}" for fd in Path("/proc/self/fd").iterdir() if "/proc/" not in _target(fd)}
 
 
+def zygote_of(jail: Jail) -> int:
+    """The first zygote of a jail, which is the only one while drafts run one by one."""
+    assert jail._zygotes is not None
+    return jail._zygotes.pids[0]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def jailed_by(parent: int) -> list[int]:
     """Processes jailed by ``parent``, and what they forked: told by their command line, which nobody can hide."""
     return [int(p.parent.name) for p in Path("/proc").glob("[0-9]*/cmdline") if _is_jailed_by(parent, p)]
@@ -71,9 +82,14 @@ def jailed_by(parent: int) -> list[int]:
 def _is_jailed_by(parent: int, command_line: Path) -> bool:
     try:
         words = command_line.read_text(errors="replace").split("\0")
+        status = command_line.with_name("stat").read_text()
     except OSError:  # it ended meanwhile
         return False
-    return any("hazardmill.sandbox.child" in word for word in words) and f'"parent": {parent}}}' in words[-2]
+    if f'"parent": {parent}' not in " ".join(words):
+        return False
+    # A zygote lives as long as its jail; its children have its command line, and another parent.
+    is_zygote = int(status.rpartition(")")[2].split()[1]) == parent
+    return any("sandbox.child" in word or ("sandbox.forking" in word and not is_zygote) for word in words)
 
 
 def _target(link: Path) -> str:

@@ -10,13 +10,14 @@ import sys
 def main() -> None:
     from hazardmill.sandbox.jail import PLANNERS, Jail, Limits
     from tests.formalism.despite_folders import KETTLE
-    from tests.sandbox.test_up_profile import ALL
-    from tests.sandbox.test_zygote import ATTACKS, pid_of
+    from tests.sandbox.attacks import ALL
+    from tests.sandbox.conftest import zygote_of
+    from tests.sandbox.test_zygote import ATTACKS
 
     outcomes = {}
     with Jail("full", workload=PLANNERS) as jail:
         # Of siblings there are none, but the zygote is a process of the same user too.
-        targets = {**json.load(sys.stdin), "parent": os.getpid(), "zygote": pid_of(jail), "sibling": pid_of(jail)}
+        targets = {**json.load(sys.stdin), "parent": os.getpid(), "zygote": zygote_of(jail), "sibling": zygote_of(jail)}
         for attack in (*ALL, *ATTACKS):
             jail.limits = Limits(wall_seconds=attack.wall_seconds)
             answer = jail.run(attack.script(targets))

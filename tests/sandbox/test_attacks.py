@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from hazardmill.sandbox import child
+from hazardmill.sandbox import walled
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits
 
-from .attacks import ATTACKS, Attack
+from .attacks import ALL, ATTACKS, OF_THE_ZYGOTE, Attack
+from .conftest import children_of, zygote_of
+from .test_zygote import ATTACKS as ON_ZYGOTES
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def listener() -> Iterator[socket.socket]:
 @pytest.fixture
 def targets(tmp_path: Path, listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setenv("HAZARDMILL_PLANTED", "planted")
-    secret, doomed = tmp_path / "secret", tmp_path / "doomed"
+    secret, doomed, module = tmp_path / "secret", tmp_path / "doomed", tmp_path / "module.py"
+    module.write_text("VALUE = 1\n")
     secret.write_text("secret text")
     secret.chmod(0o600)
     doomed.write_text("still here")
@@ -38,7 +41,8 @@ def targets(tmp_path: Path, listener: socket.socket, monkeypatch: pytest.MonkeyP
         "secret_file": str(secret),
         "doomed_file": str(doomed),
         "free_path": str(tmp_path / "free"),
-        "project_file": child.__file__,
+        "module_file": str(module),
+        "project_file": walled.__file__,
         "port": listener.getsockname()[1],
         "parent": os.getpid(),
     }
@@ -67,7 +71,16 @@ def test_succeeds_outside_the_jail(attack: Attack, targets: dict[str, Any], tmp_
         assert b"LOOT" in control.stdout
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", OF_THE_ZYGOTE, ids=lambda attack: attack.name)
+def test_on_the_zygote_succeeds_outside_the_jail(attack: Attack, jail: Jail, targets: dict[str, Any]) -> None:
+    script = attack.script({**targets, "zygote": zygote_of(jail)})
+    control = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    )
+    assert (control.returncode, b"LOOT" in control.stderr) == (1, True), control.stderr.decode()
+
+
+@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
 def test_is_contained(
     attack: Attack,
     jail: Jail,
@@ -76,13 +89,15 @@ def test_is_contained(
     listener: socket.socket,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    zygote = zygote_of(jail)
     monkeypatch.setattr(jail, "limits", Limits(wall_seconds=attack.wall_seconds))
-    answer = jail.run(attack.script(targets))
+    answer = jail.run(attack.script({**targets, "zygote": zygote}))
     assert isinstance(answer, JailFailure)
     assert "LOOT" not in answer.message
     assert answer.reason == attack.reason, answer
     assert_untouched(targets, listener)
     assert isinstance(jail.run(soup), JailResult)
+    assert (zygote_of(jail), children_of(zygote)) == (zygote, [])
 
 
 def test_all_are_contained_for_an_ordinary_user(
@@ -99,7 +114,8 @@ def test_all_are_contained_for_an_ordinary_user(
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
     assert (report["user"] != 0, report["capabilities"]) == (True, 0)
-    assert {name: reason for name, (reason, _) in report["outcomes"].items()} == {a.name: a.reason for a in ATTACKS}
+    reasons = {attack.name: attack.reason for attack in (*ALL, *ON_ZYGOTES)}
+    assert {name: reason for name, (reason, _) in report["outcomes"].items()} == reasons
     assert [name for name, (_, message) in report["outcomes"].items() if "LOOT" in message] == []
     assert "uid" not in report["profile"]
     assert report["afterwards"] == "JailResult"

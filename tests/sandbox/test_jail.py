@@ -6,25 +6,31 @@ import select
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
 from hazardmill.formalism.document import Document
+from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox import layers
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits
 from hazardmill.sandbox.probe import ABILITIES
-from hazardmill.sandbox.process import Child, Ended
+from hazardmill.sandbox.process import Ended
+from hazardmill.sandbox.zygote import ForkedChild, Zygotes
 
-from .conftest import jailed_by
+from .conftest import children_of, jailed_by, zygote_of
 
 HANG = "while True:\n    pass\n"
 
 
 @pytest.fixture(scope="module")
-def minimal() -> Jail:
-    return Jail("minimal")
+def minimal() -> Iterator[Jail]:
+    with Jail("minimal") as minimal:
+        minimal.abilities()  # its zygote starts before any test looks at descriptors
+        yield minimal
 
 
 def failure(jail: Jail, code: str) -> JailFailure:
@@ -39,7 +45,7 @@ def failure(jail: Jail, code: str) -> JailFailure:
 def test_full_jail_leaves_no_ability_and_names_its_layers(jail: Jail) -> None:
     assert jail.abilities() == dict.fromkeys(ABILITIES, False)
     kind, _, names = jail.profile.partition(":")
-    assert kind == "spawn"
+    assert kind == "fork"
     assert set(names.split("+")) == set(jail.layers)
     assert set(jail.layers) | set(jail.missing) == set(layers.ORDER)
 
@@ -73,19 +79,21 @@ def test_a_probe_that_cannot_run_closes_the_jail(monkeypatch: pytest.MonkeyPatch
 def test_a_layer_lost_after_the_start_stops_everything(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     leave_a_trace = f"open({str(trace)!r}, 'w').close()"
-    jail = Jail("minimal")
-    jail.run(leave_a_trace)
-    assert trace.exists()
-    trace.unlink()
-    jail.layers = ("rlimits", "no such layer")
-    with pytest.raises(SandboxError, match="no code was run"):
+    with Jail("minimal") as jail:
         jail.run(leave_a_trace)
+        assert trace.exists()
+        trace.unlink()
+        jail.layers = ("rlimits", "no such layer")
+        with pytest.raises(SandboxError, match="no code was run"):
+            jail.run(leave_a_trace)
     assert not trace.exists()
 
 
 def test_a_jail_that_cannot_start_does_not_blame_the_code(soup: str) -> None:
-    jail = Jail("minimal", authoring="hazardmill.no_such_module")
-    with pytest.raises(SandboxError, match="before its walls stood"):
+    with (
+        Jail("minimal", workload="hazardmill.no_such_module") as jail,
+        pytest.raises(SandboxError, match="No module named 'hazardmill"),
+    ):
         jail.run(soup)
 
 
@@ -105,12 +113,13 @@ def test_the_order_of_a_set_is_the_same_every_time(jail: Jail) -> None:
 
 
 def test_variables_and_modules_of_the_user_do_not_reach_the_interpreter(
-    minimal: Jail, soup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    soup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('hijacked')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert isinstance(minimal.run(soup), JailResult)
+    with Jail("minimal") as minimal:
+        assert isinstance(minimal.run(soup), JailResult)
 
 
 def test_what_it_prints_goes_nowhere(jail: Jail, soup: str) -> None:
@@ -126,11 +135,13 @@ def test_names_and_escapes_beyond_ascii_compile(jail: Jail, soup: str) -> None:
     assert jail.run(soup + "\nünïcode = '\\N{DEGREE SIGN} é'\n") == jail.run(soup)
 
 
-def test_environment_and_folder_are_empty(minimal: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_and_folder_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAZARDMILL_PLANTED", "planted")
-    found = failure(
-        minimal, "import os\nraise ValueError(sorted(os.environ), os.listdir('.'), len(os.listdir('/proc/self/fd')))"
-    )
+    with Jail("minimal") as minimal:
+        found = failure(
+            minimal,
+            "import os\nraise ValueError(sorted(os.environ), os.listdir('.'), len(os.listdir('/proc/self/fd')))",
+        )
     # Three standard descriptors, the output, and the one listing them.
     assert found.message == "ValueError: ([], [], 5)"
 
@@ -191,7 +202,8 @@ def test_two_tasks_are_not_one(jail: Jail, soup: str) -> None:
 
 
 def test_cpu_time_is_limited_too(soup: str) -> None:
-    found = failure(Jail("minimal", Limits(cpu_seconds=1, wall_seconds=60)), HANG)
+    with Jail("minimal", Limits(cpu_seconds=1, wall_seconds=60)) as jail:
+        found = failure(jail, HANG)
     assert (found.reason, found.message) == ("timeout", "it used more than 1 s of CPU time")
 
 
@@ -262,11 +274,11 @@ def test_async_runs_answer_each_its_own(soup: str) -> None:
     assert told == ["ValueError: 0", "Serve1", "ValueError: 2", "Serve3", "ValueError: 4", "Serve5"]
 
 
-def test_at_most_concurrency_drafts_run_at_a_time(soup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_concurrency_drafts_run_at_a_time_whoever_asks(soup: str, monkeypatch: pytest.MonkeyPatch) -> None:
     running, most = 0, 0
-    run = Child.run
+    run = ForkedChild.run
 
-    def counted(child: Child) -> Ended:
+    def counted(child: ForkedChild) -> Ended:
         nonlocal running, most
         with lock:
             running += 1
@@ -281,10 +293,85 @@ def test_at_most_concurrency_drafts_run_at_a_time(soup: str, monkeypatch: pytest
         await asyncio.gather(*[jail.run_async(soup) for _ in range(6)])
 
     lock = threading.Lock()
-    monkeypatch.setattr(Child, "run", counted)
-    with Jail("minimal", Limits(concurrency=2)) as jail:
-        asyncio.run(run_all(jail))
+    monkeypatch.setattr(ForkedChild, "run", counted)
+    with Jail("minimal", Limits(concurrency=2)) as jail, ThreadPoolExecutor(5) as threads:
+        asked = [threads.submit(asyncio.run, run_all(jail)) for _ in range(2)]
+        asked += [threads.submit(jail.run, soup) for _ in range(3)]
+        for one in asked:
+            one.result()
     assert most == 2
+
+
+def test_a_zygote_starts_when_all_others_are_busy_and_never_more_than_there_are_cores(
+    soup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jail_module, "_cores", lambda: 2)
+
+    async def busy(jail: Jail, zygotes: Zygotes) -> None:
+        for _ in range(3):
+            await jail.run_async(soup)
+        (first,) = zygotes.pids
+        lingering = [asyncio.create_task(jail.run_async(HANG))]
+        while not children_of(first):
+            await asyncio.sleep(0)
+        lingering.append(asyncio.create_task(jail.run_async(HANG)))
+        while not (len(zygotes.pids) == 2 and children_of(zygotes.pids[1])):
+            await asyncio.sleep(0)
+        lingering.append(asyncio.create_task(jail.run_async(HANG)))
+        while sum(len(children_of(pid)) for pid in zygotes.pids) < 3:
+            await asyncio.sleep(0)
+        assert len(zygotes.pids) == 2
+        waiting = asyncio.create_task(jail.run_async(soup))
+        lingering.pop().cancel()
+        assert isinstance(await waiting, JailResult)
+        for one in lingering:
+            one.cancel()
+        await asyncio.gather(*lingering, return_exceptions=True)
+
+    with Jail("full", Limits(wall_seconds=600, cpu_seconds=600, concurrency=3)) as jail:
+        assert jail._zygotes is not None
+        asyncio.run(busy(jail, jail._zygotes))
+
+
+def test_who_is_cancelled_while_waiting_never_starts(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+
+    async def give_up(jail: Jail) -> None:
+        first = asyncio.create_task(jail.run_async(HANG))
+        while not children_of(zygote_of(jail)):
+            await asyncio.sleep(0)
+        second = asyncio.create_task(jail.run_async(f"open({str(trace)!r}, 'w').close()"))
+        await asyncio.sleep(0)
+        second.cancel()
+        first.cancel()
+        assert [type(e) for e in await asyncio.gather(first, second, return_exceptions=True)] == [
+            asyncio.CancelledError
+        ] * 2
+        assert isinstance(await jail.run_async("x = 1"), JailFailure)
+
+    with Jail("minimal", Limits(wall_seconds=600, cpu_seconds=600, concurrency=1)) as jail:
+        jail.run("x = 1")
+        asyncio.run(give_up(jail))
+    assert not trace.exists()
+
+
+def test_the_kernel_would_end_a_draft_before_anything_else() -> None:
+    def mark(pid: int) -> int:
+        with Path(f"/proc/{pid}/oom_score_adj").open("rb", buffering=0) as file:
+            return int(file.read(16))  # at once: it changes meanwhile
+
+    async def look(jail: Jail) -> None:
+        running = asyncio.create_task(jail.run_async(HANG))
+        while not (children := children_of(zygote_of(jail))):
+            await asyncio.sleep(0)
+        while mark(children[0]) != 1000:  # the test's own timeout bounds it
+            await asyncio.sleep(0)
+        assert mark(zygote_of(jail)) == mark(os.getpid()) < 1000
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    with Jail("full", Limits(wall_seconds=600, cpu_seconds=600)) as jail:
+        asyncio.run(look(jail))
 
 
 def test_cancelling_kills_the_draft_and_those_that_wait() -> None:
@@ -315,3 +402,34 @@ def test_a_draft_dies_with_the_process_that_jailed_it_and_leaves_no_folder(proje
         assert select.select([watched], [], [], 30)[0] == [watched]
     finally:
         os.close(watched)
+
+
+# Where no zygote can be had
+
+
+@pytest.fixture
+def without_zygotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jail_module, "_FORKS", False)
+
+
+@pytest.mark.usefixtures("without_zygotes")
+def test_a_fresh_process_gives_what_a_fork_gives(jail: Jail, soup: str) -> None:
+    with Jail("auto") as fresh:
+        assert fresh.profile == jail.profile.replace("fork:", "spawn:")
+        assert fresh.abilities() == jail.abilities()
+        codes = (soup, "x = 1\ny = unknown\n", "import wave", "x = (\n", "import os\nos._exit(3)\n")
+        assert [fresh.run(code) for code in codes] == [jail.run(code) for code in codes]
+
+
+@pytest.mark.usefixtures("without_zygotes")
+def test_a_fresh_process_is_limited_and_cancelled_like_a_fork(jail: Jail) -> None:
+    async def give_up(fresh: Jail) -> None:
+        await asyncio.wait_for(asyncio.gather(*[fresh.run_async(HANG) for _ in range(3)]), 0.5)
+
+    with Jail("minimal", Limits(wall_seconds=600, cpu_seconds=600, concurrency=1)) as fresh:
+        with pytest.raises(TimeoutError):
+            asyncio.run(give_up(fresh))
+        fresh.limits = Limits(wall_seconds=0.2)
+        assert failure(fresh, HANG).message == "it was still running after 0.2 s"
+        fresh.limits = Limits(wall_seconds=60, cpu_seconds=1)
+        assert failure(fresh, HANG).message == "it used more than 1 s of CPU time"

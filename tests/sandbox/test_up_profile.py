@@ -23,37 +23,14 @@ from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Lim
 from hazardmill.sandbox.probe import ABILITIES
 from tests.formalism.despite_folders import KETTLE
 
-from .attacks import ATTACKS, Attack
+from .attacks import ALL, Attack
+from .conftest import children_of, zygote_of
 from .test_attacks import assert_untouched, listener, targets
 from .test_zygote import ATTACKS as ON_ZYGOTES
 
 __all__ = ["listener", "targets"]  # fixtures
 
 HANG = "while True:\n    pass\n"
-OF_THE_ZYGOTE = (
-    Attack("signal the zygote", 'import os\nos.kill(TARGET["zygote"], 0)\nloot("signalled")'),
-    Attack("read the zygote's environment", "loot(open(f\"/proc/{TARGET['zygote']}/environ\").read(9))"),
-    Attack("look into the zygote's memory", "open(f\"/proc/{TARGET['zygote']}/mem\", 'rb').close()\nloot('open')"),
-    Attack("read its limits", 'import resource\nloot(resource.prlimit(TARGET["zygote"], resource.RLIMIT_CORE))'),
-    Attack(
-        "write a gigabyte",
-        """\
-import os
-block = b"x" * 1_000_000
-for descriptor in (3, 1):
-    try:
-        for _ in range(1_000):
-            os.write(descriptor, block)
-    except OSError:
-        pass
-    else:
-        loot("written")
-raise OSError("not written")
-""",
-        "output_too_large",
-    ),
-)
-ALL = (*ATTACKS, *OF_THE_ZYGOTE)
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +45,6 @@ def own() -> Iterator[Jail]:
     """Another one, for tests that end its zygote or threads."""
     with Jail("full", workload=PLANNERS) as jail:
         yield jail
-
-
-def zygote_of(jail: Jail) -> int:
-    zygote = jail._zygote
-    assert zygote is not None and zygote.pid is not None
-    return zygote.pid
-
-
-def children_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text()
-
-
-@pytest.mark.parametrize("attack", OF_THE_ZYGOTE, ids=lambda attack: attack.name)
-def test_succeeds_outside_the_jail(attack: Attack, planners: Jail, targets: dict[str, Any]) -> None:
-    script = attack.script({**targets, "zygote": zygote_of(planners)})
-    control = subprocess.run(
-        [sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-    )
-    assert (control.returncode, b"LOOT" in control.stderr) == (1, True), control.stderr.decode()
 
 
 @pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
@@ -108,7 +66,7 @@ def test_is_contained(
     assert_untouched(targets, listener)
     monkeypatch.setattr(planners, "limits", Limits())
     assert isinstance(planners.run(KETTLE), JailResult)
-    assert (zygote_of(planners), children_of(zygote)) == (zygote, "")
+    assert (zygote_of(planners), children_of(zygote)) == (zygote, [])
 
 
 def test_all_are_contained_for_an_ordinary_user(
@@ -238,9 +196,9 @@ def test_a_zygote_that_dies_takes_its_child_along(own: Jail) -> None:
     async def killed() -> None:
         running = asyncio.create_task(own.run_async(HANG))
         zygote = zygote_of(own)
-        while not (child := children_of(zygote).split()):
+        while not (child := children_of(zygote)):
             await asyncio.sleep(0)
-        watched = os.pidfd_open(int(child[0]))
+        watched = os.pidfd_open(child[0])
         os.kill(zygote, signal.SIGKILL)
         with pytest.raises(SandboxError, match="the zygote ended"):
             await running
@@ -276,9 +234,8 @@ def test_many_at_once_get_each_their_own_answer(own: Jail) -> None:
     assert [answer.message for answer in answers if isinstance(answer, JailFailure)] == [
         f"ValueError: {i}" for i in range(12)
     ]
-    zygote = own._zygote
     own.close()
-    assert zygote is not None and zygote.pid is None
+    assert own._zygotes is not None and own._zygotes.pids == []
     assert isinstance(own.run(KETTLE), JailResult)
 
 

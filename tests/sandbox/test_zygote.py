@@ -20,11 +20,13 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
+from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox import zygote
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
 from tests.formalism.despite_folders import KETTLE
 
 from .attacks import Attack
+from .conftest import children_of, zygote_of
 
 LINGER = "import time\ntime.sleep(600)\n"
 PATIENT = Limits(wall_seconds=600, cpu_seconds=600)
@@ -129,6 +131,12 @@ raise OSError("not traced")
 )
 
 
+@pytest.fixture(autouse=True)
+def one_zygote(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jail opened in a test has one zygote, so that children are siblings."""
+    monkeypatch.setattr(jail_module, "_cores", lambda: 1)
+
+
 @pytest.fixture
 def workload(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """Writes a module for a zygote: ``WORKLOAD`` and what is added to it."""
@@ -149,15 +157,6 @@ def planners() -> Iterator[Jail]:
         yield jail
 
 
-def pid_of(jail: Jail) -> int:
-    assert jail._zygote is not None and jail._zygote.pid is not None
-    return jail._zygote.pid
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def said(answer: JailResult | JailFailure) -> str:
     assert isinstance(answer, JailFailure)
     return answer.message
@@ -165,18 +164,17 @@ def said(answer: JailResult | JailFailure) -> str:
 
 def attacked(attack: Attack, jail: Jail) -> str:
     """What the attack says, made while another child of the zygote lives; that one is alive and well afterwards."""
-    if jail._zygote is not None and jail._zygote.pid is None:
-        jail.run("pass")
+    jail.run("pass")
     jail.limits = PATIENT
     with ThreadPoolExecutor(1) as threads:
         sibling = jail._child(LINGER)
         assert not isinstance(sibling, JailFailure)
         lingering = threads.submit(sibling.run)
-        while not (others := children_of(pid_of(jail))):  # the test's own timeout bounds it
+        while not (others := children_of(zygote_of(jail))):  # the test's own timeout bounds it
             pass
         try:
-            answer = jail.run(attack.script({"zygote": pid_of(jail), "sibling": others[0]}))
-            assert children_of(pid_of(jail)) == others
+            answer = jail.run(attack.script({"zygote": zygote_of(jail), "sibling": others[0]}))
+            assert children_of(zygote_of(jail)) == others
         finally:
             sibling.kill()
         assert lingering.result().cause == "cancelled"
@@ -188,10 +186,10 @@ def test_succeeds_without_walls_and_fails_behind_them(attack: Attack, workload: 
     with Jail("minimal", workload=workload(WITHOUT_WALLS)) as bare:
         assert attacked(attack, bare).startswith("SystemExit: LOOT")
     with Jail("full", workload=workload()) as jail:
-        zygote = pid_of(jail)
+        zygote = zygote_of(jail)
         found = attacked(attack, jail)
         assert found.startswith(("OSError", "PermissionError")), found
-        assert (isinstance(jail.run("pass"), JailResult), pid_of(jail)) == (True, zygote)
+        assert (isinstance(jail.run("pass"), JailResult), zygote_of(jail)) == (True, zygote)
 
 
 # What a fork would not copy
@@ -263,6 +261,52 @@ def test_settings_that_anybody_may_leave_in_a_shared_folder_are_not_read() -> No
         Path(tempfile.gettempdir(), "up.ini").unlink()
 
 
+AT_HOME = """\
+import os
+from hazardmill.sandbox import up_child
+run = up_child.run
+def prepare():
+    os.path.expanduser = lambda path: {home!r}
+    up_child.prepare()
+"""
+WITH_SETTINGS = "up_child._do_without_settings = int\n    up_child.prepare()"
+
+
+def test_settings_at_home_are_not_read(
+    workload: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "up.ini").write_text("[engine planted]\nmodule_name: nowhere\nclass_name: Nothing\n")
+    at_home = AT_HOME.format(home=str(tmp_path))
+    with pytest.raises(JailUnavailable, match="No module named 'nowhere'"):
+        Jail("full", workload=workload(at_home.replace("up_child.prepare()", WITH_SETTINGS)))
+    with Jail("full", workload=workload(at_home)) as jail:
+        assert isinstance(jail.run(KETTLE), JailResult)
+
+
+SECRET = "a secret of whoever launched the jail, number 71"
+SEARCH = """import gc, sys
+def walk():
+    seen, todo = set(), [*gc.get_objects(), *sys._current_frames().values()]
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, str) and value.startswith("a secret of whoever") and value[-2:] == "71":
+            raise ValueError("found")
+        todo.extend(gc.get_referents(value))
+    raise ValueError("nothing")
+walk()
+"""
+
+
+def test_no_object_of_the_launching_process_is_in_a_child(planners: Jail) -> None:
+    with pytest.raises(ValueError, match="found"):
+        exec(SEARCH, {})
+    planners.limits = PATIENT
+    assert said(planners.run(SEARCH)) == "ValueError: nothing"
+
+
 def test_nothing_is_imported_from_the_folder_we_stand_in(
     workload: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,7 +332,7 @@ def test_an_answer_that_comes_too_late_is_nobodys(planners: Jail, monkeypatch: p
     slow = planners.run(late)
     assert isinstance(slow, JailFailure)
     assert slow.reason == "timeout"
-    assert children_of(pid_of(planners)) == []
+    assert children_of(zygote_of(planners)) == []
     monkeypatch.setattr(planners, "limits", Limits())
     assert planners.run(KETTLE) == before
 
@@ -299,7 +343,7 @@ def test_threads_that_share_a_jail_share_its_zygote_and_get_their_own_answers(wo
         before = set(children_of(os.getpid()))
         answers = [said(answer) for answer in threads.map(jail.run, codes)]
         started = _children_of_all_threads() - before
-        assert started == {pid_of(jail)}
+        assert started == {zygote_of(jail)}
     assert answers == [f"ValueError: {i}" for i in range(40)]
 
 
@@ -327,14 +371,14 @@ def prepare():
     with Jail("minimal", workload=workload(once)) as jail:
         with pytest.raises(SandboxError, match="no process left"):
             jail.run("pass")
-        zygote = pid_of(jail)
+        zygote = zygote_of(jail)
         assert isinstance(jail.run("pass"), JailResult)
-        assert pid_of(jail) == zygote
+        assert zygote_of(jail) == zygote
 
 
 def test_when_no_descriptor_can_be_had_only_that_order_fails(workload: Callable[[str], str]) -> None:
     with Jail("full", workload=workload()) as jail:
-        zygote = pid_of(jail)
+        zygote = zygote_of(jail)
         held = {int(descriptor.name) for descriptor in Path(f"/proc/{zygote}/fd").iterdir()}
         free = min(set(range(len(held) + 1)) - held)
         before = resource.prlimit(zygote, resource.RLIMIT_NOFILE)
@@ -343,7 +387,7 @@ def test_when_no_descriptor_can_be_had_only_that_order_fails(workload: Callable[
             jail.run("pass")
         resource.prlimit(zygote, resource.RLIMIT_NOFILE, before)
         assert isinstance(jail.run("pass"), JailResult)
-        assert pid_of(jail) == zygote
+        assert zygote_of(jail) == zygote
 
 
 def test_a_zygote_that_does_not_answer_is_ended_with_its_children(
@@ -351,7 +395,7 @@ def test_a_zygote_that_does_not_answer_is_ended_with_its_children(
 ) -> None:
     monkeypatch.setattr(zygote, "_REAP_SECONDS", 0.2)
     with Jail("full", Limits(wall_seconds=0.2), workload=workload()) as jail, ThreadPoolExecutor(1) as threads:
-        stuck = pid_of(jail)
+        stuck = zygote_of(jail)
         running = threads.submit(jail.run, LINGER)
         while not (children := children_of(stuck)):  # the test's own timeout bounds it
             pass
@@ -362,20 +406,22 @@ def test_a_zygote_that_does_not_answer_is_ended_with_its_children(
         assert select.select([child], [], [], 30)[0] == [child]
         os.close(child)
         assert isinstance(jail.run("pass"), JailResult)
-        assert pid_of(jail) != stuck
+        assert zygote_of(jail) != stuck
 
 
 def test_an_order_to_a_zygote_that_has_just_died_goes_to_the_next(
     workload: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Jail("full", workload=workload()) as jail:
-        dead = pid_of(jail)
+        dead = zygote_of(jail)
         os.kill(dead, signal.SIGKILL)
         os.waitid(os.P_PID, dead, os.WEXITED | os.WNOWAIT)
-        assert jail._zygote is not None
-        monkeypatch.setattr(jail._zygote._process, "poll", lambda: None)  # as if it had died a moment later
+        assert jail._zygotes is not None
+        monkeypatch.setattr(
+            jail._zygotes._zygotes[0]._process, "poll", lambda: None
+        )  # as if it had died a moment later
         assert isinstance(jail.run("pass"), JailResult)
-        assert pid_of(jail) != dead
+        assert zygote_of(jail) != dead
 
 
 CLOSER = """
@@ -385,7 +431,7 @@ from hazardmill.errors import SandboxError
 from hazardmill.sandbox.jail import Jail, Limits
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans become ours
 jail = Jail("full", Limits(wall_seconds=600, cpu_seconds=600), workload=sys.argv[1])
-zygote = jail._zygote.pid
+zygote = jail._zygotes.pids[0]
 def linger():
     try:
         jail.run("import time\\ntime.sleep(600)")
@@ -419,7 +465,7 @@ bystander = os.fork()
 if not bystander:
     signal.pause()
 threading.Thread(target=jail.run, args=["import time\\ntime.sleep(600)"], daemon=True).start()
-print(jail._zygote.pid, bystander, flush=True)
+print(jail._zygotes.pids[0], bystander, flush=True)
 signal.pause()
 """
 

@@ -12,7 +12,8 @@ from hazardmill.store.store import Store
 from .support import write_source
 
 
-@pytest.fixture(scope="session")
+# Of the package: its zygote must not be there while others count their processes.
+@pytest.fixture(scope="package")
 def jail() -> Iterator[Jail]:
     with Jail("auto") as jail:
         yield jail
