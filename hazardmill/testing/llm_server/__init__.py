@@ -1,0 +1,53 @@
+"""An OpenAI-compatible server on this machine that fails as real providers do, and counts what it was asked.
+
+    with LlmServer(faults=SeededFaults(seed=1, rate=0.3)) as server:
+        ...  # ask server.address, as model "openai/anything"
+    assert server.totals.prompt_tokens == ...
+
+It answers as the offline author, or by a function of yours. ``docs/llm-server.md`` says what each fault does, how
+tokens are counted and what the journal holds; ``python -m hazardmill.testing.llm_server --help`` is the same as a
+command.
+
+    asked.py    a request as the server sees it, and its identity
+    faults.py   the kinds of fault, and plans of who meets which
+    answers.py  bodies of answers, whole and spoilt
+    tokens.py   tokenizers, the prefix cache, dialects of usage
+    journal.py  every attempt, in memory and on disk
+    wire.py     HTTP/1.1 on one connection
+    server.py   the server
+"""
+
+from hazardmill.testing.llm_server.asked import Asked, Refused
+from hazardmill.testing.llm_server.faults import (
+    FATAL,
+    RECOVERABLE,
+    Fault,
+    FaultKind,
+    FaultPlan,
+    ScriptedFaults,
+    SeededFaults,
+    parse_faults,
+)
+from hazardmill.testing.llm_server.journal import Attempt, Totals, read_journal
+from hazardmill.testing.llm_server.server import LlmServer
+from hazardmill.testing.llm_server.tokens import Dialect, Tokenizer, open_tokenizer
+
+__all__ = [
+    "FATAL",
+    "RECOVERABLE",
+    "Asked",
+    "Attempt",
+    "Dialect",
+    "Fault",
+    "FaultKind",
+    "FaultPlan",
+    "LlmServer",
+    "Refused",
+    "ScriptedFaults",
+    "SeededFaults",
+    "Tokenizer",
+    "Totals",
+    "open_tokenizer",
+    "parse_faults",
+    "read_journal",
+]

@@ -1,0 +1,104 @@
+"""``python -m hazardmill.testing.llm_server``: the server as a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from hazardmill.errors import HazardmillError
+from hazardmill.testing.llm_server.faults import FaultPlan, ScriptedFaults, SeededFaults, parse_faults
+from hazardmill.testing.llm_server.server import LlmServer
+from hazardmill.testing.llm_server.tokens import TOKENIZERS, Dialect, open_tokenizer
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command(epilog="Example: python -m hazardmill.testing.llm_server --port 8040 --faults recoverable --rate 0.3")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
+@click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds to an answer.")
+@click.option("--faults", help="Kinds to draw from, commas between: 429,slow:2.5,... or recoverable, fatal, all.")
+@click.option("--rate", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Of recoverable faults.")
+@click.option("--fatal-rate", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Of fatal faults.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+@click.option("--most", type=click.IntRange(0), default=3, show_default=True, help="Attempts a request that may fail.")
+@click.option("--script", help="Instead of --faults: what the 1st, 2nd... attempt at each request meets: 429,ok,reset.")
+@click.option("--dialect", type=click.Choice([each.value for each in Dialect]), default="openai", show_default=True)
+@click.option("--tokenizer", type=click.Choice(TOKENIZERS), default=TOKENIZERS[0], show_default=True)
+@click.option("--key-env", metavar="NAME", help="Environment variable with the API key to ask for.")
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
+@click.option("--max-body", type=click.IntRange(1), default=8 * 1024 * 1024, show_default=True, help="Bytes.")
+def main(
+    port: int,
+    latency: float,
+    faults: str | None,
+    rate: float,
+    fatal_rate: float,
+    seed: int,
+    most: int,
+    script: str | None,
+    dialect: str,
+    tokenizer: str,
+    key_env: str | None,
+    log: Path | None,
+    max_body: int,
+) -> None:
+    """Serve the offline author as an OpenAI-compatible model on this machine, with faults.
+
+    Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
+    """
+    try:
+        plan = _plan(faults, script, seed=seed, rate=rate, fatal_rate=fatal_rate, most=most)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        server = LlmServer(
+            faults=plan,
+            latency=latency,
+            api_key=_key(key_env),
+            dialect=dialect,
+            tokenizer=open_tokenizer(tokenizer),
+            log=log,
+            max_body=max_body,
+            port=port,
+        )
+        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+        with server:
+            click.echo(server.address)
+            sys.stdout.flush()
+            signal.sigwait(_ENDS)
+    except (HazardmillError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(getattr(error, "exit_code", 1)) from error
+
+
+def _plan(
+    faults: str | None, script: str | None, *, seed: int, rate: float, fatal_rate: float, most: int
+) -> FaultPlan | None:
+    if faults is not None and script is not None:
+        raise ValueError("give --faults or --script, not both")
+    if script is not None:
+        return ScriptedFaults(*parse_faults(script))
+    if faults is None:
+        return None
+    kinds = [fault for fault in parse_faults(faults) if fault is not None]
+    if not any(fault.kind.recoverable for fault in kinds):
+        rate = 0.0
+    return SeededFaults(seed, rate=rate, fatal_rate=fatal_rate, kinds=kinds, most=most)
+
+
+def _key(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not (key := os.environ.get(name)):
+        raise click.UsageError(f"the environment variable {name} is not set")
+    return key
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Bodies of answers: right ones, spoilt ones, and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.testing.llm_server.faults import FaultKind
+
+_PROSE: Final = "I have read it with interest. There is much to be said on both sides, and I would not rush the matter."
+_REFUSAL: Final = "I am sorry, but I cannot help with this request."
+_CHINESE: Final = "机器人在房间里完成这项工作"
+"""The robot does this work in the room."""
+
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"(?P<key>\s*:)?')
+"""A quoted text, and whether it is a key."""
+_PAGE: Final = b"<!doctype html><html><head><title>Log in</title></head><body><p>Log in to go on.</p></body></html>\n"
+
+ERRORS: Final = {
+    FaultKind.RATE_LIMITED: (429, "rate_limit_exceeded", "too many requests at this moment"),
+    FaultKind.RATE_LIMITED_RETRY_AFTER: (429, "rate_limit_exceeded", "too many requests, come back later"),
+    FaultKind.SERVER_ERROR: (500, "server_error", "something broke on our side"),
+    FaultKind.OVERLOADED: (529, "overloaded_error", "overloaded"),
+}
+"""Status, code and message of the faults that are an error of the server's."""
+
+GENERATES_NOTHING: Final = frozenset({*ERRORS, FaultKind.HTML, FaultKind.STALLED})
+"""Faults by which the model is never reached: no tokens, nothing cached."""
+
+
+def spoilt(text: str, kind: FaultKind | None) -> tuple[str | None, str, str | None]:
+    """``(content, finish_reason, refusal)`` of an answer that meets a fault; the right one where there is none."""
+    if kind is FaultKind.LENGTH:
+        return text[: len(text) // 2], "length", None
+    if kind is FaultKind.REFUSAL:
+        return None, "stop", _REFUSAL
+    if kind is FaultKind.CONTENT_FILTER:
+        return "", "content_filter", None
+    if kind is FaultKind.NOT_JSON:
+        return _PROSE, "stop", None
+    if kind is FaultKind.WRONG_LANGUAGE:
+        return in_chinese(text), "stop", None
+    return text, "stop", None
+
+
+def in_chinese(text: str) -> str:
+    """The answer with its prose in Chinese: quoted texts of several words, or, where it has none, the whole of it.
+
+    Names and keys stay, so JSON keeps its shape and code runs.
+    """
+    replaced = _STRING.sub(lambda found: found[0] if found["key"] or " " not in found[0] else f'"{_CHINESE}"', text)
+    return replaced if replaced != text else f"{_CHINESE}。"
+
+
+def completion_body(
+    content: str | None, finish: str, refusal: str | None, usage: dict[str, Any] | None, *, id_: str, choices: bool
+) -> bytes:
+    """A chat completion as JSON. ``usage`` comes last, so that half of the body does not hold it."""
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    body: dict[str, Any] = {
+        "id": id_,
+        "object": "chat.completion",
+        "created": 0,
+        "model": OFFLINE_MODEL,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}] if choices else [],
+    }
+    if usage is not None:
+        body["usage"] = usage
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def error_body(message: str, code: str) -> bytes:
+    """An error as OpenAI's API writes it."""
+    return json.dumps({"error": {"message": message, "type": code, "param": None, "code": code}}).encode()
+
+
+def models_body() -> bytes:
+    """The list of models: one."""
+    model = {"id": OFFLINE_MODEL, "object": "model", "created": 0, "owned_by": "hazardmill"}
+    return json.dumps({"object": "list", "data": [model]}).encode()
+
+
+def page() -> bytes:
+    """A web page where an answer should be."""
+    return _PAGE

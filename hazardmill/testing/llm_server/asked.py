@@ -1,0 +1,115 @@
+"""A request as the server sees it: what was asked, and the identity that faults are keyed on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from hazardmill.llm.requests import Message, OfflineKey
+from hazardmill.records import content_hash
+
+_ROLES: Final = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_LIMITS: Final = ("max_completion_tokens", "max_tokens")
+
+
+class Refused(Exception):
+    """A request that is turned away at the door. The message goes to the client: it must not repeat a secret.
+
+    Args:
+        status: HTTP status.
+        message: What was wrong, one sentence.
+        code: Code of the error in the body.
+    """
+
+    def __init__(self, status: int, message: str, code: str = "invalid_request") -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request for a chat completion, as it arrived."""
+
+    model: str
+    messages: tuple[Message, ...]
+    parameters: dict[str, Any]
+    """Everything in the body beside model and messages."""
+    key: OfflineKey | None
+    """What our client sends beside the body, for the offline author."""
+    identity: str
+    """SHA-256 of model, parameters, messages and key: all that the server can tell two requests apart by."""
+    attempt: int = 0
+    """How many times this identity has come, from 1. 0 while the request may still be turned away."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Most tokens that the answer may have; null where the request sets no limit."""
+        for name in _LIMITS:
+            if (limit := self.parameters.get(name)) is not None:
+                return int(limit)
+        return None
+
+
+def read_asked(body: bytes, key: str | None) -> Asked:
+    """A request from its body and the header with the offline key.
+
+    Raises:
+        Refused: It is not one that this server answers.
+    """
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "the body is not JSON") from error
+    if not isinstance(sent, dict):
+        raise Refused(400, "the body is no JSON object")
+    model, messages = sent.pop("model", None), sent.pop("messages", None)
+    if not isinstance(model, str) or not model:
+        raise Refused(400, "model must be a name")
+    if not isinstance(messages, list) or not messages:
+        raise Refused(400, "messages must be a list of at least one message")
+    if sent.get("stream"):
+        raise Refused(400, "this server does not stream: leave stream out, or set it to false", "unsupported_value")
+    if sent.get("n") not in (None, 1):
+        raise Refused(400, "this server gives one choice: leave n out, or set it to 1", "unsupported_value")
+    for name in _LIMITS:
+        limit = sent.get(name)
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+            raise Refused(400, f"{name} must be a whole number above 0")
+    read = tuple(_message(number, message) for number, message in enumerate(messages))
+    offline_key = _key(key)
+    conversation = [[message.role, message.content] for message in read]
+    key_sent = None if offline_key is None else offline_key.model_dump(mode="json")
+    try:
+        identity = content_hash([model, sent, conversation, key_sent])
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise Refused(400, "the body holds half a character, or is nested too deeply") from error
+    return Asked(model, read, sent, offline_key, identity)
+
+
+def _message(number: int, sent: object) -> Message:
+    if not isinstance(sent, dict) or sent.get("role") not in _ROLES:
+        raise Refused(400, f"messages[{number}] must have a role: {', '.join(_ROLES)}")
+    content = sent.get("content")
+    if isinstance(content, list) and all(_is_text(part) for part in content):
+        content = "".join(part["text"] for part in content)
+    if not isinstance(content, str):
+        raise Refused(400, f"messages[{number}].content must be text")
+    return Message.model_validate({"role": _ROLES[sent["role"]], "content": content})
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+
+
+def _key(header: str | None) -> OfflineKey | None:
+    if header is None:
+        return None
+    try:
+        return OfflineKey.model_validate_json(header)
+    except ValidationError as error:
+        raise Refused(400, "the header with the offline key does not hold one") from error

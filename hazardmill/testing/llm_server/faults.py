@@ -1,0 +1,208 @@
+"""The kinds of fault, and plans that say which attempt meets which.
+
+A plan is any function of a request (``Asked``: identity, attempt, model, messages, key) that gives a fault or none.
+As long as it reads nothing else, two runs that ask the same meet the same faults, in whatever order they ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from hazardmill.testing.llm_server.asked import Asked
+
+
+class FaultKind(StrEnum):
+    """What goes wrong with one attempt."""
+
+    RATE_LIMITED = "429"
+    """Status 429 without Retry-After."""
+    RATE_LIMITED_RETRY_AFTER = "429-retry-after"
+    """Status 429 with Retry-After."""
+    SERVER_ERROR = "500"
+    OVERLOADED = "529"
+    SLOW = "slow"
+    """The whole answer, late."""
+    STALLED = "stalled"
+    """Not even headers, until the client hangs up."""
+    RESET = "reset"
+    """Half of the answer, then the connection is reset."""
+    HALF_JSON = "half-json"
+    """Half of the answer, properly ended."""
+    HTML = "html"
+    """A web page with status 200, as from a captive portal."""
+    USAGE_MISSING = "usage-missing"
+    """The whole answer, with no word on tokens."""
+    EMPTY_CHOICES = "empty-choices"
+    LENGTH = "length"
+    """Half of the text, with ``finish_reason`` ``length``."""
+    REFUSAL = "refusal"
+    """The model declines."""
+    CONTENT_FILTER = "content-filter"
+    """A filter of the provider took the answer away."""
+    NOT_JSON = "not-json"
+    """Text that is neither JSON nor code."""
+    WRONG_LANGUAGE = "wrong-language"
+    """What is prose in the answer is Chinese."""
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether the request, asked again as it is, still gets its answer."""
+        return self in RECOVERABLE
+
+
+FATAL: Final = (
+    FaultKind.EMPTY_CHOICES,
+    FaultKind.LENGTH,
+    FaultKind.REFUSAL,
+    FaultKind.CONTENT_FILTER,
+    FaultKind.NOT_JSON,
+    FaultKind.WRONG_LANGUAGE,
+)
+"""An answer came and was counted, but with another text than the right one, or with none."""
+
+RECOVERABLE: Final = tuple(kind for kind in FaultKind if kind not in FATAL)
+"""The right answer came late or uncounted, or no answer came, and asking again may bring it."""
+
+_SECONDS: Final = {
+    FaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
+    FaultKind.SLOW: 2.0,
+    FaultKind.STALLED: None,
+}
+"""Kinds that take seconds, and how many if nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault.
+
+    Args:
+        kind: What goes wrong.
+        seconds: Of Retry-After (default 1); what ``slow`` waits beyond the server's latency (default 2); after what
+            time ``stalled`` resets the connection (default never). Other kinds take none.
+
+    Raises:
+        ValueError: There is no such kind, or its seconds make no sense.
+    """
+
+    kind: FaultKind
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        kind = FaultKind(self.kind)
+        object.__setattr__(self, "kind", kind)
+        if self.seconds is None:
+            object.__setattr__(self, "seconds", _SECONDS.get(kind))
+        elif kind not in _SECONDS:
+            raise ValueError(f"{kind} takes no seconds; {', '.join(_SECONDS)} do")
+        elif not 0 <= self.seconds < float("inf"):
+            raise ValueError(f"{kind}: seconds must be 0 or more, got {self.seconds:g}")
+
+    def __str__(self) -> str:
+        return self.kind.value if self.seconds is None else f"{self.kind}:{self.seconds:g}"
+
+
+FaultPlan: TypeAlias = Callable[[Asked], Fault | None]
+"""Which fault a request meets; null for none."""
+
+
+class ScriptedFaults:
+    """The first attempt at each identity meets the first fault, the second the second; after the last all is well.
+
+    ``None`` stands for an attempt without fault. For faults of one stage only, write a function of your own.
+    """
+
+    def __init__(self, *script: Fault | FaultKind | str | None) -> None:
+        self._script = tuple(_fault(each) for each in script)
+
+    def __call__(self, asked: Asked) -> Fault | None:
+        """The fault of this attempt."""
+        return self._script[asked.attempt - 1] if asked.attempt <= len(self._script) else None
+
+
+class SeededFaults:
+    """Draws faults by hash of seed, identity and attempt.
+
+    Recoverable faults are drawn for each attempt anew. Fatal ones are drawn for each identity, and every attempt at it
+    that meets no recoverable fault ends the same way: what a run makes of a record does not depend on how often its
+    requests were repeated.
+
+    Args:
+        seed: Another seed, other faults.
+        rate: Share of attempts that meet a recoverable fault, of those that may: from 0 to 1.
+        kinds: What may happen, recoverable and fatal.
+        most: Attempts at one identity that may meet a recoverable fault; those beyond do not. Below the number of
+            attempts that a client makes at a request, every request gets its answer.
+        fatal_rate: Share of identities that meet a fatal fault: from 0 to 1.
+
+    Raises:
+        ValueError: A rate is none, or there are no kinds for it.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        rate: float = 0.3,
+        kinds: Iterable[Fault | FaultKind | str] = RECOVERABLE,
+        most: int = 3,
+        fatal_rate: float = 0.0,
+    ) -> None:
+        faults = [fault for fault in map(_fault, kinds) if fault is not None]
+        self._seed = seed
+        self._most = most
+        self._recoverable = tuple(fault for fault in faults if fault.kind.recoverable)
+        self._fatal = tuple(fault for fault in faults if not fault.kind.recoverable)
+        self._rate = _rate("rate", rate, self._recoverable)
+        self._fatal_rate = _rate("fatal_rate", fatal_rate, self._fatal)
+
+    def __call__(self, asked: Asked) -> Fault | None:
+        """The fault of this attempt."""
+        recoverable = None
+        if asked.attempt <= self._most:
+            recoverable = self._draw(asked.identity, str(asked.attempt), self._rate, self._recoverable)
+        return recoverable or self._draw(asked.identity, "fatal", self._fatal_rate, self._fatal)
+
+    def _draw(self, identity: str, what: str, rate: float, faults: tuple[Fault, ...]) -> Fault | None:
+        digest = hashlib.sha256(f"{self._seed}/{identity}/{what}".encode()).digest()
+        if int.from_bytes(digest[:8]) >= rate * 2**64:
+            return None
+        return faults[int.from_bytes(digest[8:16]) % len(faults)]
+
+
+_GROUPS: Final = {"recoverable": RECOVERABLE, "fatal": FATAL, "all": tuple(FaultKind), "ok": (None,)}
+
+
+def parse_faults(text: str) -> tuple[Fault | None, ...]:
+    """Faults from words with commas between: kinds (``429,slow:2.5``), ``recoverable``, ``fatal``, ``all``, ``ok``.
+
+    Raises:
+        ValueError: A word means nothing.
+    """
+    faults: list[Fault | None] = []
+    for word in filter(None, map(str.strip, text.split(","))):
+        faults += map(_fault, _GROUPS.get(word, (word,)))
+    return tuple(faults)
+
+
+def _fault(what: Fault | FaultKind | str | None) -> Fault | None:
+    if what is None or isinstance(what, Fault):
+        return what
+    kind, colon, seconds = str(what).partition(":")
+    if kind not in list(FaultKind):
+        raise ValueError(f"no such fault: {kind!r}; there are {', '.join(FaultKind)}")
+    try:
+        return Fault(FaultKind(kind), float(seconds) if colon else None)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
+
+
+def _rate(name: str, rate: float, faults: Collection[Fault]) -> float:
+    if not 0 <= rate <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {rate:g}")
+    if rate and not faults:
+        raise ValueError(f"{name} is {rate:g}, but no kind of fault is given for it")
+    return rate

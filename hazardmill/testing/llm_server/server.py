@@ -1,0 +1,359 @@
+"""The server: reads requests, asks the plan for faults, answers, and writes down what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import inspect
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+from hazardmill.errors import RequestRefused
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
+from hazardmill.llm.backends.offline import answer as offline_answer_to
+from hazardmill.testing.llm_server.answers import (
+    ERRORS,
+    GENERATES_NOTHING,
+    completion_body,
+    error_body,
+    models_body,
+    page,
+    spoilt,
+)
+from hazardmill.testing.llm_server.asked import Asked, Refused, read_asked
+from hazardmill.testing.llm_server.faults import Fault, FaultKind, FaultPlan
+from hazardmill.testing.llm_server.journal import Attempt, Journal, Totals
+from hazardmill.testing.llm_server.tokens import (
+    Dialect,
+    PrefixCache,
+    Tokenizer,
+    chain_of,
+    open_tokenizer,
+    prompt_text,
+    usage_body,
+)
+from hazardmill.testing.llm_server.wire import Connection, Incoming
+
+AnswerFunction: TypeAlias = Callable[[Asked], str | Awaitable[str]]
+
+_HOST: Final = "127.0.0.1"
+_BACKLOG: Final = 1024
+_COMPLETIONS: Final = frozenset({"/v1/chat/completions", "/chat/completions"})
+_MODELS: Final = frozenset({"/v1/models", "/models"})
+
+
+def offline_answer(asked: Asked) -> str:
+    """The offline author's answer.
+
+    Raises:
+        Refused: The request does not say for which record and stage it is, or the offline author has no such stage.
+    """
+    if asked.key is None:
+        raise Refused(
+            400, f"the offline author needs the header {OFFLINE_KEY_HEADER}; hazardmill sends it to this machine"
+        )
+    try:
+        return offline_answer_to(asked.messages, asked.key)
+    except RequestRefused as error:
+        raise Refused(400, error.message) from error
+
+
+class LlmServer:
+    """An OpenAI-compatible server on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+
+    Args:
+        answer: What answers: a function of the request, plain or async; by default the offline author. It runs in the
+            server's one thread, so a plain function that waits lets everybody wait.
+        faults: Who meets which fault; by default nobody meets any. Must not raise.
+        latency: Seconds from the arrival of a request to its answer; the time to work it out is part of it.
+        api_key: Key that requests must carry as bearer token; by default none is asked for.
+        dialect: How usage tells of cached tokens.
+        tokenizer: What counts; by default ``utf8-bytes/4``.
+        log: File for the journal.
+        on_change: Told of each attempt as it begins, is about to be answered, and ends, in the server's thread; must
+            not raise.
+        max_body: Most bytes of a request's body.
+        port: Port to listen on; 0 for any that is free.
+
+    Raises:
+        OSError: The port is taken, or the log cannot be written.
+        StoreLocked: Another server writes the log.
+        InputError: The log holds something else.
+    """
+
+    def __init__(
+        self,
+        answer: AnswerFunction = offline_answer,
+        *,
+        faults: FaultPlan | None = None,
+        latency: float = 0.0,
+        api_key: str | None = None,
+        dialect: Dialect | str = Dialect.OPENAI,
+        tokenizer: Tokenizer | None = None,
+        log: Path | None = None,
+        on_change: Callable[[Attempt], None] | None = None,
+        max_body: int = 8 * 1024 * 1024,
+        port: int = 0,
+    ) -> None:
+        self._answer = answer
+        self._faults = faults
+        self._latency = latency
+        self.api_key = api_key
+        """May be changed while the server runs."""
+        self._dialect = Dialect(dialect)
+        self._tokenizer = tokenizer or open_tokenizer()
+        self._cache = PrefixCache()
+        self._log = log
+        self._on_change = on_change
+        self._max_body = max_body
+        self._wanted_port = port
+        self._journal = Journal()
+        self._port: int | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._thread: threading.Thread | None = None
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+
+    @property
+    def address(self) -> str:
+        """The address to give to clients: ``http://127.0.0.1:<port>/v1``."""
+        if self._port is None:
+            raise RuntimeError("the server is not running: use it as a context manager")
+        return f"http://{_HOST}:{self._port}/v1"
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """All attempts so far in the order of arrival. What a client has read to its end has ended here, too."""
+        loop = self._loop
+        if loop is None or threading.current_thread() is self._thread:
+            return self._journal.attempts
+
+        async def look() -> tuple[Attempt, ...]:
+            return self._journal.attempts
+
+        # Asked in the server's own thread: between an answer's last byte and its last line in the journal, nothing
+        # else runs there.
+        return asyncio.run_coroutine_threadsafe(look(), loop).result()
+
+    @property
+    def totals(self) -> Totals:
+        """Tokens over the attempts whose usage went out."""
+        return Totals.of(self.attempts)
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of what counts the tokens."""
+        return self._tokenizer.name
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise RuntimeError("the server runs already")
+        self._journal = Journal(self._log, self._on_change)
+        ready = threading.Event()
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                asyncio.run(self._serve(ready.set))
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                ready.set()
+
+        self._thread = threading.Thread(target=run, name="llm-server", daemon=True)
+        self._thread.start()
+        ready.wait()
+        if failed:
+            self._thread = None
+            self._journal.close()
+            raise failed[0]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop: requests under way are cut off, and are in the journal as not written."""
+        thread, loop = self._thread, self._loop
+        if thread is not None and loop is not None:
+            loop.call_soon_threadsafe(self._stop.set)
+            thread.join()
+        self._thread = None
+        self._journal.close()
+
+    async def _serve(self, ready: Callable[[], object]) -> None:
+        """Serve until told to stop; ``ready`` is called once the address is known."""
+        self._stop = asyncio.Event()
+        server = await asyncio.start_server(self._connect, _HOST, self._wanted_port, backlog=_BACKLOG)
+        self._loop, self._port = asyncio.get_running_loop(), server.sockets[0].getsockname()[1]
+        ready()
+        try:
+            await self._stop.wait()
+        finally:
+            server.close()
+            connections = dict(self._connections)
+            for task in connections:
+                task.cancel()
+            await asyncio.gather(*connections, return_exceptions=True)
+            for connection in connections.values():
+                # Again, for those that were cancelled before they had begun.
+                connection.reset()
+            await server.wait_closed()
+            self._loop = self._port = None
+
+    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(reader, writer, self._max_body)
+        if self._stop.is_set():
+            connection.reset()
+            return
+        task = asyncio.ensure_future(self._converse(connection))
+        self._connections[task] = connection
+        task.add_done_callback(lambda done: self._connections.pop(done, None))
+
+    async def _converse(self, connection: Connection) -> None:
+        """Answer the requests of one connection, one after the other."""
+        try:
+            while (incoming := await self._receive(connection)) is not None:
+                await self._route(connection, incoming)
+        except BaseException:
+            connection.reset()
+            raise
+        await connection.close()
+
+    async def _receive(self, connection: Connection) -> Incoming | None:
+        try:
+            return await connection.receive()
+        except Refused as refused:
+            # Its end was never found, so nothing after it can be read either.
+            await self._refuse(connection, refused, close=True)
+            return None
+
+    async def _route(self, connection: Connection, incoming: Incoming) -> None:
+        if incoming.path in _COMPLETIONS and incoming.method == "POST":
+            await self._complete(connection, incoming)
+        elif incoming.path in _MODELS and incoming.method == "GET":
+            if self._may_ask(incoming):
+                await connection.send(200, models_body())
+            else:
+                await connection.send(401, error_body(*_WRONG_KEY))
+        elif incoming.path in _COMPLETIONS | _MODELS:
+            await connection.send(405, error_body("this address is asked in another way", "method_not_allowed"))
+        else:
+            await connection.send(404, error_body("there are /v1/chat/completions and /v1/models", "not_found"))
+
+    def _may_ask(self, incoming: Incoming) -> bool:
+        if self.api_key is None:
+            return True
+        sent = incoming.headers.get("authorization", "")
+        return hmac.compare_digest(sent.encode(), f"Bearer {self.api_key}".encode())
+
+    async def _refuse(self, connection: Connection, refused: Refused, *, close: bool = False) -> None:
+        attempt = self._journal.begin(None, None, status=refused.status, reason=refused.code)
+        headers = {"connection": "close"} if close else {}
+        sent = await connection.send(refused.status, error_body(refused.message, refused.code), **headers)
+        self._journal.end(attempt, written=sent)
+
+    async def _complete(self, connection: Connection, incoming: Incoming) -> None:
+        due = asyncio.get_running_loop().time() + self._latency
+        try:
+            if not self._may_ask(incoming):
+                raise Refused(401, *_WRONG_KEY)
+            asked = read_asked(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
+        except Refused as refused:
+            await self._refuse(connection, refused)
+            return
+        asked = replace(asked, attempt=self._journal.next_attempt(asked.identity))
+        fault = self._faults(asked) if self._faults is not None else None
+        attempt = self._journal.begin(
+            asked.identity,
+            asked.attempt,
+            model=asked.model,
+            stage=None if asked.key is None else asked.key.stage,
+            fault=None if fault is None else str(fault),
+        )
+        written = False
+        try:
+            attempt, body, chain = await self._work_out(asked, fault, attempt)
+            if fault is not None and fault.kind is FaultKind.SLOW:
+                due += fault.seconds or 0.0
+            await asyncio.sleep(due - asyncio.get_running_loop().time())
+            # Before the answer is sent: who has read it may build on it.
+            self._cache.add(chain)
+            written = await _send(connection, attempt.status, body, fault)
+        finally:
+            self._journal.end(attempt, written=written)
+
+    async def _work_out(self, asked: Asked, fault: Fault | None, attempt: Attempt) -> tuple[Attempt, bytes, list[int]]:
+        """What to send, and what was computed for it; written down before anything is sent."""
+        kind = None if fault is None else fault.kind
+        if kind in ERRORS:
+            status, code, message = ERRORS[kind]
+            return self._journal.change(attempt, status=status), error_body(message, code), []
+        if kind is FaultKind.STALLED:
+            return attempt, b"", []
+        if kind in GENERATES_NOTHING:
+            return self._journal.change(attempt, status=200), page(), []
+        tokens = self._tokenizer.encode(prompt_text(asked))
+        chain = chain_of(asked.model, tokens)
+        cached = self._cache.cached(chain)
+        try:
+            said = self._answer(asked)
+            text = await said if inspect.isawaitable(said) else said
+            # Whatever is no text of whole characters fails here, where it is told.
+            text.encode()
+        except Refused as refused:
+            attempt = self._journal.change(attempt, status=refused.status, reason=refused.code)
+            return attempt, error_body(refused.message, refused.code), []
+        except Exception as error:
+            # A function of somebody's own may raise anything; the server is to outlive it.
+            attempt = self._journal.change(attempt, status=500, reason=type(error).__name__)
+            return attempt, error_body("the function that answers raised an error", "answer_failed"), []
+        content, finish, refusal = spoilt(text, kind)
+        if content and asked.max_tokens is not None:
+            whole, content = content, self._tokenizer.cut(content, asked.max_tokens)
+            finish = finish if content == whole else "length"
+        completion = len(self._tokenizer.encode(content or refusal or ""))
+        usage = usage_body(len(tokens), cached, completion, self._dialect)
+        body = completion_body(
+            content,
+            finish,
+            refusal,
+            None if kind is FaultKind.USAGE_MISSING else usage,
+            id_=f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
+            choices=kind is not FaultKind.EMPTY_CHOICES,
+        )
+        attempt = self._journal.change(
+            attempt,
+            status=200,
+            prompt_tokens=len(tokens),
+            cached_tokens=cached,
+            completion_tokens=completion,
+            has_usage=kind not in _TELLS_NO_USAGE,
+        )
+        return attempt, body, chain
+
+
+_WRONG_KEY: Final = ("the API key is missing or wrong", "invalid_api_key")
+_TELLS_NO_USAGE: Final = frozenset({FaultKind.USAGE_MISSING, FaultKind.RESET, FaultKind.HALF_JSON})
+
+
+async def _send(connection: Connection, status: int | None, body: bytes, fault: Fault | None) -> bool:
+    """Send an answer as its fault has it; whether it went into the socket whole."""
+    kind = None if fault is None else fault.kind
+    if fault is not None and kind is FaultKind.STALLED:
+        await connection.hold(fault.seconds)
+        return False
+    assert status is not None, "whatever does not stall has a status"
+    # An answer that failed for another reason has nothing left to spoil.
+    if kind is FaultKind.RESET and status == 200:
+        await connection.send_half(status, body)
+        return False
+    if kind is FaultKind.HALF_JSON and status == 200:
+        await connection.send(status, body[: len(body) // 2])
+        return False
+    if fault is not None and kind is FaultKind.RATE_LIMITED_RETRY_AFTER:
+        return await connection.send(status, body, retry_after=f"{fault.seconds:g}")
+    return await connection.send(status, body, kind="text/html" if kind is FaultKind.HTML else "application/json")
