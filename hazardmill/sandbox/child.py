@@ -14,17 +14,18 @@ import sys
 import unicodedata
 from typing import NoReturn
 
-from hazardmill.sandbox import walled
+from hazardmill.sandbox import layers, walled
 
 
 def main(order_json: str) -> NoReturn:
-    """Carry out one order: of ``walled.live``, with ``workload``, ``output`` and ``parent``."""
+    """Carry out one order: of ``walled.Order``, with ``workload``, ``output`` and ``parent``."""
     order = json.loads(order_json)
     unicodedata.normalize("NFKC", "")
     code = sys.stdin.buffer.read().decode("utf-8")
+    layers.point_standard_nowhere()
     workload = importlib.import_module(order["workload"])
     workload.prepare()
     # A draft may import what is loaded and nothing else, whether or not Landlock stands.
     sys.path.clear()
     os.environ.clear()
-    walled.live(order, code, order["output"], order["parent"], workload.run)
+    walled.live(walled.Order.from_json(order), code, order["output"], order["parent"], workload.run)

@@ -15,7 +15,7 @@ import gc
 import importlib
 import json
 import os
-import selectors
+import select
 import signal
 import socket
 import sys
@@ -23,9 +23,8 @@ import sys
 # The compiler needs it for identifiers and escapes beyond ASCII, and cannot load it once the walls stand.
 import unicodedata
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from hazardmill.sandbox import layers, walled
 
@@ -51,13 +50,13 @@ def main(settings_json: str) -> NoReturn:
     settings = json.loads(settings_json)
     control = socket.socket(fileno=settings["control"])
     try:
-        parent = _watch(settings["parent"])
+        watched = _watch(settings["parent"])
         run = _prepared(settings["workload"], settings["path"])
     except BaseException as error:
         control.send(f"{type(error).__name__}: {error}".encode()[:1000])
         os._exit(1)
     control.send(READY)
-    _Nursery(control, parent, run).serve()
+    _Nursery(control, settings["parent"], watched, run).serve()
 
 
 def _watch(parent: int) -> int | None:
@@ -65,9 +64,10 @@ def _watch(parent: int) -> int | None:
 
     The control socket alone does not tell: a process that the parent forked for some purpose of its own may hold it.
     """
-    if sys.platform != "linux":
-        return None
-    watched = os.pidfd_open(parent)
+    try:
+        watched = os.pidfd_open(parent) if sys.platform == "linux" else None
+    except (AttributeError, OSError):  # an interpreter or a kernel from before there were any, or one that forbids it
+        watched = None
     if os.getppid() != parent:
         raise ProcessLookupError("whoever started this zygote has ended")
     return watched
@@ -82,6 +82,7 @@ def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
+    layers.point_standard_nowhere()
     layers.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
@@ -100,52 +101,65 @@ def _check_forkable(workload: str) -> None:
     """Refuse what a fork would not copy: threads, which may hold locks, and memory that all children would share."""
     if sys.platform != "linux":
         return
-    threads = len(list(Path("/proc/self/task").iterdir()))
+    # No pathlib in a zygote: each child has to copy what it loads.
+    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208  # see above
     if threads > 1:
         raise RuntimeError(f"{workload} started {threads - 1} threads")
     # "7f00-7f10 rw-s 00000000 00:01 5 /some/file (deleted)", see proc_pid_maps(5).
-    mappings = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text(errors="replace").splitlines()]
+    with open("/proc/self/maps", errors="replace") as maps:  # noqa: PTH123  # see above
+        mappings = [line.split(maxsplit=5) for line in maps.read().splitlines()]
     shared = [mapping[-1] for mapping in mappings if set("ws") <= set(mapping[1])]
     if shared:
         raise RuntimeError(f"{workload} holds memory that its children would share: {', '.join(shared)}")
 
 
 class _Nursery:
-    """The children that live, each with the line to whoever waits for it."""
+    """The children that live, each with the line to whoever waits for it.
 
-    def __init__(self, control: socket.socket, parent: int | None, run: Callable[[str], bytes]) -> None:
+    Plain loops over a plain poll: each page that this writes to after a fork has to be copied first.
+    """
+
+    def __init__(self, control: socket.socket, parent: int, watched: int | None, run: Callable[[str], bytes]) -> None:
         self._control = control
         self._parent = parent
+        self._watched = watched
         self._run = run
+        self._poll = select.poll()
         self._lines: dict[int, socket.socket] = {}
-        self._selector = selectors.PollSelector()
+        self._pids: dict[int, int] = {}
+        """Of the children whose lines are still listened to, by the line's descriptor."""
+        self._last: tuple[bytes, walled.Order] | None = None
 
     def serve(self) -> NoReturn:
         readable, writable = os.pipe()
         os.set_blocking(writable, False)
         signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _nothing)
-        self._selector.register(self._control, selectors.EVENT_READ)
-        self._selector.register(readable, selectors.EVENT_READ)
-        if self._parent is not None:
-            self._selector.register(self._parent, selectors.EVENT_READ)
+        control = self._control.fileno()
+        for descriptor in (control, readable, self._watched):
+            if descriptor is not None:
+                self._poll.register(descriptor, select.POLLIN)
+        # Without a descriptor to watch, the parent is looked at every second.
+        patience = 1_000 if self._watched is None else None
         while True:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._control:
-                    self._take_order()
-                elif key.fileobj == readable:
-                    os.read(readable, 4096)
-                    self._reap()
-                elif key.fileobj == self._parent:
-                    self._end()
-                elif key.data in self._lines:
+            ready = [descriptor for descriptor, _ in self._poll.poll(patience)]
+            if self._watched in ready or (self._watched is None and os.getppid() != self._parent):
+                self._end()
+            for descriptor in ready:
+                if descriptor in self._pids:
                     # Whoever waited hung up or has had enough.
-                    self._selector.unregister(key.fileobj)
-                    _kill(key.data)
+                    _kill(self._pids[descriptor])
+                    self._forget(descriptor)
+            if readable in ready:
+                os.read(readable, 4096)
+                self._reap()
+            # Last: the descriptors of a new order may have the numbers of those that have just been closed.
+            if control in ready:
+                self._take_order()
 
     def _take_order(self) -> None:
-        order, received, _, _ = socket.recv_fds(self._control, MAX_ORDER, DESCRIPTORS)
-        if not order:
+        message, received, _, _ = socket.recv_fds(self._control, MAX_ORDER, DESCRIPTORS)
+        if not message:
             self._end()
         if len(received) != DESCRIPTORS:
             # No further descriptor can be had now: those that never came are closed, which says so.
@@ -155,12 +169,14 @@ class _Nursery:
         code, output, number = received
         line = socket.socket(fileno=number)
         try:
+            told = self._read(message)
             zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
-                _be_born(order, zygote, code, output, self._run)
+                _be_born(told, zygote, code, output, self._run)
             self._lines[pid] = line
-            self._selector.register(line, selectors.EVENT_READ, pid)
+            self._pids[number] = pid
+            self._poll.register(number, select.POLLIN)
         except OSError as error:
             with contextlib.suppress(OSError):
                 line.send(NO_CHILD + str(error).encode()[:1000])
@@ -168,6 +184,18 @@ class _Nursery:
         finally:
             os.close(code)
             os.close(output)
+
+    def _read(self, message: bytes) -> walled.Order:
+        """Nearly all drafts of a jail have the same order, which is read once. One to probe names places outside.
+
+        No draft may find those in its memory, so such a one is not kept.
+        """
+        if self._last is not None and self._last[0] == message:
+            return self._last[1]
+        order = walled.Order.from_json(json.loads(message))
+        if order.probe is None:
+            self._last = message, order
+        return order
 
     def _end(self) -> NoReturn:
         for pid in self._lines:
@@ -184,23 +212,27 @@ class _Nursery:
             _kill(pid)
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             line = self._lines.pop(pid)
-            with contextlib.suppress(KeyError):
-                self._selector.unregister(line)
+            if line.fileno() in self._pids:
+                self._forget(line.fileno())
             with contextlib.suppress(OSError):
                 line.send(b"%d" % status)
             line.close()
 
+    def _forget(self, line: int) -> None:
+        self._poll.unregister(line)
+        del self._pids[line]
 
-def _be_born(message: bytes, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
+
+def _be_born(order: walled.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
     """What a child does from fork to end; it must never return into the loop of its parent."""
     try:
-        order: dict[str, Any] = json.loads(message)
+        # The handler of SIGCHLD may stay: it does nothing.
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        with open(code, encoding="utf-8", newline="", closefd=False) as file:
-            text = file.read()
-        walled.live(order, text, output, zygote, run)
+        text = b""
+        while part := os.read(code, 65_536):
+            text += part
+        walled.live(order, text.decode("utf-8"), output, zygote, run)
     finally:
         os._exit(1)
 

@@ -11,6 +11,7 @@ is everywhere but on Linux, each draft gets a fresh process; only the minimal ja
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import signal
@@ -24,11 +25,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from hazardmill.errors import JailUnavailable, SandboxError
+from hazardmill.errors import InputError, JailUnavailable, SandboxError
 from hazardmill.sandbox import layers, output
 from hazardmill.sandbox.probe import ABILITIES
 from hazardmill.sandbox.process import Child, Ended
-from hazardmill.sandbox.zygote import ForkedChild, Zygotes
+from hazardmill.sandbox.zygote import ForkedChild, ZygoteClosed, Zygotes
 
 Profile = Literal["auto", "full", "minimal"]
 
@@ -63,6 +64,19 @@ class Limits:
     output_bytes: int = 1_000_000
     concurrency: int = field(default_factory=_cores)
     """Drafts at a time; the others wait. A jail keeps the number that it was opened with."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no draft could run under.
+
+        Raises:
+            InputError: A limit is no positive number, or no whole one where it counts something.
+        """
+        for name in self.__slots__:
+            value = getattr(self, name)
+            whole = name != "wall_seconds"
+            if not 0 < value < math.inf or (whole and not isinstance(value, int)):
+                number = "whole number" if whole else "number"
+                raise InputError(f"{name}={value!r} is no limit for a draft", remedy=f"give a {number} above zero")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +212,13 @@ class Jail:
         with self._room:
             try:
                 return child.run()
+            except ZygoteClosed as error:
+                raise SandboxError(
+                    "the jail was closed while the draft ran", remedy="close it when every draft has come back"
+                ) from error
             except OSError as error:
                 raise SandboxError(
-                    f"no jailed process could be started: {error}", remedy="see the limits on processes and memory"
+                    f"no jailed process could be had: {error}", remedy="see the limits on processes and memory"
                 ) from error
 
     def _child(self, code: str) -> _AnyChild | JailFailure:

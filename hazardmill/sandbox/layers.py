@@ -165,19 +165,23 @@ def apply(wanted: Iterable[str], resources: Resources, parent: int) -> tuple[tup
     return tuple(standing), missing
 
 
-def close_descriptors(keep: int) -> int:
-    """Close all descriptors but ``keep`` and point 0, 1 and 2 at nothing.
-
-    Returns:
-        The number that ``keep`` has now: 3, the only one above the standard three.
-    """
+def point_standard_nowhere() -> None:
+    """Point descriptors 0, 1 and 2 at nothing."""
     null = os.open(os.devnull, os.O_RDWR)
-    if null == 3:
-        null = os.dup(null)
-    if keep != 3:
-        os.dup2(keep, 3, inheritable=False)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
+    if null > 2:
+        os.close(null)
+
+
+def close_descriptors(keep: int) -> int:
+    """Close all descriptors but ``keep`` and the standard three, which lead nowhere already.
+
+    Returns:
+        The number that ``keep`` has now: 3, the only one above those.
+    """
+    if keep != 3:
+        os.dup2(keep, 3, inheritable=False)
     os.closerange(4, os.sysconf("SC_OPEN_MAX"))
     return 3
 
@@ -193,7 +197,9 @@ def die_with_parent(parent: int) -> None:
 def warm() -> None:
     """Do once, in a process that is going to be forked, what each child would have to do for its walls."""
     _libc()
-    platform.machine()
+    for prepare in (_landlock, _filter):
+        with contextlib.suppress(OSError):
+            prepare()
 
 
 def die_first() -> None:
@@ -240,27 +246,41 @@ def become_nobody() -> None:
         raise LayerUnavailable("the change of user did not take")
 
 
+def landlock_version() -> int:
+    """Of the kernel's Landlock.
+
+    Raises:
+        LayerUnavailable: It has none.
+    """
+    _need_linux()
+    version = _libc().syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION_FLAG)
+    _check(version, "Landlock")
+    return int(version)
+
+
 def deny_files_and_network() -> None:
     """Landlock with no rule: every file access, TCP bind or connect, and signal outward that the kernel knows of."""
-    _need_linux()
+    attributes = _landlock()
     libc = _libc()
-    version = libc.syscall(_LANDLOCK_CREATE_RULESET, None, _size(0), _word(_LANDLOCK_VERSION_FLAG))
-    _check(version, "Landlock")
-    rights = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
-    # struct landlock_ruleset_attr grew with the versions: files, then TCP (4), then sockets and signals (6).
-    fields = [rights]
+    ruleset = libc.syscall(_LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
+    _check(ruleset, "Landlock ruleset")
+    try:
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        _check(libc.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0), "Landlock restriction")
+    finally:
+        os.close(ruleset)
+
+
+@cache
+def _landlock() -> bytes:
+    """``struct landlock_ruleset_attr``, which grew with the versions: files, TCP (4), sockets and signals (6)."""
+    version = landlock_version()
+    fields = [(1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1]
     if version >= 4:
         fields.append(0b11)
     if version >= 6:
         fields.append(0b11)
-    attributes = struct.pack(f"={len(fields)}Q", *fields)
-    ruleset = libc.syscall(_LANDLOCK_CREATE_RULESET, attributes, _size(len(attributes)), _word(0))
-    _check(ruleset, "Landlock ruleset")
-    try:
-        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        _check(libc.syscall(_LANDLOCK_RESTRICT_SELF, _word(ruleset), _word(0)), "Landlock restriction")
-    finally:
-        os.close(ruleset)
+    return struct.pack(f"={len(fields)}Q", *fields)
 
 
 def limit_resources(resources: Resources) -> None:
@@ -281,22 +301,26 @@ def limit_resources(resources: Resources) -> None:
 
 def filter_system_calls() -> None:
     """Seccomp: the system calls of ``_MACHINES`` pass, all others fail with EPERM."""
+    described = _filter()
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
+
+
+class _Program(ctypes.Structure):
+    """``struct sock_fprog``."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+@cache
+def _filter() -> _Program:
     _need_linux()
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         raise LayerUnavailable(f"no table of system calls for {platform.machine()}")
     program = _filter_program(machine)
-    size = len(program) // 8
-    buffer = ctypes.create_string_buffer(program, len(program))
-
-    class Program(ctypes.Structure):
-        """``struct sock_fprog``."""
-
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-    described = Program(size, ctypes.addressof(buffer))
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
+    # The structure keeps the bytes that it points to.
+    return _Program(len(program) // 8, program)
 
 
 def _filter_program(machine: _Machine) -> bytes:
@@ -330,21 +354,16 @@ def _need_linux() -> None:
 
 @cache
 def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _word(value: int) -> ctypes.c_ulong:
+    libc = ctypes.CDLL(None, use_errno=True)
     # Variadic arguments travel as whole registers.
-    return ctypes.c_ulong(value)
-
-
-def _size(value: int) -> ctypes.c_size_t:
-    return ctypes.c_size_t(value)
+    libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+    libc.syscall.argtypes = [ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_ulong]
+    libc.syscall.restype = ctypes.c_long
+    return libc
 
 
 def _prctl(option: int, value: int, pointer: int = 0) -> None:
-    result = _libc().prctl(option, _word(value), ctypes.c_void_p(pointer), _word(0), _word(0))
-    _check(result, f"prctl {option}")
+    _check(_libc().prctl(option, value, pointer, 0, 0), f"prctl {option}")
 
 
 def _check(result: int, what: str) -> None:

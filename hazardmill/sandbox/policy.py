@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from hazardmill.formalism import authoring
 from hazardmill.parsing import parse
@@ -51,9 +52,16 @@ _ALLOWED_NODES: Final = (
 )
 # Looked up by the exact class, thousands of times a draft.
 _ALLOWED_KINDS: Final = frozenset(kind for node in _ALLOWED_NODES for kind in (node, *node.__subclasses__()))
-_NAMING_KINDS: Final = frozenset(
-    {ast.Name, ast.Attribute, ast.arg, ast.FunctionDef, ast.ClassDef, ast.alias, ast.keyword, ast.ExceptHandler}
-)
+_NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
+    ast.Name: attrgetter("id"),
+    ast.Attribute: attrgetter("attr"),
+    ast.arg: attrgetter("arg"),
+    ast.FunctionDef: attrgetter("name"),
+    ast.ClassDef: attrgetter("name"),
+    ast.alias: attrgetter("name"),
+    ast.keyword: attrgetter("arg"),
+    ast.ExceptHandler: attrgetter("name"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,7 @@ def inspect(code: str) -> list[PolicyFinding]:
     except (MemoryError, RecursionError, ValueError) as error:
         message = f"the code cannot be parsed: {type(error).__name__}"
         return [PolicyFinding("syntax", None, message, "nest expressions less deeply")]
-    nodes = list(ast.walk(tree))
+    nodes = _nodes(tree)
     if len(nodes) > MAX_NODES:
         message = f"the code has {len(nodes)} syntax nodes, more than {MAX_NODES}"
         return [PolicyFinding("size", None, message, "write a smaller task")]
@@ -97,12 +105,33 @@ def inspect(code: str) -> list[PolicyFinding]:
     return sorted(findings, key=lambda finding: finding.line or 0)
 
 
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """As ``ast.walk`` gives them, in half the time."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:  # grows meanwhile
+        for value in node.__dict__.values():
+            if isinstance(value, ast.AST):
+                nodes.append(value)
+            elif type(value) is list:
+                nodes += [part for part in value if isinstance(part, ast.AST)]
+    return nodes
+
+
 def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
     bound = _bound_names(nodes)
     for node in nodes:
         kind = type(node)
-        line = getattr(node, "lineno", None)
-        if kind not in _ALLOWED_KINDS:
+        if (name_of := _NAME_OF.get(kind)) is not None:
+            name = name_of(node)
+            if name and (name[:2] == "__" or name in _REFUSED_BUILTINS or name in _INTERPRETER_ATTRIBUTES):
+                yield from _name_findings(node, name, bound)
+        elif isinstance(node, ast.Import):
+            names = ", ".join(alias.name for alias in node.names)
+            yield PolicyFinding("import", node.lineno, f"import of {names}", _IMPORT_MEND)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _import_findings(node)
+        elif kind not in _ALLOWED_KINDS:
+            line = getattr(node, "lineno", None)
             if line is None:
                 continue  # a part, such as a with statement's item: the whole is found too
             yield PolicyFinding(
@@ -111,13 +140,6 @@ def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
                 f"{kind.__name__} has no place in a task",
                 "use classes, functions, assignments, loops and calls",
             )
-        elif isinstance(node, ast.Import):
-            names = ", ".join(alias.name for alias in node.names)
-            yield PolicyFinding("import", line, f"import of {names}", _IMPORT_MEND)
-        elif isinstance(node, ast.ImportFrom):
-            yield from _import_findings(node)
-        elif kind in _NAMING_KINDS:
-            yield from _name_findings(node, line, bound)
 
 
 def _import_findings(node: ast.ImportFrom) -> Iterator[PolicyFinding]:
@@ -133,35 +155,25 @@ def _import_findings(node: ast.ImportFrom) -> Iterator[PolicyFinding]:
             yield PolicyFinding("import", node.lineno, what, _IMPORT_MEND)
 
 
-def _name_findings(node: ast.AST, line: int | None, bound: frozenset[str]) -> Iterator[PolicyFinding]:
-    if isinstance(node, ast.Name) and node.id in _REFUSED_BUILTINS and node.id not in bound:
-        yield PolicyFinding("name", line, f"use of {node.id}", "a task only declares; it needs no such function")
-    for name in _names_in(node):
-        if name.startswith("__") and name.endswith("__") and name not in ALLOWED_DUNDERS | _REFUSED_BUILTINS:
-            yield PolicyFinding("name", line, f"use of {name}", "leave the interpreter's own names alone")
-    if isinstance(node, ast.Attribute) and node.attr in _INTERPRETER_ATTRIBUTES:
-        yield PolicyFinding("name", line, f"use of .{node.attr}", "leave the interpreter's own names alone")
-
-
-def _names_in(node: ast.AST) -> list[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
-            return [name]
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
-            return [name]
-        case ast.keyword(arg=str(name)) | ast.ExceptHandler(name=str(name)):
-            return [name]
-    return []
+def _name_findings(node: ast.AST, name: str, bound: frozenset[str]) -> Iterator[PolicyFinding]:
+    line = getattr(node, "lineno", None)
+    if isinstance(node, ast.Name) and name in _REFUSED_BUILTINS and name not in bound:
+        yield PolicyFinding("name", line, f"use of {name}", "a task only declares; it needs no such function")
+    if name.startswith("__") and name.endswith("__") and name not in ALLOWED_DUNDERS | _REFUSED_BUILTINS:
+        yield PolicyFinding("name", line, f"use of {name}", "leave the interpreter's own names alone")
+    if isinstance(node, ast.Attribute) and name in _INTERPRETER_ATTRIBUTES:
+        yield PolicyFinding("name", line, f"use of .{name}", "leave the interpreter's own names alone")
 
 
 def _bound_names(nodes: list[ast.AST]) -> frozenset[str]:
     """Names the code gives a meaning of its own: a door's ``open`` action is not Python's."""
     bound = set()
     for node in nodes:
-        if type(node) not in _NAMING_KINDS:
+        if type(node) not in _NAME_OF:
             continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound.add(node.id)
+        if isinstance(node, ast.Name):
+            if type(node.ctx) is ast.Store:
+                bound.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             bound.add(node.name)
         elif isinstance(node, ast.arg):

@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -30,6 +32,8 @@ ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
 PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
 _STARTUP_SECONDS: Final = 60.0
 EXIT_GRACE_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.05
+"""How often a child is looked at that says nothing: its end shows here too, not only at the end of its output."""
 _HEADER_BYTES: Final = 4_096
 _CHUNK: Final = 65_536
 
@@ -75,9 +79,10 @@ class Child:
         process = self._process
         assert process is not None
         try:
-            header, body, cause = read_output(output, self._wall_seconds, self._output_bytes)
+            has_ended = partial(_has_ended, process.pid)
+            header, body, cause = read_output(output, self._wall_seconds, self._output_bytes, has_ended)
             if cause == "ended" and not body.endswith(b"\n"):
-                _await_exit(process.pid, EXIT_GRACE_SECONDS)
+                _await_exit(has_ended, EXIT_GRACE_SECONDS)
         finally:
             os.close(output)
             self._end(process)
@@ -156,37 +161,46 @@ def _nowhere() -> int:
 
 
 def read_output(
-    output: int, wall_seconds: float, output_bytes: int
+    output: int, wall_seconds: float, output_bytes: int, has_ended: Callable[[], bool]
 ) -> tuple[bytes, bytes, Literal["ended", "timeout", "overflow"]]:
     """Read what a child writes, to its end or to the first limit: its header, the rest, and why no more was read.
+
+    What a child wrote ends with the child, whoever else holds its pipe: a process that it left behind, or one that was
+    forked in the launching process meanwhile. A newline ends nothing: code can write one before its report.
 
     Args:
         output: Readable end of its pipe.
         wall_seconds: Time after the header.
         output_bytes: Most that may come after the header.
+        has_ended: Whether the child has.
     """
     header = b""
     data = bytearray()
     deadline = time.monotonic() + _STARTUP_SECONDS
-    with selectors.DefaultSelector() as selector:
-        selector.register(output, selectors.EVENT_READ)
-        while True:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                return header, bytes(data), "timeout"
-            if not selector.select(remaining):
-                continue
-            chunk = os.read(output, _CHUNK)
-            if not chunk:
+    gone = False
+    poll = select.poll()
+    poll.register(output, select.POLLIN)
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            return header, bytes(data), "timeout"
+        if not poll.poll(0 if gone else 1_000 * min(remaining, _LOOK_SECONDS)):
+            if gone:
                 return header, bytes(data), "ended"
-            data += chunk
-            if not header and b"\n" in data:
-                header, _, rest = bytes(data).partition(b"\n")
-                data = bytearray(rest)
-                # Start-up is ours and may be slow on a busy machine; the code's time begins here.
-                deadline = time.monotonic() + wall_seconds
-            if len(data) > (output_bytes if header else _HEADER_BYTES):
-                return header, bytes(data), "overflow"
+            # What it wrote before it ended is in the pipe by now, and is read first.
+            gone = has_ended()
+            continue
+        chunk = os.read(output, _CHUNK)
+        if not chunk:
+            return header, bytes(data), "ended"
+        data += chunk
+        if not header and b"\n" in data:
+            header, _, rest = bytes(data).partition(b"\n")
+            data = bytearray(rest)
+            # Start-up is ours and may be slow on a busy machine; the code's time begins here.
+            deadline = time.monotonic() + wall_seconds
+        if len(data) > (output_bytes if header else _HEADER_BYTES):
+            return header, bytes(data), "overflow"
 
 
 def _kill_group(pid: int) -> None:
@@ -195,10 +209,12 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _await_exit(pid: int, seconds: float) -> None:
+def _has_ended(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+def _await_exit(has_ended: Callable[[], bool], seconds: float) -> None:
     """Give a child that closed its output a moment to end by itself, so that its exit status tells why."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
-            return
+    while time.monotonic() < deadline and not has_ended():
         time.sleep(0.002)

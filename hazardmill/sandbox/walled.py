@@ -8,17 +8,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self
 
 from hazardmill.sandbox import layers, probe, reports
 
 
-def live(order: dict[str, Any], code: str, output: int, parent: int, run: Callable[[str], bytes]) -> NoReturn:
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a jailed process is told, beside the code."""
+
+    wanted: tuple[str, ...]
+    """The layers."""
+    resources: layers.Resources
+    strict: bool
+    """Whether nothing may run where a layer is missing."""
+    probe: dict[str, Any] | None
+    """What to try instead of running code."""
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Self:
+        """Read what ``Jail`` wrote: ``layers``, ``resources``, ``strict``, ``probe``."""
+        return cls(tuple(told["layers"]), layers.Resources(**told["resources"]), told["strict"], told["probe"])
+
+
+def live(order: Order, code: str, output: int, parent: int, run: Callable[[str], bytes]) -> NoReturn:
     """Carry out one order behind walls that this process never leaves.
 
     Args:
-        order: ``layers`` wanted; ``resources``, the grants of the rlimits layer; ``strict``, whether nothing may run
-            where a layer is missing; ``probe``, what to try instead of running code, or None.
+        order: What is wanted.
         code: What nobody trusts.
         output: Descriptor of the pipe that both lines go to.
         parent: Process to die with.
@@ -26,12 +44,12 @@ def live(order: dict[str, Any], code: str, output: int, parent: int, run: Callab
     """
     layers.die_first()
     out = layers.close_descriptors(output)
-    standing, missing = layers.apply(order["layers"], layers.Resources(**order["resources"]), parent)
+    standing, missing = layers.apply(order.wanted, order.resources, parent)
     _write(out, reports.line({"layers": standing, "missing": missing}))
-    if order["strict"] and set(standing) != set(order["layers"]):
+    if order.strict and set(standing) != set(order.wanted):
         os._exit(1)
-    if order["probe"] is not None:
-        tried = probe.abilities(**order["probe"], parent=parent)
+    if order.probe is not None:
+        tried = probe.abilities(**order.probe, parent=parent)
         _write(out, reports.line({"abilities": tried}))
     else:
         _write(out, run(code))

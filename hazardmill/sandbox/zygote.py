@@ -1,6 +1,7 @@
 """A zygote from outside: a process that has imported everything, and forks a child for each piece of code.
 
-``Zygote`` starts when it is first needed, and again should it ever be found dead. ``Zygotes`` are several of a kind.
+``Zygote`` starts when it is first needed, and again should it ever be found dead; a child that it took along is forked
+once more. ``Zygotes`` are several of a kind.
 ``ForkedChild`` has the face of ``process.Child``; killing and reaping are the zygote's, because only a parent can do
 both without hitting a stranger.
 """
@@ -10,12 +11,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +28,34 @@ from hazardmill.sandbox.process import EXIT_GRACE_SECONDS, Ended, read_output, s
 
 _START_SECONDS: Final = 120.0
 _REAP_SECONDS: Final = 60.0
+_DYING_SECONDS: Final = 1.0
+"""A process closes its sockets a moment before it has ended."""
+
+
+class ZygoteEnded(ChildProcessError):
+    """The zygote ended though nobody closed it, and took the child with it: nothing is known of the code."""
+
+
+class ZygoteClosed(ChildProcessError):
+    """The zygote was closed, and its child with it."""
+
+
+@dataclass(eq=False, slots=True)
+class Serving:
+    """The process of a zygote, and how to speak to it."""
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    closed: bool = False
+    """Whether it was told to end."""
+
+    def has_ended(self) -> bool:
+        """Whether there is no process any more, or none in a moment."""
+        try:
+            self.process.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 class Zygote:
@@ -36,68 +68,77 @@ class Zygote:
     def __init__(self, workload: str) -> None:
         self._workload = workload
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
+        self._serving: Serving | None = None
 
     @property
     def pid(self) -> int | None:
         """Its process, while there is one."""
-        return None if self._process is None else self._process.pid
+        return None if self._serving is None else self._serving.process.pid
 
-    def order(self, order: dict[str, Any], code: int, output: int, line: int) -> subprocess.Popen[bytes]:
+    def order(self, order: dict[str, Any], code: int, output: int, line: int) -> Serving:
         """Have a child forked.
 
         Args:
-            order: As for ``walled.live``.
+            order: As for ``walled.Order``.
             code: Descriptor that the child reads the code from.
             output: Descriptor that it writes to.
             line: Socket: the zygote writes the child's exit status there, and kills the child when the other end is
                 shut down or closed. Instead of a status it may write why there is no child.
 
         Returns:
-            The process that has the order, for ``abandon``.
+            What has the order.
 
         Raises:
             OSError: There is no zygote and none can be started.
         """
         message = json.dumps(order).encode()
+        descriptors = [code, output, line]
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._renew()
+            serving = self._serving
+            if serving is None or serving.process.poll() is not None:
+                serving = self._renew()
             try:
-                return self._send(message, [code, output, line])
+                socket.send_fds(serving.control, [message], descriptors)
             except ConnectionError:
                 # It has just ended; that order went nowhere.
-                self._renew()
-                return self._send(message, [code, output, line])
+                serving = self._renew()
+                socket.send_fds(serving.control, [message], descriptors)
+            return serving
 
-    def abandon(self, process: subprocess.Popen[bytes]) -> None:
+    def abandon(self, serving: Serving) -> None:
         """End a process that does not answer any more, and thereby every child it has: they die with it.
 
         Args:
-            process: What ``order`` returned; there may be another one by now.
+            serving: What ``order`` returned; there may be another one by now.
         """
         with self._lock:
-            process.kill()
-            process.wait()
+            serving.process.kill()
+            serving.process.wait()
 
     def close(self) -> None:
         """End it and every child it has. It may be used again."""
         with self._lock:
+            if self._serving is not None:
+                self._serving.closed = True
             self._hang_up()
 
-    def _send(self, message: bytes, descriptors: list[int]) -> subprocess.Popen[bytes]:
-        assert self._control is not None and self._process is not None
-        socket.send_fds(self._control, [message], descriptors)
-        return self._process
-
-    def _renew(self) -> None:
+    def _renew(self) -> Serving:
         self._hang_up()
-        self._start()
+        self._serving = serving = self._start()
+        serving.control.settimeout(_START_SECONDS)
+        try:
+            said = serving.control.recv(4096)
+        except TimeoutError:
+            serving.process.kill()
+            said = b"the zygote is not ready after %d s" % _START_SECONDS
+        serving.control.settimeout(None)
+        if said != READY:
+            self._hang_up()
+            raise ChildProcessError(said.decode("utf-8", "replace") or "the zygote ended before it was ready")
+        return serving
 
-    def _start(self) -> None:
+    def _start(self) -> Serving:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control = ours
         with theirs:
             settings = {
                 "control": theirs.fileno(),
@@ -105,29 +146,25 @@ class Zygote:
                 "workload": self._workload,
                 "path": _importable(),
             }
-            self._process = start("forking", json.dumps(settings), theirs.fileno(), stdin=subprocess.DEVNULL)
-        ours.settimeout(_START_SECONDS)
-        try:
-            said = ours.recv(4096)
-        except TimeoutError:
-            self._process.kill()
-            said = b"the zygote is not ready after %d s" % _START_SECONDS
-        ours.settimeout(None)
-        if said != READY:
-            self._hang_up()
-            raise ChildProcessError(said.decode("utf-8", "replace") or "the zygote ended before it was ready")
+            try:
+                return Serving(start("forking", json.dumps(settings), theirs.fileno(), subprocess.DEVNULL), ours)
+            except BaseException:
+                ours.close()
+                raise
 
     def _hang_up(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            try:
-                self._process.wait(_REAP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
+        serving, self._serving = self._serving, None
+        if serving is None:
+            return
+        # Closing alone tells nothing while another process holds this end: one that we forked meanwhile.
+        with contextlib.suppress(OSError):
+            serving.control.shutdown(socket.SHUT_RDWR)
+        serving.control.close()
+        try:
+            serving.process.wait(_REAP_SECONDS)
+        except subprocess.TimeoutExpired:
+            serving.process.kill()
+            serving.process.wait()
 
 
 class Zygotes:
@@ -192,13 +229,18 @@ class ForkedChild:
     def run(self) -> Ended:
         """Have the child forked, wait until it ends or must be ended, and leave nothing of it behind.
 
+        A child whose zygote ended under it is forked once more, from a new one.
+
         Raises:
-            OSError: No process could be started, or the zygote itself ended.
+            ZygoteClosed: The zygote was closed meanwhile.
+            OSError: No process could be started, or two zygotes ended under this child.
         """
-        if self._cancelled:
-            return Ended(b"", b"", "cancelled", 0)
         with self._zygotes.least_busy() as zygote:
-            return self._run(zygote)
+            try:
+                return self._run(zygote)
+            except ZygoteEnded:
+                # No draft can end a zygote, so it was not this one's doing; were it, it would not be the second time.
+                return self._run(zygote)
 
     def kill(self) -> None:
         """End the child and all its descendants now, or as soon as it is there."""
@@ -208,12 +250,14 @@ class ForkedChild:
                 _shut_down(self._ours)
 
     def _run(self, zygote: Zygote) -> Ended:
+        if self._cancelled:
+            return Ended(b"", b"", "cancelled", 0)
         ours, theirs = socket.socketpair()
         with ours:
             readable, writable = os.pipe()
             try:
                 try:
-                    process = self._send(zygote, writable, theirs)
+                    serving = self._send(zygote, writable, theirs)
                 finally:
                     os.close(writable)
                     theirs.close()
@@ -221,28 +265,31 @@ class ForkedChild:
                     self._ours = ours
                     if self._cancelled:
                         _shut_down(ours)
-                header, body, cause = read_output(readable, self._wall_seconds, self._output_bytes)
+                header, body, cause = read_output(
+                    readable, self._wall_seconds, self._output_bytes, partial(_has_word, ours)
+                )
             finally:
                 os.close(readable)
-            # A child that closed its output without a report has a moment to end by itself: its status tells why.
-            waits = cause == "ended" and not body.endswith(b"\n")
-            status = _status(ours, EXIT_GRACE_SECONDS) if waits else None
+            # A child that closed its output has a moment to end by itself: its status tells why.
+            status = _status(ours, EXIT_GRACE_SECONDS) if cause == "ended" else None
             if status is None:
                 _shut_down(ours)
                 status = _status(ours, _REAP_SECONDS)
             with self._lock:
                 self._ours = None
-        if status is None:
-            zygote.abandon(process)
+        if status is None and not serving.has_ended():
+            zygote.abandon(serving)
             raise ChildProcessError("the zygote does not answer, and has been ended")
-        return Ended(header, body, "cancelled" if self._cancelled else cause, status)
+        if not status:
+            raise _without_word(serving)
+        return Ended(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
 
-    def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> subprocess.Popen[bytes]:
-        # A file and not a pipe: a child that does not read cannot hold us up.
-        with tempfile.TemporaryFile() as code:
-            code.write(self._code)
-            code.seek(0)
-            return zygote.order(self._order, code.fileno(), writable, line.fileno())
+    def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> Serving:
+        code = _readable(self._code)
+        try:
+            return zygote.order(self._order, code, writable, line.fileno())
+        finally:
+            os.close(code)
 
 
 def _importable() -> list[str]:
@@ -260,22 +307,61 @@ def _is_here(folder: str) -> bool:
         return False
 
 
-def _status(line: socket.socket, seconds: float) -> int | None:
-    """The exit status that the zygote tells; None if it has not within that time.
+def _readable(code: bytes) -> int:
+    """A descriptor to read the code from: of a file and not a pipe, so that a child that does not read holds up nobody.
 
-    Raises:
-        ChildProcessError: It tells that it could not fork, or there is none to tell anything.
+    The child has closed it before the code runs.
     """
+    try:
+        descriptor = os.memfd_create("code")
+    except (AttributeError, OSError):  # not in this build, or not without a flag that older kernels do not know
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    try:
+        left = memoryview(code)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _has_word(line: socket.socket) -> bool:
+    """Whether there is a status to be read, or nobody any more to tell it."""
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _status(line: socket.socket, seconds: float) -> bytes | None:
+    """What the zygote tells of the child's end: nothing if it ended itself, None if no word came in that time."""
     line.settimeout(seconds)
     try:
-        told = line.recv(4096)
+        return line.recv(4096)
     except TimeoutError:
         return None
+
+
+def _read_status(told: bytes) -> int:
+    """The exit status in it.
+
+    Raises:
+        ChildProcessError: The zygote could not fork.
+    """
     if told.startswith(NO_CHILD):
         raise ChildProcessError(told.removeprefix(NO_CHILD).decode("utf-8", "replace"))
-    if not told:
-        raise ChildProcessError("the zygote ended, or could take no order")
     return int(told)
+
+
+def _without_word(serving: Serving) -> ChildProcessError:
+    """Why a zygote hung up without telling a status."""
+    if serving.closed:
+        return ZygoteClosed("it was closed")
+    if serving.has_ended():
+        return ZygoteEnded("the zygote ended under the draft, and so did the next one")
+    return ChildProcessError("the zygote could take no order")
 
 
 def _shut_down(line: socket.socket) -> None:

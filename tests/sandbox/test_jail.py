@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import select
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.errors import JailUnavailable, SandboxError
+from hazardmill.errors import InputError, JailUnavailable, SandboxError
 from hazardmill.formalism.document import Document
 from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox import layers
@@ -37,6 +38,24 @@ def failure(jail: Jail, code: str) -> JailFailure:
     answer = jail.run(code)
     assert isinstance(answer, JailFailure)
     return answer
+
+
+# Limits
+
+
+@pytest.mark.parametrize("name", ["wall_seconds", "cpu_seconds", "memory_bytes", "output_bytes", "concurrency"])
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
+def test_a_limit_that_no_draft_could_run_under_is_refused(name: str, value: float) -> None:
+    with pytest.raises(
+        InputError, match=rf"^{name}=\S+ is no limit for a draft \[give a (whole )?number above zero\]$"
+    ):
+        Limits(**{name: value})  # type: ignore[arg-type]  # that is the mistake
+
+
+def test_half_a_process_or_byte_is_no_limit_but_half_a_second_is() -> None:
+    assert Limits(wall_seconds=0.5).wall_seconds == 0.5
+    with pytest.raises(InputError, match="give a whole number above zero"):
+        Limits(concurrency=1.5)  # type: ignore[arg-type]  # that is the mistake
 
 
 # Profile and abilities

@@ -16,12 +16,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
 from hazardmill.sandbox import jail as jail_module
-from hazardmill.sandbox import zygote
+from hazardmill.sandbox import process, zygote
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
 from tests.formalism.despite_folders import KETTLE
 
@@ -283,6 +284,20 @@ def test_settings_at_home_are_not_read(
         assert isinstance(jail.run(KETTLE), JailResult)
 
 
+STANDARD = "import os\nraise ValueError([os.readlink(f'/proc/self/fd/{number}') for number in range(3)])"
+
+
+def test_standard_descriptors_lead_nowhere_whatever_a_workload_did_with_them(
+    workload: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talkative = "\ndef prepare():\n    os.dup2(os.open('/proc/version', os.O_RDONLY), 1)\n"
+    with Jail("minimal", workload=workload(talkative)) as jail:
+        assert said(jail.run(STANDARD)) == "ValueError: ['/dev/null', '/dev/null', '/dev/null']"
+    monkeypatch.setattr(jail_module, "_FORKS", False)
+    with Jail("minimal") as fresh:
+        assert said(fresh.run(STANDARD)) == "ValueError: ['/dev/null', '/dev/null', '/dev/null']"
+
+
 SECRET = "a secret of whoever launched the jail, number 71"
 SEARCH = """import gc, sys
 def walk():
@@ -305,6 +320,38 @@ def test_no_object_of_the_launching_process_is_in_a_child(planners: Jail) -> Non
         exec(SEARCH, {})
     planners.limits = PATIENT
     assert said(planners.run(SEARCH)) == "ValueError: nothing"
+
+
+PLACES = """import gc
+found = []
+todo, seen = [*gc.get_objects()], set()
+while todo:
+    value = todo.pop()
+    if id(value) in seen:
+        continue
+    seen.add(id(value))
+    if type(value) in (str, bytes) and ("/scratch" if type(value) is str else b"/scratch") in value:
+        found.append(value)
+    todo.extend(gc.get_referents(value))
+raise ValueError(len([value for value in found if len(value) > 20]))
+"""
+
+
+def test_no_place_that_was_probed_is_in_the_memory_of_a_draft(workload: Callable[[str], str]) -> None:
+    assert "/scratch" in tempfile.gettempdir()
+    hoard = """
+def prepare():
+    from hazardmill.sandbox import walled
+    def keep(told, read=walled.Order.from_json):
+        board.append(json.dumps(told))
+        return read(told)
+    walled.Order.from_json = keep
+board = []
+"""
+    with Jail("full", PATIENT, workload=workload(hoard)) as leaky:
+        assert said(leaky.run(PLACES)) != "ValueError: 0"
+    with Jail("full", PATIENT, workload=workload()) as jail:
+        assert said(jail.run(PLACES)) == "ValueError: 0"
 
 
 def test_nothing_is_imported_from_the_folder_we_stand_in(
@@ -357,6 +404,22 @@ def test_cpu_time_is_limited_and_counted_from_the_fork(workload: Callable[[str],
     with Jail("full", Limits(wall_seconds=60, cpu_seconds=1), workload=workload(busy)) as jail:
         assert isinstance(jail.run("pass"), JailResult)
         assert said(jail.run("while True:\n    pass")) == "it used more than 1 s of CPU time"
+
+
+@pytest.mark.parametrize("size", [0, 10, 1_000_000])
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_of_the_code_arrives_with_and_without_files_in_memory(
+    workload: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, missing: bool, size: int
+) -> None:
+    def refuse(name: str) -> int:
+        raise PermissionError(name)
+
+    if missing:
+        monkeypatch.setattr(os, "memfd_create", refuse)
+    echo = "\ndef run(code):\n    return json.dumps({'document': {'code': code}}).encode() + b'\\n'\n"
+    code = "ö" * size + "\r\n"
+    with Jail("full", Limits(output_bytes=20_000_000), workload=workload(echo)) as jail:
+        assert jail.run(code) == JailResult({"code": code})
 
 
 def test_when_no_process_can_be_had_only_that_order_fails(workload: Callable[[str], str]) -> None:
@@ -417,11 +480,142 @@ def test_an_order_to_a_zygote_that_has_just_died_goes_to_the_next(
         os.kill(dead, signal.SIGKILL)
         os.waitid(os.P_PID, dead, os.WEXITED | os.WNOWAIT)
         assert jail._zygotes is not None
-        monkeypatch.setattr(
-            jail._zygotes._zygotes[0]._process, "poll", lambda: None
-        )  # as if it had died a moment later
+        serving = jail._zygotes._zygotes[0]._serving
+        assert serving is not None
+        monkeypatch.setattr(serving.process, "poll", lambda: None)  # as if it had died a moment later
         assert isinstance(jail.run("pass"), JailResult)
         assert zygote_of(jail) != dead
+
+
+# What ends under a draft
+
+
+COUNTED = """\
+import os, time
+open(f"{runs}/{{time.time_ns()}}", "x").close()
+if {ends} and len(os.listdir({runs!r})) > 1:
+    raise ValueError({number})
+time.sleep(600)
+"""
+"""Leaves an empty file a run, which is all that a draft in the minimal jail can write."""
+
+
+def runs_in(folder: Path) -> int:
+    return len(list(folder.iterdir()))
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> list[Path]:
+    folders = [tmp_path / "traces" / str(i) for i in range(2)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    return folders
+
+
+def test_drafts_whose_zygote_dies_run_once_more_on_another(workload: Callable[[str], str], traces: list[Path]) -> None:
+    codes = [COUNTED.format(runs=str(trace), ends=True, number=i) for i, trace in enumerate(traces)]
+    with Jail("minimal", PATIENT, workload=workload()) as jail, ThreadPoolExecutor(2) as threads:
+        jail.run("pass")
+        dead = zygote_of(jail)
+        running = [threads.submit(jail.run, code) for code in codes]
+        while not all(runs_in(trace) for trace in traces):  # the test's own timeout bounds it
+            pass
+        os.kill(dead, signal.SIGKILL)
+        assert [said(one.result()) for one in running] == ["ValueError: 0", "ValueError: 1"]
+        assert zygote_of(jail) != dead
+    assert [runs_in(trace) for trace in traces] == [2, 2]
+
+
+def test_a_draft_under_which_two_zygotes_die_is_not_run_a_third_time(
+    workload: Callable[[str], str], traces: list[Path]
+) -> None:
+    with Jail("minimal", PATIENT, workload=workload()) as jail, ThreadPoolExecutor(1) as threads:
+        jail.run("pass")
+        running = threads.submit(jail.run, COUNTED.format(runs=str(traces[0]), ends=False, number=0))
+        for turn in (1, 2):
+            while runs_in(traces[0]) < turn:  # the test's own timeout bounds it
+                pass
+            os.kill(zygote_of(jail), signal.SIGKILL)
+        with pytest.raises(SandboxError, match="the zygote ended under the draft, and so did the next one"):
+            running.result()
+        assert isinstance(jail.run("pass"), JailResult)
+    assert runs_in(traces[0]) == 2
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)", "raise MemoryError"])
+def test_a_draft_that_ends_itself_is_not_run_again(
+    workload: Callable[[str], str], traces: list[Path], end: str
+) -> None:
+    with Jail("minimal", workload=workload()) as jail:
+        code = COUNTED.format(runs=str(traces[0]), ends=False, number=0).replace("time.sleep(600)", end)
+        assert isinstance(jail.run(code), JailFailure)
+    assert runs_in(traces[0]) == 1
+
+
+def test_a_draft_that_is_cancelled_when_its_zygote_dies_is_not_run_again(
+    workload: Callable[[str], str], traces: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor(1) as threads, Jail("minimal", PATIENT, workload=workload()) as jail:
+        jail.run("pass")
+        child = jail._child(COUNTED.format(runs=str(traces[0]), ends=False, number=0))
+        assert not isinstance(child, JailFailure)
+        running = threads.submit(child.run)
+        while not runs_in(traces[0]):  # the test's own timeout bounds it
+            pass
+        monkeypatch.setattr(zygote, "_shut_down", lambda line: None)  # as if the zygote had died a moment before
+        child.kill()
+        os.kill(zygote_of(jail), signal.SIGKILL)
+        assert running.result(30).cause == "cancelled"
+    assert runs_in(traces[0]) == 1
+
+
+def test_closing_under_a_draft_says_so_and_starts_no_other_zygote(workload: Callable[[str], str]) -> None:
+    with ThreadPoolExecutor(1) as threads, Jail("full", PATIENT, workload=workload()) as jail:
+        running = threads.submit(jail.run, LINGER)
+        while not children_of(zygote_of(jail)):  # the test's own timeout bounds it
+            pass
+        jail.close()
+        with pytest.raises(SandboxError, match=r"the jail was closed while the draft ran \["):
+            running.result()
+        assert jail._zygotes is not None
+        assert jail._zygotes.pids == []
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_what_a_child_wrote_ends_with_it_though_another_holds_its_pipe(
+    workload: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, forks: bool
+) -> None:
+    held = []
+
+    def hold(descriptor: int) -> None:
+        held.append(os.dup(descriptor))
+
+    send, start = zygote.ForkedChild._send, process.start
+
+    def send_and_hold(child: zygote.ForkedChild, to: zygote.Zygote, writable: int, line: Any) -> zygote.Serving:
+        hold(writable)
+        return send(child, to, writable, line)
+
+    def start_and_hold(module: str, told: str, descriptor: int, stdin: Any) -> subprocess.Popen[bytes]:
+        hold(descriptor)
+        return start(module, told, descriptor, stdin)
+
+    monkeypatch.setattr(jail_module, "_FORKS", forks)
+    with Jail("minimal", PATIENT, workload=workload() if forks else jail_module.DRAFTS) as jail:
+        jail.run("pass")
+        monkeypatch.setattr(zygote.ForkedChild, "_send", send_and_hold)
+        monkeypatch.setattr(process, "start", start_and_hold)
+        try:
+            assert said(jail.run("raise ValueError(71)")) == "ValueError: 71"
+            assert said(jail.run("import os\nos._exit(3)")) == "the process ended without a report (status 3)"
+            early = "import os, time\nos.write(3, b'{\"document\": {}}\\n')\ntime.sleep(1)\nraise ValueError(71)"
+            late = jail.run(early)
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+    assert isinstance(late, JailFailure)
+    assert late.reason == "forged_output"
+    assert len(held) == 3
 
 
 CLOSER = """
@@ -457,9 +651,38 @@ def test_closing_leaves_no_orphan_to_be_reaped_by_others(workload: Callable[[str
     assert (closed.stdout, closed.stderr) == ("none", "")
 
 
+BYSTANDER = """
+import os, signal, sys
+from hazardmill.sandbox import process, zygote
+from hazardmill.sandbox.jail import Jail
+zygote._REAP_SECONDS = 20
+jail = Jail("full", workload=sys.argv[1])
+process = jail._zygotes._zygotes[0]._serving.process
+bystander = os.fork()
+if not bystander:
+    signal.pause()
+jail.close()
+os.kill(bystander, signal.SIGKILL)
+os.waitpid(bystander, 0)
+print(process.returncode, end="")
+"""
+
+
+def test_closing_ends_a_zygote_though_another_process_holds_its_socket(
+    workload: Callable[[str], str], project: Path
+) -> None:
+    modules = workload()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project), sys.path[0]])}
+    closed = subprocess.run([sys.executable, "-c", BYSTANDER, modules], capture_output=True, env=environment, text=True)
+    # 0: by itself, and not because it had to be killed.
+    assert (closed.stdout, closed.stderr) == ("0", "")
+
+
 LAUNCHER = """
 import os, signal, sys, threading
+from hazardmill.sandbox import process
 from hazardmill.sandbox.jail import Jail, Limits
+process._BOOT = sys.argv[2] + process._BOOT
 jail = Jail("full", Limits(wall_seconds=600, cpu_seconds=600), workload=sys.argv[1])
 bystander = os.fork()
 if not bystander:
@@ -470,12 +693,19 @@ signal.pause()
 """
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["", "import os; del os.pidfd_open; ", "import os; os.pidfd_open = lambda pid: os.open('/no/such/call', 0); "],
+    ids=["pidfd", "an interpreter without pidfd", "a kernel without pidfd"],
+)
 def test_zygote_and_child_die_with_the_process_that_jails_though_another_holds_its_sockets(
-    workload: Callable[[str], str], project: Path
+    workload: Callable[[str], str], project: Path, before: str
 ) -> None:
     modules = workload()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project), sys.path[0]])}
-    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, modules], stdout=subprocess.PIPE, env=environment)
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, modules, before], stdout=subprocess.PIPE, env=environment
+    )
     assert launcher.stdout is not None
     with launcher.stdout:
         parent, bystander = map(int, launcher.stdout.readline().split())
