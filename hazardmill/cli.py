@@ -10,8 +10,10 @@ import click
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError
+from hazardmill.printable import printable_lines
 
 COMMANDS: Final = {
+    "dedupe": ("hazardmill.commands.dedupe", "Find near-duplicates, and what another corpus has of these tasks."),
     "demo": ("hazardmill.commands.demo", "Run the shipped samples through the whole mill, offline."),
     "doctor": ("hazardmill.commands.doctor", "Say what works on this machine."),
     "ingest": ("hazardmill.commands.ingest", "Read records of a source into the store."),
@@ -21,6 +23,7 @@ COMMANDS: Final = {
     "sources": ("hazardmill.commands.sources", "List and describe the sources."),
     "store": ("hazardmill.commands.store", "Verify or digest a store."),
     "task": ("hazardmill.commands.task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
+    "why": ("hazardmill.commands.why", "Tell why a record ended as it did, from its bytes to its task's proof."),
 }
 """Command to its module, which has it under its own name, and its line in the help."""
 
@@ -74,7 +77,7 @@ def main() -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     except HazardmillError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(printable_lines(f"error: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as leave:
         # Where the reader of our output goes away, as `head` does, click swaps stdout and rich leaves from its handler,

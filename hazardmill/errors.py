@@ -18,13 +18,17 @@
     ├── StoreError (OSError)           the store cannot be read or written  (exit 3)
     │   ├── StoreLocked                another process writes this run      (exit 4)
     │   ├── CorruptStore               a journal, part or manifest is damaged
+    │   │   └── PartGone               a part is not there (any more)
     │   └── SchemaMismatch             written by an incompatible version
     ├── ProviderError                  an LLM request came to nothing       (exit 5)
     │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
     │   ├── RequestRefused             authentication, credit, bad request
+    │   │   └── ModelRefused           unknown or forbidden model, prompt too long for it
+    │   ├── BreakerOpen                the provider does not answer; nothing more is sent
     │   ├── UnusableAnswer             empty, cut, refused or malformed answer
     │   └── ReplayMiss                 the ledger holds no such request
     └── RunStopped                     stopped on purpose, resumable        (exit 4)
+        └── BudgetReached              no money left for the next request
 
 Every error says what was wrong, where, and what to do: ``str(error)`` joins the three, and the parts stay
 readable as attributes. Standard library only, because the jail and the verdict path import this module.
@@ -167,6 +171,10 @@ class CorruptStore(StoreError):
     """A journal, part or manifest is damaged."""
 
 
+class PartGone(CorruptStore):
+    """A part is not there: lost, or replaced by a compaction since the store was looked at."""
+
+
 class SchemaMismatch(StoreError):
     """The store was written by an incompatible version."""
 
@@ -207,6 +215,14 @@ class RequestRefused(ProviderError):
     """Authentication, credit or the request itself is wrong: asking again cannot help."""
 
 
+class ModelRefused(RequestRefused):
+    """This model cannot answer this request: unknown, forbidden to this key, prompt too long. Another one may."""
+
+
+class BreakerOpen(ProviderError):
+    """Too many attempts in a row came to nothing: the provider is taken for down, and nothing more is sent."""
+
+
 class UnusableAnswer(ProviderError):
     """The model answered, but with nothing the stage can use (empty, cut off, refused, wrong shape)."""
 
@@ -219,3 +235,7 @@ class RunStopped(HazardmillError):
     """The run was stopped on purpose and can be resumed."""
 
     exit_code = 4
+
+
+class BudgetReached(RunStopped):
+    """What is left of the budget cannot pay for the next request. A normal end: the run goes on with more money."""

@@ -23,6 +23,8 @@ from hazardmill.errors import InputError
 from hazardmill.formalism.document import Document
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from hazardmill.formalism.despite_adapt import Obstacle
     from hazardmill.formalism.despite_export import Origin
     from hazardmill.store.store import Store
@@ -205,15 +207,21 @@ def _text(value: object) -> str | None:
 
 
 def _all_stored(store: Store) -> Iterator[_Task]:
-    with store.connect() as connection:
-        cursor = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM latest_tasks ORDER BY task_id")
-        while rows := cursor.fetchmany(_BATCH):
-            for values in rows:
-                row = dict(zip(_COLUMNS, values, strict=True))
-                try:
-                    yield _from_row(row)
-                except (InputError, ValueError) as error:
-                    yield _Task(row["task_id"], unreadable=str(error))
+    cursor, rows = store.query(_first_of_all)
+    while rows:
+        for values in rows:
+            row = dict(zip(_COLUMNS, values, strict=True))
+            try:
+                yield _from_row(row)
+            except (InputError, ValueError) as error:
+                yield _Task(row["task_id"], unreadable=str(error))
+        rows = cursor.fetchmany(_BATCH)
+
+
+def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
+    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    cursor = views.execute(f"SELECT {', '.join(_COLUMNS)} FROM latest_tasks ORDER BY task_id")
+    return cursor, cursor.fetchmany(_BATCH)
 
 
 def _from_row(row: Mapping[str, Any]) -> _Task:

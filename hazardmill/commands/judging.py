@@ -15,6 +15,7 @@ from typing import Any
 
 from hazardmill.errors import PlanningInputError
 from hazardmill.formalism.verdicts import Step, Verdict
+from hazardmill.printable import printable as printable
 
 PlanId = str | int | None
 _REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'
@@ -106,11 +107,6 @@ def to_text(plan_id: PlanId, verdict: Verdict) -> str:
     name = "" if plan_id is None else f"{plan_id}: "
     head = f"{name}{word}, score {verdict.score}, {danger}safety intention {intention}{flags}"
     return "\n".join(printable(line) for line in (head, *(f"  {reason}" for reason in reasons(verdict))))
-
-
-def printable(text: str) -> str:
-    """Text of unknown origin for a terminal: control characters and half surrogates are written out as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

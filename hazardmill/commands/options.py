@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
+from hazardmill.printable import escape_in_json
+
 if TYPE_CHECKING:
     from hazardmill.records import Reject
     from hazardmill.store.store import Store
@@ -35,8 +37,12 @@ def store_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def print_json(value: object) -> None:
-    """Print a JSON value, one to the output. Numbers that JSON does not have (NaN, Infinity) become null."""
-    click.echo(json.dumps(_in_json(value), indent=2, ensure_ascii=False, default=str, allow_nan=False))
+    """Print a JSON value, one to the output. Numbers that JSON does not have (NaN, Infinity) become null.
+
+    What could steer a terminal is written as an escape of JSON, which says the same.
+    """
+    text = json.dumps(_in_json(value), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    click.echo(escape_in_json(text))
 
 
 def _in_json(value: object) -> object:

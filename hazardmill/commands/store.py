@@ -1,20 +1,26 @@
-"""``hazardmill store verify | digest``."""
+"""``hazardmill store verify | digest | compact | migrate | rebuild``."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.printable import printable_lines
+
+if TYPE_CHECKING:
+    from hazardmill.store.compact import Maintained
+    from hazardmill.store.rebuild import Rebuilt
 
 
 @click.group(epilog="Example: hazardmill store verify --store demo-out/store")
 def store() -> None:
-    """Verify or digest a store."""
+    """Verify, digest, compact or rebuild a store."""
 
 
 @store.command(epilog="Example: hazardmill store verify --store demo-out/store")
@@ -27,7 +33,7 @@ def verify(store_path: Path | None, as_json: bool) -> None:
         print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            click.echo(str(finding))
+            click.echo(printable_lines(str(finding)))
         click.echo(f"{len(findings)} finding(s)" if findings else "all well")
     if findings:
         sys.exit(1)
@@ -48,3 +54,72 @@ def digest(run_id: str | None, store_path: Path | None, as_json: bool) -> None:
         return
     for table, value in digests.items():
         click.echo(f"{value}  {table}")
+
+
+@store.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")
+@click.option("--target", type=click.IntRange(min=1), metavar="MB", help="Size at which a new part is full.")
+@store_option
+@json_option
+def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
+    """Make few large parts of many small ones; runs and readers may go on meanwhile, and no digest changes."""
+    from hazardmill.store.compact import TARGET_BYTES
+
+    size = TARGET_BYTES if target is None else target * 10**6
+    _show_maintained(open_store(store_path).compact(target=size), as_json)
+
+
+@store.command(epilog="Example: hazardmill store migrate --store demo-out/store")
+@store_option
+@json_option
+def migrate(store_path: Path | None, as_json: bool) -> None:
+    """Write parts of older schemas anew; not needed for reading, and what `store compact` does too."""
+    _show_maintained(open_store(store_path).migrate(), as_json)
+
+
+def _show_maintained(done: Maintained, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(done))
+    elif not done.commits:
+        click.echo(f"nothing to do: {done.parts_before} part(s), {done.bytes_before / 1e6:.1f} MB")
+    else:
+        click.echo(f"parts: {done.parts_before} -> {done.parts_after}")
+        click.echo(f"size:  {done.bytes_before / 1e6:.1f} -> {done.bytes_after / 1e6:.1f} MB")
+        if done.rows_dropped:
+            click.echo(f"{done.rows_dropped} row(s) dropped that a later one of the same run replaced")
+
+
+@store.command(epilog="Example: hazardmill store rebuild --dry-run")
+@click.option("--dry-run", is_flag=True, help="Say what is damaged and what would be done, and change nothing.")
+@store_option
+@json_option
+def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
+    """Move damaged files to quarantine and make the store whole again; exit code 1 if something stayed lost."""
+    opened = open_store(store_path)
+    done = opened.rebuild(dry_run=dry_run)
+    if as_json:
+        print_json({**asdict(done), "whole": done.whole})
+    else:
+        _show_rebuilt(done, opened.path)
+    if not done.whole:
+        sys.exit(1)
+
+
+def _show_rebuilt(done: Rebuilt, place: Path) -> None:
+    from hazardmill.store.findings import command
+
+    for damage in done.damages:
+        click.echo(printable_lines(f"{damage.file}: {damage.message} ({damage.code})\n    {damage.action}"))
+    if not done.damages:
+        click.echo("no file is damaged")
+    if done.rows_lost:
+        click.echo("rows lost: " + ", ".join(f"{count} of {table}" for table, count in done.rows_lost.items()))
+    would = "would be retracted" if done.dry_run else "retracted"
+    for run_id, count in done.retracted.items():
+        click.echo(f"run {run_id}: {count} record(s) {would}, whose rows are no longer complete")
+    for run_id, count in done.pending.items():
+        again = f"run resume {run_id}"
+        click.echo(f"run {run_id}: {count} record(s) to be made; go on with: {command(again, place)}")
+    for sentence in done.lost:
+        click.echo(printable_lines(f"LOST: {sentence}"))
+    if done.whole:
+        click.echo("the store would be whole" if done.dry_run else "the store is whole")

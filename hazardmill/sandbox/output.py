@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final, NoReturn
+
+from hazardmill.printable import STEERING
 
 MAX_DEPTH: Final = 100
 _MAX_DIGITS: Final = 20
 _MAX_TEXT: Final = 2_000
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 class Malformed(ValueError):
@@ -44,7 +44,7 @@ def parse(data: bytes) -> dict[str, Any]:
 
 def printable(text: str) -> str:
     """Text from the jail, fit to be shown and stored: control and direction marks replaced, length capped."""
-    shown = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    shown = STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
     return shown if len(shown) <= _MAX_TEXT else f"{shown[:_MAX_TEXT]} [...]"
 
 

@@ -17,8 +17,9 @@ from hazardmill.store.journal import read_segment
 from hazardmill.store.layout import Layout
 from hazardmill.store.locks import exclusive
 from hazardmill.store.manifests import Manifests
+from hazardmill.store.migrations import rows_to_arrow
 from hazardmill.store.parts import latest, write_part
-from hazardmill.store.rows import table_named, to_arrow
+from hazardmill.store.rows import table_named
 
 
 def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_fault) -> None:
@@ -38,12 +39,12 @@ def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_
         StoreError: If the disk refuses; the segment stays the truth and can be converted later.
     """
     segment = read_segment(path)
-    if segment.groups and all(manifest.segment != segment.name for manifest in manifests.all()):
+    if segment.groups and not manifests.list_rows_of(segment.name):
         make_folder(layout.staging)
         parts, renames = [], []
         for name in segment.tables:
             table = table_named(name)
-            data = latest(to_arrow(table, segment.rows(name)), table.key)
+            data = latest(rows_to_arrow(table, segment.rows(name), segment.schema), table.key)
             staged = layout.staging / f"{segment.name}.{name}.parquet"
             place = layout.part(name, segment.name)
             parts.append(write_part(table, data, staged, place.name))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from hazardmill.store.findings import CODES
 from hazardmill.store.rows import TIME
 from hazardmill.store.schemas import BOOL, INT, REAL, SCHEMA_VERSION, STR, TABLES, Column, Table
 
 _TYPES = {STR: "string", INT: "integer", REAL: "number", BOOL: "Boolean", TIME: "time (UTC, µs)"}
+
+_CODES = "\n".join(f"| `{code}` | {meaning} |" for code, meaning in CODES.items())
 
 _OPENING = f"""# What a run leaves here
 
@@ -15,29 +18,45 @@ This folder is for the output of runs; git ignores all of it but this page. A st
 | --- | --- |
 | `STORE/<table>/*.parquet` | parts: immutable zstd Parquet files, one a table and batch |
 | `STORE/manifests/*.json` | one a commit, numbered without gaps; a part counts once a manifest lists it |
+| `STORE/manifests/copies/` | second copies of the manifests of compactions |
 | `STORE/journal/*.jsonl` | rows on their way: a checksum and a JSON group a line; a batch's end turns them into parts |
+| `STORE/quarantine/` | what `hazardmill store rebuild` took out, each with a JSON on what, when and why |
 | `STORE/store.duckdb` | optional DuckDB file whose views read the parts |
 
 Any Parquet reader can read `STORE/<table>/*.parquet`. Read so, a key can occur twice if a resumed run wrote it again;
-the views, and `Store` in Python, show the row committed last.
+the views, and `Store` in Python, show the row committed last. A compaction makes few parts of many: its manifest stands
+for all commits from `first` to `sequence`, and rows are left out only where a later one of the same run replaces them.
+While it takes the old parts away, rows lie there twice, in old parts and in new ones; after one that was killed they do
+until the next ingest, resume or compaction sweeps. So use the views, or ask `hazardmill store verify` first: it names
+such parts (`replaced_left`).
 
 The views of `store.duckdb` know where the store was when it was written. After a move, tell them in DuckDB:
 `SET VARIABLE hazardmill_store = 'new folder';`. `latest_tasks` has each `task_id` once, from the latest run that wrote
-it, and `parts` lists the part files. `at` is a word of SQL: write `"at"`.
+it, and `parts` lists the part files with the commit, the number of their rows and of the rows of their commit and table
+before them, and their schema's version. `at` is a word of SQL: write `"at"`.
 
 - **Null means unknown**, never zero: a price that is not known, a check that did not run.
 - JSON columns hold canonical JSON text.
 - *Key*: the columns that make a row unique. *Digest*: whether `hazardmill store digest` covers the column; times, run
-  ids, places on a disk and what depends on the machine are left out, so that equal runs have equal digests. Of
-  `llm_calls` the digest takes only the answering attempt of each identity (where several runs paid, the first one's),
-  of `runs` only the latest row of each run.
+  ids, places on a disk, what depends on the machine, and what a provider counted and charged (its cache decides, and
+  which attempt came through) are left out, so that equal runs have equal digests. Of `llm_calls` the digest takes only
+  the answering attempt of each identity (where several runs paid, the first one's), of `runs` only the latest row of
+  each run.
 
-Schema version {SCHEMA_VERSION}. This page is made by `python -m hazardmill.store.describe`; do not edit it.
+Schema version {SCHEMA_VERSION}. Parts and journals of older versions are read as if they were of this one: a column
+that is younger than a row is null in it. `hazardmill store compact` and `store migrate` write them anew. This page is
+made by `python -m hazardmill.store.describe`; do not edit it.
+
+What `hazardmill store verify` can find:
+
+| code | meaning |
+| --- | --- |
+{_CODES}
 """
 
 
 def describe() -> str:
-    """The page on all tables, Markdown."""
+    """The page on all tables and findings, Markdown."""
     return "\n".join([_OPENING, *(_describe_table(table) for table in TABLES.values())])
 
 

@@ -18,9 +18,9 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hazardmill.store.parts import latest
+from hazardmill.store.parts import is_latest
 from hazardmill.store.schemas import DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECORDS, REJECTS, RUNS, TABLES, Table
-from hazardmill.store.snapshot import Snapshot, read_table
+from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 
 
 def digest(snapshot: Snapshot, run_id: str | None = None) -> dict[str, str]:
@@ -30,47 +30,47 @@ def digest(snapshot: Snapshot, run_id: str | None = None) -> dict[str, str]:
         snapshot: The view to digest.
         run_id: Restricts it to what this run stands on.
     """
-    digests = {name: _hash_rows(table, _relevant(snapshot, table, run_id)) for name, table in TABLES.items()}
+    digests = {name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id)) for name, table in TABLES.items()}
     digests["total"] = hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
     return digests
 
 
-def _relevant(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Table:
-    columns = list(dict.fromkeys([*table.stable_columns, *table.key, "run_id"]))
+def _counting(snapshot: Snapshot, table: Table, run_id: str | None) -> pa.Array:
+    """Of every row of a table in the order of commits, whether it counts: told by few columns, for rows are large."""
+    more = ["answered", "at"] if table is LLM_CALLS else []
+    columns = list(dict.fromkeys([*table.key, "run_id", *more]))
+    rows = read_table(snapshot, table, None, columns, superseded=True)
+    own = pa.repeat(True, rows.num_rows) if run_id is None else pc.equal(rows["run_id"], run_id).combine_chunks()
     if table is RUNS:
-        where = None if run_id is None else {"run_id": run_id}
-        return latest(read_table(snapshot, table, where, columns), ["run_id"])
+        return is_latest(rows, ["run_id"], own)
     if table is LLM_CALLS:
-        answers = read_table(snapshot, table, {"answered": True}, [*columns, "at"])
+        answers = pc.and_(is_latest(rows, table.key), rows["answered"].combine_chunks())
         if run_id is not None:
-            used = _among("identity", _identities(snapshot, run_id))
-            answers = answers.filter((pc.field("run_id") == run_id) | used)
-        return _one_an_identity(answers, run_id)
+            answers = pc.and_(answers, pc.or_(own, _among(rows["identity"], _identities(snapshot, run_id))))
+        return _one_an_identity(rows, answers, run_id)
     if run_id is None:
-        return read_table(snapshot, table, None, columns)
+        return is_latest(rows, table.key)
     if table is REJECTS:
-        return table.schema.empty_table()
-    own = latest(read_table(snapshot, table, {"run_id": run_id}, columns, superseded=True), table.key)
+        return pa.repeat(False, rows.num_rows)
+    latest_own = is_latest(rows, table.key, own)
     if table is not RECORDS:
-        return own
+        return latest_own
     outcomes = read_table(snapshot, OUTCOMES, {"run_id": run_id}, ["record_id"])["record_id"].to_pylist()
-    missing = set(outcomes) - set(own["record_id"].to_pylist())
-    others = read_table(snapshot, table, None, columns).filter(_among("record_id", missing))
-    return pa.concat_tables([own, others])
+    missing = set(outcomes) - set(rows["record_id"].filter(latest_own).to_pylist())
+    return pc.or_(latest_own, pc.and_(is_latest(rows, table.key), _among(rows["record_id"], missing)))
 
 
-def _one_an_identity(answers: pa.Table, run_id: str | None) -> pa.Table:
+def _one_an_identity(rows: pa.Table, answers: pa.Array, run_id: str | None) -> pa.Array:
     """Of each identity the run's own answer, else the first that came; as the ledger chooses (``LedgerIndex``)."""
     best: dict[str, tuple[bool, int, str, int]] = {}
+    positions = pa.array(range(rows.num_rows), pa.int64())
+    found = rows.append_column("position", positions).filter(answers)
     # As integers: Arrow would look the zone up in a time zone database, which small systems lack.
-    times = answers["at"].cast(pa.int64()).to_pylist()
-    rows = zip(answers["identity"].to_pylist(), answers["run_id"].to_pylist(), times, strict=True)
-    for position, (identity, run, at) in enumerate(rows):
+    columns = (found["identity"], found["run_id"], found["at"].cast(pa.int64()), found["position"])
+    for identity, run, at, position in zip(*(column.to_pylist() for column in columns), strict=True):
         rank = (run != run_id, at, run, position)
         best[identity] = min(rank, best.get(identity, rank))
-    chosen = pa.array([rank[-1] for rank in best.values()], pa.int64())
-    # A mask, not take(): it keeps the chunks, so that string columns beyond 2 GB do not overflow.
-    return answers.filter(pc.is_in(pa.array(range(answers.num_rows), pa.int64()), value_set=chosen))
+    return pc.is_in(positions, value_set=pa.array([rank[-1] for rank in best.values()], pa.int64()))
 
 
 def _identities(snapshot: Snapshot, run_id: str) -> set[str]:
@@ -81,15 +81,15 @@ def _identities(snapshot: Snapshot, run_id: str) -> set[str]:
     return found
 
 
-def _among(column: str, values: set[str]) -> pc.Expression:
-    return pc.field(column).isin(pa.array(sorted(values), pa.string()))
+def _among(column: pa.ChunkedArray, values: set[str]) -> pa.Array:
+    return pc.is_in(column, value_set=pa.array(sorted(values), pa.string())).combine_chunks()
 
 
-def _hash_rows(table: Table, data: pa.Table) -> str:
+def _hash_rows(snapshot: Snapshot, table: Table, counting: pa.Array) -> str:
     names = list(table.stable_columns)
     hashes = sorted(
         hashlib.sha256(json.dumps([row[name] for name in names], default=str).encode()).digest()
-        for batch in data.select(names).to_batches()
-        for row in batch.to_pylist()
+        for data in read_batches(snapshot, table, names, counting)
+        for row in data.to_pylist()
     )
     return hashlib.sha256(json.dumps([table.name, names]).encode() + b"".join(hashes)).hexdigest()

@@ -20,6 +20,7 @@ _REMEDIES = {
     errno.EPERM: "make it readable and writable for this user",
     errno.EROFS: "put the store on a file system that can be written",
     errno.ENOTDIR: "choose a folder for the store, not a file",
+    errno.EISDIR: "there should be a file: move the folder out of the store",
 }
 
 
@@ -31,6 +32,11 @@ def store_error(error: OSError, path: Path, doing: str) -> StoreError:
     """``error`` as one that says what was being done to which path, and what helps."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     return StoreError(f"cannot {doing}: {reason}", file=str(path), remedy=_REMEDIES.get(error.errno or 0))
+
+
+def is_full(error: StoreError) -> bool:
+    """Whether there was no room for what was to be written."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager

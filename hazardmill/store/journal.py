@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.durable import Fault, make_folder, no_fault, store_error, sync_folder
+from hazardmill.store.findings import rebuild_remedy
 from hazardmill.store.rows import Packed
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -33,6 +34,8 @@ class Segment:
     groups: tuple[tuple[tuple[str, Packed], ...], ...]
     torn: bool
     """Whether a line was cut off at the end: its writer died before it was acknowledged."""
+    schema: int = SCHEMA_VERSION
+    """Version of the schema that its rows have."""
 
     def rows(self, table: str) -> list[Packed]:
         """The rows of one table, in order."""
@@ -58,11 +61,12 @@ def read_segment(path: Path) -> Segment:
         SchemaMismatch: If a newer version of hazardmill wrote it.
     """
     *lines, tail = path.read_bytes().split(b"\n")
-    payloads = [_payload(path, number, line) for number, line in enumerate(lines, start=1)]
+    payloads = [parse_line(path, number, line) for number, line in enumerate(lines, start=1)]
     if payloads:
-        _check_header(path, payloads[0])
-    groups = tuple(_group(path, number, payload) for number, payload in enumerate(payloads[1:], start=2))
-    return Segment(path.stem, groups, torn=bool(tail))
+        check_header(path, payloads[0])
+    groups = tuple(parse_group(path, number, payload) for number, payload in enumerate(payloads[1:], start=2))
+    schema = payloads[0]["schema"] if payloads else SCHEMA_VERSION
+    return Segment(path.stem, groups, bool(tail), schema)
 
 
 def _corrupt(path: Path, line: int, message: str) -> CorruptStore:
@@ -70,11 +74,16 @@ def _corrupt(path: Path, line: int, message: str) -> CorruptStore:
         message,
         file=str(path),
         line=line,
-        remedy="restore the file from a backup, or move it out of the journal and resume its run",
+        remedy=rebuild_remedy(path.parents[1]),
     )
 
 
-def _payload(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def parse_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    """The JSON of one line.
+
+    Raises:
+        CorruptStore: If it does not match its checksum.
+    """
     checksum, _, text = line.partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         raise _corrupt(path, number, "the journal line does not match its checksum")
@@ -82,7 +91,12 @@ def _payload(path: Path, number: int, line: bytes) -> dict[str, Any]:
     return payload
 
 
-def _check_header(path: Path, header: dict[str, Any]) -> None:
+def check_header(path: Path, header: dict[str, Any]) -> None:
+    """Refuse what is no header, or that of a newer hazardmill.
+
+    Raises:
+        CorruptStore, SchemaMismatch: Naming the file.
+    """
     if "journal" not in header:
         raise _corrupt(path, 1, "the journal segment does not begin with its header")
     if header["journal"] > JOURNAL_FORMAT or header["schema"] > SCHEMA_VERSION:
@@ -94,7 +108,12 @@ def _check_header(path: Path, header: dict[str, Any]) -> None:
         )
 
 
-def _group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple[str, Packed], ...]:
+def parse_group(path: Path, number: int, payload: dict[str, Any]) -> tuple[tuple[str, Packed], ...]:
+    """The rows of a line.
+
+    Raises:
+        CorruptStore: If it is of no table that is known.
+    """
     group = tuple((name, row) for name, row in payload["rows"])
     unknown = {name for name, _ in group} - TABLES.keys()
     if unknown:

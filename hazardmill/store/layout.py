@@ -3,9 +3,15 @@
 STORE/journal/<segment>.jsonl        rows on their way; a segment is <run id>-<creation, ns, hex>-<random hex>
 STORE/journal/<run id>.lock          held by the one process that writes this run
 STORE/<table>/<segment>.parquet      parts; visible once a manifest lists them
+STORE/<table>/<replacement>.<k>.parquet  parts of a compaction, migration or rebuild; a replacement is named
+                                     <kind>-<first commit>-<last commit>-<random hex>
 STORE/manifests/<n>-<segment>.json   what was committed, in order; n counts from 1 without gaps
+STORE/manifests/<n>-<replacement>.json  what stands in the place of the commits that it names
+STORE/manifests/copies/              a second copy of each replacement's manifest
+STORE/quarantine/                    damaged files that a rebuild took out, each with a JSON that says why
 STORE/.staging/                      files being written, never read
 STORE/commit.lock                    held while parts and their manifest are renamed into place
+STORE/maintenance.lock               held by the one process that compacts, migrates or rebuilds
 STORE/.store.duckdb.lock             held while the DuckDB file is written
 """
 
@@ -20,6 +26,7 @@ from pathlib import Path
 from hazardmill.errors import StoreError
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_REPLACEMENT = re.compile(r"(?P<name>(compact|migrate|rebuild)-(?P<first>\d{10})-(?P<last>\d{10})-[0-9a-f]{8})(\..*)?")
 _SEGMENT = re.compile(rf"(?P<run_id>{_RUN_ID.pattern})-[0-9a-f]{{16}}-[0-9a-f]{{8}}")
 
 
@@ -38,6 +45,21 @@ class Layout:
     def manifests(self) -> Path:
         """Folder of manifests."""
         return self.root / "manifests"
+
+    @property
+    def copies(self) -> Path:
+        """Folder of second copies of the manifests of replacements."""
+        return self.manifests / "copies"
+
+    @property
+    def quarantine(self) -> Path:
+        """Folder of damaged files."""
+        return self.root / "quarantine"
+
+    @property
+    def maintenance_lock(self) -> Path:
+        """Lock file of compaction, migration and rebuild."""
+        return self.root / "maintenance.lock"
 
     @property
     def staging(self) -> Path:
@@ -69,7 +91,7 @@ class Layout:
     def segments(self) -> list[Path]:
         """The segments in the journal, oldest first."""
         found = [path for path in self.journal.glob("*.jsonl") if _SEGMENT.fullmatch(path.stem)]
-        return sorted(found, key=lambda path: path.stem.rsplit("-", 2)[1:])
+        return sorted(found, key=lambda path: self.created(path.stem))
 
     @staticmethod
     def new_segment(run_id: str) -> str:
@@ -80,3 +102,37 @@ class Layout:
     def run_of(segment: str) -> str:
         """The run that wrote ``segment``."""
         return segment.rsplit("-", 2)[0]
+
+    @staticmethod
+    def is_segment(name: str) -> bool:
+        """Whether ``name`` could be that of a segment."""
+        return _SEGMENT.fullmatch(name) is not None
+
+    @staticmethod
+    def created(segment: str) -> tuple[str, str]:
+        """What sorts segments by their creation."""
+        _, created, unique = segment.rsplit("-", 2)
+        return created, unique
+
+    @staticmethod
+    def new_replacement(kind: str, place: range) -> str:
+        """A name no other replacement has: ``kind`` is ``compact``, ``migrate`` or ``rebuild``."""
+        return f"{kind}-{place[0]:010d}-{place[-1]:010d}-{secrets.token_hex(4)}"
+
+    @staticmethod
+    def replacement_of(file: str) -> tuple[str, range] | None:
+        """The replacement whose part ``file`` is, with the commits that it stands for; none for a commit's part."""
+        match = _REPLACEMENT.fullmatch(file)
+        return match and (match["name"], range(int(match["first"]), int(match["last"]) + 1))
+
+    @staticmethod
+    def is_part(file: str) -> bool:
+        """Whether the path ``file`` ends in a name that a part could have."""
+        owner = Layout.owner_of(Path(file).name)
+        return Layout.is_segment(owner) or Layout.replacement_of(owner) is not None
+
+    @staticmethod
+    def owner_of(file: str) -> str:
+        """The segment or replacement that the part ``file`` (its name) was made for."""
+        replacement = Layout.replacement_of(file)
+        return replacement[0] if replacement else file.removesuffix(".parquet")

@@ -2,41 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import glob
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from hazardmill.errors import StoreError
 from hazardmill.store.durable import remove, rename, sync_file
-from hazardmill.store.rows import TIME
-from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES, TASKS, Table
+from hazardmill.store.migrations import SQL_TYPES, Step, steps_from
+from hazardmill.store.parts import first_gone
+from hazardmill.store.schemas import TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEAN", TIME: "TIMESTAMPTZ"}
+T = TypeVar("T")
 
 _ROWS_A_COMMIT: Final = 2**32
-"""A row's place in the order of commits is sequence * this + its position in the part."""
+"""A row's place in the order of commits is sequence * this + its position among the commit's rows of its table."""
 
 PLACE_VARIABLE: Final = "hazardmill_store"
 """DuckDB variable that tells a lens file where its store lies now, if it was moved."""
 
 
 def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
-    """An in-memory DuckDB connection with the views, rows still in the journal included."""
+    """An in-memory DuckDB connection with the views, rows still in the journal included.
+
+    Raises:
+        PartGone: If a part is not there (any more).
+        StoreError: If DuckDB cannot read a part.
+    """
     import duckdb
 
     connection = duckdb.connect()
-    _create_parts_table(connection, snapshot)
-    for table in TABLES.values():
-        pending = snapshot.pending_table(table)
-        if pending.num_rows:
-            connection.register(_pending_name(table), pending)
-        _create_view(connection, snapshot, table, _literal(str(snapshot.layout.root.absolute())), pending.num_rows > 0)
-    _create_latest_tasks(connection)
+    root = str(snapshot.layout.root.absolute())
+    folder = glob.escape(root)
+    try:
+        _create_parts_table(connection, snapshot)
+        for table in TABLES.values():
+            pending = snapshot.pending_table(table)
+            if pending.num_rows:
+                connection.register(_pending_name(table), pending)
+            # Nothing but literals: DuckDB would work out thousands of expressions again at each query.
+            _create_view(connection, snapshot, table, lambda file: _literal(f"{folder}/{file}"), pending.num_rows > 0)
+        _create_latest_tasks(connection)
+    except duckdb.Error as error:
+        connection.close()
+        raise _gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
     return connection
+
+
+def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> T:
+    """What ``asking`` makes of a connection as of ``open_views``.
+
+    Raises:
+        PartGone: If a part is not there (any more).
+        StoreError: As ``open_views``.
+        duckdb.Error: If the query fails.
+        Exception: What ``asking`` raises.
+    """
+    import duckdb
+
+    connection = open_views(snapshot)
+    try:
+        # Left open: what it gives may be a cursor. Who lets go of the connection closes it.
+        return asking(connection)
+    except duckdb.IOException as error:
+        connection.close()
+        gone = _gone(snapshot)
+        if gone is None:
+            raise
+        raise gone from error
+    except BaseException:
+        connection.close()
+        raise
 
 
 def write_lens(snapshot: Snapshot, path: Path) -> None:
@@ -46,6 +87,7 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     points them to the new place. The caller holds the file's lock: two at once would write into one another's.
 
     Raises:
+        PartGone: If a part is not there (any more).
         StoreError: If the file cannot be written.
     """
     import duckdb
@@ -53,28 +95,53 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     staged = path.with_name(f".{path.name}.new")
     remove(staged)
     place = f"coalesce(getvariable('{PLACE_VARIABLE}'), {_literal(str(snapshot.layout.root.absolute()))})"
+    # Only literals and variables may name files in a view. In a glob, [[] stands for a bracket.
+    folder = f"regexp_replace({place}, '([*?\\[])', '[\\1]', 'g')"
     try:
         with duckdb.connect(str(staged)) as connection:
             _create_parts_table(connection, snapshot)
             for table in TABLES.values():
-                _create_view(connection, snapshot, table, place, pending=False)
+                _create_view(
+                    connection, snapshot, table, lambda file: f"{folder} || {_literal(f'/{file}')}", pending=False
+                )
             _create_latest_tasks(connection)
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
-        raise StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error
+        raise _gone(snapshot) or StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error
     rename(staged, path)
+
+
+def _gone(snapshot: Snapshot) -> StoreError | None:
+    return first_gone([path for table in TABLES for _, path in snapshot.parts(table)])
 
 
 def _create_parts_table(connection: DuckDBPyConnection, snapshot: Snapshot) -> None:
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("CREATE TABLE parts (table_name VARCHAR, part VARCHAR, sequence BIGINT, row_count BIGINT)")
-    rows = [(p.table, p.file, m.sequence, p.rows) for m in snapshot.manifests for p in m.parts]
+    connection.execute(
+        "CREATE TABLE parts "
+        "(table_name VARCHAR, part VARCHAR, sequence BIGINT, row_count BIGINT, first_row BIGINT, schema_version BIGINT)"
+    )
+    rows = []
+    for manifest in snapshot.manifests:
+        for name in TABLES:
+            parts = [part for part in manifest.parts if part.table == name]
+            starts = accumulate((part.rows for part in parts), initial=0)
+            # Not strict: there is one more start, that of the next part.
+            rows += [
+                (name, part.file, manifest.sequence, part.rows, start, part.schema)
+                for part, start in zip(parts, starts, strict=False)
+            ]
     if rows:
-        connection.executemany("INSERT INTO parts VALUES (?, ?, ?, ?)", rows)
+        # By columns in one statement: a statement a row takes a millisecond each, and there can be 30,000 parts.
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(f"INSERT INTO parts SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
 
 
-def _create_view(connection: DuckDBPyConnection, snapshot: Snapshot, table: Table, place: str, pending: bool) -> None:
-    ordered = _ordered(table, place, [path.name for _, path in snapshot.parts(table.name)], pending)
+def _create_view(
+    connection: DuckDBPyConnection, snapshot: Snapshot, table: Table, place: Callable[[str], str], pending: bool
+) -> None:
+    """Create the views of a table; ``place`` gives the SQL that names a file, which it is given below the store."""
+    ordered = _ordered(table, place, snapshot, pending)
     connection.execute(f"CREATE VIEW {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
 
@@ -83,27 +150,38 @@ def _create_latest_tasks(connection: DuckDBPyConnection) -> None:
     connection.execute(f"CREATE VIEW latest_tasks AS {_latest(TASKS, ['task_id'], _ordered_name(TASKS))}")
 
 
-def _ordered(table: Table, place: str, files: Sequence[str], pending: bool) -> str:
+def _ordered(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:
     """Every row with its place in the order of commits."""
     columns = ", ".join(_quote(column.name) for column in table.columns)
+    stored = ", ".join(f"stored.{_quote(column.name)}" for column in table.columns)
     sources = []
-    if files:
-        # Only literals and variables may name files in a view. In a glob, [[] stands for a bracket.
-        pattern = f"regexp_replace({place}, '([*?\\[])', '[\\1]', 'g') || {_literal(f'/{table.name}/')}"
-        paths = ", ".join(f"{pattern} || {_literal(file)}" for file in files)
-        stored = ", ".join(f"stored.{_quote(column.name)}" for column in table.columns)
+    for steps, files in _by_steps(table, snapshot):
+        paths = ", ".join(place(f"{table.name}/{file}") for file in files)
+        source = f"read_parquet([{paths}], filename = true, file_row_number = true)"
+        for step in steps:
+            source = step.sql(source)
         sources.append(
-            f"SELECT {stored}, parts.sequence * {_ROWS_A_COMMIT} + stored.file_row_number AS _order "
-            f"FROM read_parquet([{paths}], filename = true, file_row_number = true) AS stored "
+            f"SELECT {stored}, parts.sequence * {_ROWS_A_COMMIT} + parts.first_row + stored.file_row_number AS _order "
+            f"FROM {source} AS stored "
             f"JOIN parts ON parts.table_name = {_literal(table.name)} AND parts.part = parse_filename(stored.filename)"
         )
     if pending:
         last = 2**62
         sources.append(f"SELECT {columns}, {last} + row_number() OVER () AS _order FROM {_quote(_pending_name(table))}")
     if not sources:
-        typed = ", ".join(f"CAST(NULL AS {_SQL_TYPES[c.type]}) AS {_quote(c.name)}" for c in table.columns)
+        typed = ", ".join(f"CAST(NULL AS {SQL_TYPES[c.type]}) AS {_quote(c.name)}" for c in table.columns)
         sources.append(f"SELECT {typed}, CAST(NULL AS BIGINT) AS _order WHERE false")
     return " UNION ALL ".join(sources)
+
+
+def _by_steps(table: Table, snapshot: Snapshot) -> list[tuple[list[Step], list[str]]]:
+    """The files of the table, those together that take the same way to the newest schema."""
+    groups: dict[int, tuple[list[Step], list[str]]] = {}
+    for part in (part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name):
+        steps = steps_from(table, part.schema)
+        # How many steps are left says which they are: the chain has one end.
+        groups.setdefault(len(steps), (steps, []))[1].append(part.file)
+    return list(groups.values())
 
 
 def _latest(table: Table, key: Sequence[str], ordered: str) -> str:

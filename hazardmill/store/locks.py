@@ -89,13 +89,17 @@ def exclusive(path: Path) -> Iterator[None]:
 @contextmanager
 def shared(path: Path) -> Iterator[None]:
     """Keep exclusive holders of ``path`` out. Writes nothing: where no lock file is, nobody ever locked."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    with guarded(path, "lock"):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            descriptor = None
+    if descriptor is None:
         yield
         return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        with guarded(path, "lock"):
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
     finally:
         os.close(descriptor)

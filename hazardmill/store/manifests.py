@@ -1,25 +1,31 @@
 """Manifests: one small JSON file a commit, which makes its parts visible all at once.
 
 The body carries its own SHA-256. The sequence number orders commits and leaves no gaps, so that a lost manifest
-is noticed. Whoever publishes holds the commit lock.
+is noticed. A replacement (of compaction, migration or rebuild) stands for a range of commits: while it is there, what
+it covers does not count, whether it was removed yet or not. Whoever publishes holds the commit lock.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.errors import CorruptStore, SchemaMismatch
+from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.records import content_hash
-from hazardmill.store.durable import Fault, make_folder, no_fault, rename, write_file
+from hazardmill.store.durable import Fault, guarded, make_folder, no_fault, rename, store_error, write_file
+from hazardmill.store.findings import rebuild_remedy
 from hazardmill.store.layout import Layout
 from hazardmill.store.schemas import SCHEMA_VERSION
 
-MANIFEST_FORMAT: Final = 1
+MANIFEST_FORMAT: Final = 2
+
+_LISTINGS: Final = 100
+"""Tries at a listing of the folder before it must be damage that a manifest is listed and not there."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +39,43 @@ class Part:
     size: int
     """Bytes."""
     sha256: str
+    schema: int = SCHEMA_VERSION
+    """Version of the schema it was written in."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One commit: the parts made of one journal segment."""
+    """One commit: the parts made of one journal segment; or a replacement, which stands for a range of commits."""
 
     sequence: int
+    """The commit; of a replacement the last one it stands for."""
     segment: str
+    """The segment; of a replacement its own name."""
     parts: tuple[Part, ...]
+    """In the order of their rows."""
     committed: str
     """When, ISO 8601 in UTC. Orders nothing: clocks differ, ``sequence`` does not."""
+    first: int
+    """The first commit it stands for: ``sequence``, unless it is a replacement."""
+    generation: int = 0
+    """0 for a commit; a replacement has one more than anything it replaced."""
+    absorbed: tuple[str, ...] = ()
+    """Names of the segments and replacements that it stands for."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything whose rows it lists, under any name it ever had."""
+        return (self.segment, *self.absorbed)
+
+    @property
+    def file(self) -> str:
+        """Name of its file."""
+        return f"{self.sequence:010d}-{self.segment}.json"
+
+    def covers(self, other: Manifest) -> bool:
+        """Whether it stands in the place of ``other``."""
+        within = self.first <= other.first and other.sequence <= self.sequence
+        return self.generation > other.generation and within
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -53,17 +85,23 @@ def read_manifest(path: Path) -> Manifest:
         FileNotFoundError: If it is not there.
         CorruptStore: If it was changed after it was written.
         SchemaMismatch: If a newer version of hazardmill wrote it.
+        StoreError: If it cannot be opened.
     """
     try:
-        wrapped = json.loads(path.read_bytes())
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise store_error(error, path, "read the manifest") from error
+    try:
+        wrapped = json.loads(data)
         body: dict[str, Any] = wrapped["body"]
         intact = wrapped["sha256"] == content_hash(body)
     except (ValueError, KeyError, TypeError):
         intact = False
     if not intact:
-        raise CorruptStore(
-            "the manifest does not match its checksum", file=str(path), remedy="restore it from a backup of the store"
-        )
+        store = path.parents[2 if path.parent.name == "copies" else 1]
+        raise CorruptStore("the manifest does not match its checksum", file=str(path), remedy=rebuild_remedy(store))
     if body["format"] > MANIFEST_FORMAT or body["schema"] > SCHEMA_VERSION:
         raise SchemaMismatch(
             f"the manifest has format {body['format']} and schema {body['schema']}; "
@@ -71,8 +109,48 @@ def read_manifest(path: Path) -> Manifest:
             file=str(path),
             remedy="upgrade hazardmill",
         )
-    parts = tuple(Part(**part) for part in body["parts"])
-    return Manifest(body["sequence"], body["segment"], parts, body["committed"])
+    parts = tuple(Part(**{"schema": body["schema"], **part}) for part in body["parts"])
+    return Manifest(
+        body["sequence"],
+        body["segment"],
+        parts,
+        body["committed"],
+        body.get("first", body["sequence"]),
+        body.get("generation", 0),
+        tuple(body.get("absorbed", ())),
+    )
+
+
+def live(manifests: Iterable[Manifest]) -> list[Manifest]:
+    """Those that no other stands for, in commit order."""
+    known = list(manifests)
+    replacements = [manifest for manifest in known if manifest.generation]
+    return sorted(
+        (manifest for manifest in known if not any(other.covers(manifest) for other in replacements)),
+        key=lambda manifest: manifest.sequence,
+    )
+
+
+def converted(manifests: Iterable[Manifest]) -> set[str]:
+    """Names of all segments and replacements whose rows the manifests list."""
+    return {name for manifest in manifests for name in manifest.names}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What one look at the folder found, and what follows from it."""
+
+    files: Mapping[str, Manifest]
+    """By name, in the order of names."""
+    counting: tuple[Manifest, ...]
+    names: frozenset[str]
+    """Of all segments and replacements whose rows the counting ones list."""
+
+    @classmethod
+    def of(cls, files: Mapping[str, Manifest]) -> _Known:
+        """Of these files."""
+        counting = tuple(live(files.values()))
+        return cls(files, counting, frozenset(converted(counting)))
 
 
 class Manifests:
@@ -80,21 +158,63 @@ class Manifests:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._read: dict[str, Manifest] = {}
+        self._known = _Known({}, (), frozenset())
 
-    def paths(self) -> list[Path]:
-        """The manifest files, in commit order."""
-        return sorted(self._layout.manifests.glob("*.json"))
-
-    def all(self) -> list[Manifest]:
-        """Every manifest, in commit order.
+    def files(self) -> list[Manifest]:
+        """Every manifest there is, replaced ones included, in the order of their names.
 
         Raises:
             CorruptStore, SchemaMismatch: As ``read_manifest``.
+            StoreError: If the folder cannot be listed.
         """
-        paths = self.paths()
-        self._read = {path.name: self._read.get(path.name) or read_manifest(path) for path in paths}
-        return sorted(self._read.values(), key=lambda manifest: manifest.sequence)
+        return list(self._look().files.values())
+
+    def all(self) -> list[Manifest]:
+        """Every manifest that counts, in commit order.
+
+        Raises:
+            CorruptStore, SchemaMismatch, StoreError: As ``files``.
+        """
+        return list(self._look().counting)
+
+    def list_rows_of(self, segment: str) -> bool:
+        """Whether a manifest that counts lists the rows of ``segment``.
+
+        Raises:
+            CorruptStore, SchemaMismatch, StoreError: As ``files``.
+        """
+        return segment in self._look().names
+
+    def _look(self) -> _Known:
+        """What there is now. Only names are listed again: what was read stays as it is."""
+        for _ in range(_LISTINGS):
+            listed, known = self._listed(), self._known
+            if listed == list(known.files):
+                return known
+            try:
+                files = {name: known.files.get(name) or read_manifest(self._layout.manifests / name) for name in listed}
+            except FileNotFoundError:
+                continue  # replaced since it was listed
+            # In one assignment: several threads may look at once.
+            self._known = _Known.of(files)
+            return self._known
+        raise CorruptStore(
+            "a manifest is listed here and is not there",
+            file=str(self._layout.manifests),
+            remedy=rebuild_remedy(self._layout.root),
+        )
+
+    def _listed(self) -> list[str]:
+        """Names of the manifest files, as they were together at one moment, in commit order."""
+        # A listing that runs beside a compaction may miss both what replaces and what was replaced. What a second
+        # one finds unchanged was all there between the two: a replacement is in place before anything is removed.
+        names = _names(self._layout.manifests)
+        for _ in range(_LISTINGS):
+            again = _names(self._layout.manifests)
+            if again == names:
+                break
+            names = again
+        return names
 
     def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> Manifest:
         """Make ``parts`` visible. The caller holds the commit lock and has renamed the parts into place.
@@ -102,26 +222,90 @@ class Manifests:
         Raises:
             StoreError: If the manifest cannot be written.
         """
-        last = max((_sequence(path) for path in self.paths()), default=0)
-        committed = datetime.now(UTC).isoformat(timespec="milliseconds")
-        manifest = Manifest(last + 1, segment, tuple(parts), committed)
-        body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
-        body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
-        name = f"{manifest.sequence:010d}-{segment}.json"
-        make_folder(self._layout.staging)
-        staged = self._layout.staging / name
-        write_file(staged, json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode())
-        fault("manifest.staged")
-        rename(staged, self._layout.manifests / name)
-        fault("manifest.renamed")
+        # The copies too: with a lost replacement the numbers that it stood for must not be given out again.
+        # Listed once, for under the lock nobody else publishes or removes.
+        names = [*_names(self._layout.manifests), *_names(self._layout.copies)]
+        number = max(map(_sequence, names), default=0) + 1
+        manifest = Manifest(number, segment, tuple(parts), _now(), number)
+        self._write(manifest, fault)
         return manifest
 
+    def publish_replacement(
+        self, name: str, parts: Sequence[Part], replaced: Sequence[Manifest], place: range, fault: Fault = no_fault
+    ) -> Manifest:
+        """Make ``parts`` visible in the place of manifests. The caller as with ``publish``.
 
-def _sequence(path: Path) -> int:
-    return int(path.name.split("-", 1)[0])
+        A copy is kept: of a commit that is lost the parts tell enough, of a replacement they do not.
+
+        Args:
+            name: Its name.
+            parts: What it lists, in the order of their rows.
+            replaced: What it stands for.
+            place: The commits that it stands for; also those of which there is no manifest.
+            fault: Called at ``manifest.staged``, ``manifest.renamed`` and ``copy.renamed``.
+
+        Raises:
+            StoreError: If the manifest cannot be written.
+        """
+        generation = 1 + max((manifest.generation for manifest in replaced), default=0)
+        absorbed = tuple(dict.fromkeys(known for manifest in replaced for known in manifest.names))
+        manifest = Manifest(place[-1], name, tuple(parts), _now(), place[0], generation, absorbed)
+        self._write(manifest, fault)
+        # After the manifest: a copy without its manifest always means a loss.
+        self.write_copy(manifest)
+        fault("copy.renamed")
+        return manifest
+
+    def write_copy(self, manifest: Manifest) -> None:
+        """Write the second copy of a replacement's manifest.
+
+        Raises:
+            StoreError: If it cannot be written.
+        """
+        self._put(manifest, self._layout.copies / manifest.file, no_fault)
+
+    def _write(self, manifest: Manifest, fault: Fault) -> None:
+        self._put(manifest, self._layout.manifests / manifest.file, fault)
+        fault("manifest.renamed")
+
+    def _put(self, manifest: Manifest, place: Path, fault: Fault) -> None:
+        body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
+        body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
+        make_folder(self._layout.staging)
+        staged = self._layout.staging / place.name
+        write_file(staged, json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode())
+        fault("manifest.staged")
+        rename(staged, place)
 
 
-def missing_sequences(manifests: Sequence[Manifest]) -> list[int]:
-    """Sequence numbers below the last that no manifest has."""
-    present = {manifest.sequence for manifest in manifests}
+def is_copy(path: Path, manifest: Manifest) -> bool:
+    """Whether the file at ``path`` is a whole copy of ``manifest``."""
+    try:
+        return read_manifest(path) == manifest
+    except (FileNotFoundError, StoreError):
+        return False
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _names(folder: Path) -> list[str]:
+    """Names of the manifests in ``folder``, sorted; none if it is not there."""
+    # Strings, not paths: this is done several times a batch, and there can be thousands.
+    with guarded(folder, "list the manifests"):
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entry.name for entry in entries if entry.name.endswith(".json"))
+        except FileNotFoundError:
+            return []
+
+
+def _sequence(name: str) -> int:
+    return int(name.split("-", 1)[0])
+
+
+def missing_sequences(manifests: Iterable[Manifest]) -> list[int]:
+    """Commits below the last for which no manifest stands."""
+    present = {number for manifest in manifests for number in range(manifest.first, manifest.sequence + 1)}
     return [number for number in range(1, max(present, default=0)) if number not in present]

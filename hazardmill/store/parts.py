@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
 from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.errors import CorruptStore, PartGone, SchemaMismatch, StoreError
 from hazardmill.store.durable import guarded, sync_file
+from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.footers import PICKING, Footer, dataset, open_part
 from hazardmill.store.manifests import Part
+from hazardmill.store.migrations import Step, columns_read, steps_from, upgrade
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
-_RESTORE = "restore it from a backup of the store; its manifest has its SHA-256"
+COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
+"""How a part is written, for pyarrow's writers."""
+
+Condition = Mapping[str, Sequence[object]]
+"""Column to the values of which a row must have one."""
+
+_LARGE_BYTES: Final = 2**18
+"""Size of a part above which its row groups are looked through for a value before other columns are read."""
+
+
+_ROWS_AT_ONCE: Final = 1024
+"""Rows of a part that are in memory at a time where all of it is read."""
 
 
 def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
@@ -26,7 +45,7 @@ def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
         StoreError: If it cannot be written.
     """
     with guarded(path, "write the part"):
-        pq.write_table(data, path, compression="zstd", use_dictionary=True, write_statistics=True)
+        pq.write_table(data, path, **COMPRESSION)
         sync_file(path)
         return Part(table.name, file, data.num_rows, path.stat().st_size, hash_file(path))
 
@@ -43,75 +62,193 @@ def schema_version(schema: pa.Schema) -> int | None:
     return None if text is None else int(text)
 
 
-def check_version(path: str, schema: pa.Schema) -> None:
-    """Refuse a part of a newer schema.
-
-    Raises:
-        SchemaMismatch: Naming the part.
-    """
-    version = schema_version(schema)
-    if version is not None and version > SCHEMA_VERSION:
-        raise SchemaMismatch(
-            f"the part has schema {version}; this hazardmill reads up to {SCHEMA_VERSION}",
-            file=path,
-            remedy="upgrade hazardmill",
-        )
-
-
-def read_parts(
-    table: Table, paths: Sequence[Path], columns: Sequence[str], where: pc.Expression | None = None
-) -> pa.Table:
+def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], where: Condition | None = None) -> pa.Table:
     """The rows of several parts, in the order of ``paths`` and within each as written.
+
+    What cannot hold such rows, by the statistics in its footer, is not read.
 
     Args:
         table: Their table.
         paths: The files.
         columns: What to read.
-        where: An Arrow expression that rows must satisfy; none takes all.
+        where: What rows must satisfy; none takes all.
 
     Raises:
         CorruptStore: If a part is gone or damaged.
         SchemaMismatch: If a newer version of hazardmill wrote a part.
     """
-    if not paths:
-        return table.schema.empty_table().select(list(columns))
+    pieces = [table.schema.empty_table().select(list(columns))]
     try:
-        dataset = ds.dataset([str(path) for path in paths], schema=table.schema, format="parquet")
-        for fragment in dataset.get_fragments():
-            check_version(fragment.path, fragment.physical_schema)
-        return dataset.to_table(columns=list(columns), filter=where)
+        for steps, alike in groupby(_opened(table, paths), lambda opened: opened.steps):
+            if steps:
+                # Taken through its steps first: a condition may be on what they make.
+                pieces += [_upgraded(table, old.path, columns, where, steps) for old in alike]
+            else:
+                pieces.append(_read(table, list(alike), columns, where or {}))
+        return pa.concat_tables(pieces)
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
         # Arrow does not say which of the files it was.
-        raise next(filter(None, map(_damage, paths)), _unreadable(paths[0].parent)) from error
+        damage = first_gone(paths) or next(filter(None, map(_damage, paths)), None)
+        raise damage or _unreadable(paths[0].parent, paths[0].parents[1]) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A part whose footer was read."""
+
+    path: Path
+    footer: Footer
+    fragment: ds.ParquetFileFragment
+    steps: list[Step]
+
+
+def _opened(table: Table, paths: Iterable[Path]) -> Iterator[_Opened]:
+    for path in paths:
+        footer, fragment = open_part(path)
+        if footer.version is not None and footer.version > SCHEMA_VERSION:
+            raise SchemaMismatch(
+                f"the part has schema {footer.version}; this hazardmill reads up to {SCHEMA_VERSION}",
+                file=str(path),
+                remedy="upgrade hazardmill",
+            )
+        yield _Opened(path, footer, fragment, steps_from(table, footer.version))
+
+
+def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where: Condition) -> pa.Table:
+    """The rows of parts of the newest schema."""
+    schema, condition = table.schema, expression(where)
+    is_picking = not PICKING.isdisjoint(where)
+    fragments = []
+    for part in parts:
+        if not part.footer.may_hold(where):
+            continue
+        if is_picking and part.footer.size > _LARGE_BYTES:
+            # Few rows are wanted: of a row group without one, no other column is read than those they are told by.
+            groups = part.fragment.split_by_row_group(condition, schema)
+            fragments += [group for group in groups if dataset([group], schema).count_rows(filter=condition)]
+        else:
+            fragments.append(part.fragment)
+    return dataset(fragments, schema).to_table(columns=list(columns), filter=condition)
+
+
+def _upgraded(
+    table: Table, path: Path, columns: Sequence[str], where: Condition | None, steps: Sequence[Step]
+) -> pa.Table:
+    asked = list(dict.fromkeys([*columns, *(where or {})]))
+    needed = columns_read(table, steps, pq.read_schema(path).names, asked)
+    data = upgrade(table, steps, pq.read_table(path, columns=needed), asked)
+    condition = expression(where or {})
+    return (data if condition is None else data.filter(condition)).select(list(columns))
+
+
+def batches(table: Table, path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
+    """The chosen rows of a part in the newest schema, some at a time; row groups without any are not read.
+
+    Args:
+        table: Its table.
+        path: The file.
+        columns: What to read.
+        chosen: Of each row of the part, whether it is wanted (Boolean array).
+
+    Raises:
+        CorruptStore: If the part is gone or damaged, or does not have as many rows.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            if file.metadata.num_rows != len(chosen):
+                raise _unreadable(path, path.parents[1])
+            steps = steps_from(table, schema_version(file.schema_arrow))
+            needed = columns_read(table, steps, file.schema_arrow.names, columns)
+            start = 0
+            for number in range(file.num_row_groups):
+                end = start + file.metadata.row_group(number).num_rows
+                if chosen.slice(start, end - start).true_count:
+                    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[number], columns=needed):
+                        data = pa.Table.from_batches([batch]).filter(chosen.slice(start, batch.num_rows))
+                        start += batch.num_rows
+                        if data.num_rows:
+                            yield upgrade(table, steps, data, columns)
+                start = end
+    except FileNotFoundError as error:
+        raise _gone(path) from error
+    except StoreError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, path.parents[1]) from error
+
+
+def first_gone(paths: Sequence[Path]) -> PartGone | None:
+    """The error of the first of these parts that is not there."""
+    return next((_gone(path) for path in paths if not path.exists()), None)
+
+
+def _gone(path: Path) -> PartGone:
+    return PartGone("the part is gone", file=str(path), remedy=rebuild_remedy(path.parents[1]))
 
 
 def _damage(path: Path) -> CorruptStore | None:
     try:
         pq.read_table(path)
     except FileNotFoundError:
-        return CorruptStore("the part is gone", file=str(path), remedy=_RESTORE)
+        return _gone(path)
     except (pa.ArrowException, OSError):
-        return _unreadable(path)
+        return _unreadable(path, path.parents[1])
     return None
 
 
-def _unreadable(path: Path) -> CorruptStore:
-    return CorruptStore("the part cannot be read", file=str(path), remedy=_RESTORE)
+def _unreadable(path: Path, store: Path) -> CorruptStore:
+    return CorruptStore("the part cannot be read", file=str(path), remedy=rebuild_remedy(store))
 
 
-def equal_to(column: str, value: object) -> pc.Expression:
-    """The Arrow expression ``column = value``, where null equals null."""
-    return pc.field(column).is_null() if value is None else pc.field(column) == pa.scalar(value)
+def expression(condition: Condition) -> pc.Expression | None:
+    """A condition as an Arrow expression, where null equals null; none if it says nothing."""
+    terms = [_among(column, values) for column, values in condition.items()]
+    return reduce(operator.and_, terms) if terms else None
+
+
+def _among(column: str, values: Sequence[object]) -> pc.Expression:
+    if len(values) == 1:
+        return pc.field(column).is_null() if values[0] is None else pc.field(column) == pa.scalar(values[0])
+    return pc.field(column).isin(list(values))
 
 
 def latest(data: pa.Table, key: Sequence[str]) -> pa.Table:
     """The last row of each key, in the order of ``data``."""
-    positions = pa.array(range(data.num_rows), pa.int64())
-    numbered = data.select(list(key)).append_column("__position", positions)
-    last = numbered.group_by(list(key)).aggregate([("__position", "max")])["__position_max"]
+    last = _last_positions(data, key)
     if len(last) == data.num_rows:
         return data
     # A mask, not take(): it keeps the chunks, so that string columns beyond 2 GB do not overflow.
-    return data.filter(pc.is_in(positions, value_set=last.combine_chunks()))
+    return data.filter(_mask(data, last))
+
+
+def is_latest(data: pa.Table, key: Sequence[str], among: pa.Array | None = None) -> pa.Array:
+    """Of each row, whether it is the last of its key, of those ``among`` which it is looked for (Boolean arrays)."""
+    return _mask(data, _last_positions(data, key, among))
+
+
+def having_keys_of(data: pa.Table, others: pa.Table, key: Sequence[str]) -> pa.Table:
+    """The rows of ``data`` whose keys ``others`` has too, in their order. Neither has a key twice."""
+    keys = [table.select(list(key)).combine_chunks() for table in (data, others)]
+    # Who comes twice in both together is in both; its least position is that in ``data``.
+    both = pa.concat_tables(keys).append_column("__position", pa.array(range(data.num_rows + others.num_rows)))
+    grouped = both.group_by(list(key)).aggregate([("__position", "min"), ("__position", "count")])
+    return data.filter(_mask(data, grouped.filter(pc.field("__position_count") == 2)["__position_min"]))
+
+
+def own_key(table: Table) -> list[str]:
+    """What is unique in any part: the key within a run. In the part of one commit the key alone is."""
+    return list(dict.fromkeys(["run_id", *table.key]))
+
+
+def _last_positions(data: pa.Table, key: Sequence[str], among: pa.Array | None = None) -> pa.ChunkedArray:
+    positions = pa.array(range(data.num_rows), pa.int64())
+    numbered = data.select(list(key)).append_column("__position", positions)
+    if among is not None:
+        numbered = numbered.filter(among)
+    return numbered.group_by(list(key)).aggregate([("__position", "max")])["__position_max"]
+
+
+def _mask(data: pa.Table, last: pa.ChunkedArray) -> pa.Array:
+    return pc.is_in(pa.array(range(data.num_rows), pa.int64()), value_set=last.combine_chunks())

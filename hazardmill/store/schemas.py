@@ -12,7 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+"""Of the tables together. A change comes with a step in ``hazardmill.store.migrations``."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Column:
     unit: str | None = None
     required: bool = False
     volatile: bool = False
-    """Left out of the digest: times, run ids, places on a disk, what depends on the machine."""
+    """Left out of the digest: times, run ids, places on a disk, what depends on the machine, what was charged."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,12 @@ RUNS = Table(
     ("run_id", "sequence"),
     (
         RUN,
+        _c(
+            "parent_run_id",
+            STR,
+            "Run whose work this run continues with another configuration; null if there is none.",
+            volatile=True,
+        ),
         _c("sequence", INT, "0 at the start, then one more a change.", required=True, volatile=True),
         _c("kind", STR, "`ingest` or `generate`.", required=True),
         _c("state", STR, "`running`, `completed`, `stopped` or `failed`.", required=True, volatile=True),
@@ -165,16 +172,44 @@ LLM_CALLS = Table(
         _c("request", STR, "Messages and parameters, JSON object.", required=True),
         _c("answer", STR, "Text of the answer; null where none came."),
         _c("answered", BOOL, "Whether this attempt has the answer of its identity.", required=True),
+        _c("repair", INT, "Which repair turn was asked for, 1 or 2; 0 is the first request."),
         _c("finish_reason", STR, "As the provider said."),
-        _c("error", STR, "Class of the error; null if there was none."),
+        _c(
+            "error",
+            STR,
+            "Class of the error; `in_flight` of an attempt whose end nobody knows (yet): it was written down before it "
+            "was sent; null if there was none.",
+        ),
         _c("error_message", STR, "What the error said, secrets removed."),
-        _c("prompt_tokens", INT, "Input tokens, cached ones included.", "tokens"),
-        _c("cached_tokens", INT, "Input tokens read from the provider's cache.", "tokens"),
-        _c("completion_tokens", INT, "Output tokens.", "tokens"),
-        _c("usd", REAL, "Cost by `prices.yaml`, replayed or not; null where usage or price is unknown.", "USD"),
+        # How much was counted and charged hangs on what the provider's cache held, and on which attempt came through.
+        _c("prompt_tokens", INT, "Input tokens, cached and written ones included.", "tokens", volatile=True),
+        _c("cached_tokens", INT, "Input tokens read from the provider's cache.", "tokens", volatile=True),
+        _c(
+            "written_tokens",
+            INT,
+            "Input tokens written to the provider's cache, where it says so and asks a price for it.",
+            "tokens",
+            volatile=True,
+        ),
+        _c("completion_tokens", INT, "Output tokens.", "tokens", volatile=True),
+        _c(
+            "usd",
+            REAL,
+            "Cost by `prices.yaml`, replayed or not; null where usage or price is unknown.",
+            "USD",
+            volatile=True,
+        ),
         _c("usd_upper", REAL, "Most that was paid for this attempt; 0 for a replayed one.", "USD", volatile=True),
+        _c(
+            "usd_overrun",
+            REAL,
+            "By how much it cost more than a budget had reserved for it; null if it did not.",
+            "USD",
+            volatile=True,
+        ),
         _c("latency_s", REAL, "Wall time of the attempt.", "s", volatile=True),
         _c("at", pa.timestamp("us", tz="UTC"), "When the attempt ended.", required=True, volatile=True),
+        _c("model_sent", STR, "Model that this attempt was sent to: `model_asked`, or one of its fallbacks."),
         *PROVENANCE,
     ),
 )
@@ -221,12 +256,20 @@ DRAFTS = Table(
         _c("document", STR, "The document the jail emitted, canonical JSON; null if none."),
         _c("document_hash", STR, "SHA-256 of the document's formal parts."),
         _c("accepted", BOOL, "Whether every check passed.", required=True),
+        _c(
+            "fallback",
+            BOOL,
+            "Whether it is the best executable draft of a record without an accepted one: kept, never counted as "
+            "accepted; null where the record has an accepted draft.",
+        ),
         _c("failed_check", STR, "Name of the first check that failed."),
         _c("failed_reason", STR, "Its reason code."),
         _c("feedback", STR, "What the next draft was told; null for an accepted or last one."),
+        _c("feedback_version", STR, "Version of the template that wrote the feedback; null where nothing was told."),
+        _c("feedback_hash", STR, "SHA-256 of that template."),
         _c("identities", STR, "Ledger identities used, JSON list.", required=True),
         _c("paid", BOOL, "Whether this run paid for any of them.", volatile=True),
-        _c("usd", REAL, "Cost of the requests of this draft, whichever run paid.", "USD"),
+        _c("usd", REAL, "Cost of the requests of this draft, whichever run paid.", "USD", volatile=True),
         *PROVENANCE,
     ),
 )
@@ -314,7 +357,7 @@ OUTCOMES = Table(
         _c("message", STR, "What happened, one sentence."),
         _c("drafts", INT, "Drafts used.", required=True),
         _c("task_id", STR, "The task, or the one this record duplicates."),
-        _c("usd", REAL, "Cost of all requests for the record, whichever run paid.", "USD"),
+        _c("usd", REAL, "Cost of all requests for the record, whichever run paid.", "USD", volatile=True),
         *PROVENANCE,
     ),
 )

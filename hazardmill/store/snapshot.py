@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from hazardmill.errors import CorruptStore
+from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.footers import PICKING
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest, Manifests
-from hazardmill.store.parts import equal_to, latest, read_parts
-from hazardmill.store.rows import check_columns, check_condition, to_arrow
+from hazardmill.store.manifests import Manifest, Manifests, converted
+from hazardmill.store.migrations import rows_to_arrow
+from hazardmill.store.parts import Condition, batches, expression, having_keys_of, latest, read_parts
+from hazardmill.store.rows import check_columns, check_condition
 from hazardmill.store.schemas import Table
+
+_FEW: Final = 1000
+"""Values of a column up to which rows are looked for by it."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +49,19 @@ class Snapshot:
         """
         last = 0
         for manifest in self.manifests:
-            if manifest.sequence == last + 1:
-                last += 1
+            if manifest.first <= last + 1:
+                last = max(last, manifest.sequence)
         return last
 
     def since(self, sequence: int) -> Snapshot:
-        """This view without what was committed up to ``sequence``."""
+        """This view without what was committed up to ``sequence``. Of a replacement it has all or nothing."""
         later = tuple(manifest for manifest in self.manifests if manifest.sequence > sequence)
         return Snapshot(self.layout, later, self.pending)
 
     def pending_table(self, table: Table) -> pa.Table:
         """The rows of a table that are still in the journal, oldest first."""
-        return to_arrow(table, [row for segment in self.pending for row in segment.rows(table.name)])
+        pieces = [rows_to_arrow(table, segment.rows(table.name), segment.schema) for segment in self.pending]
+        return pa.concat_tables([table.schema.empty_table(), *pieces])
 
 
 def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
@@ -70,8 +78,8 @@ def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
         except FileNotFoundError:
             continue  # became parts since it was listed: its manifest is there by now
     committed = tuple(manifests.all())
-    converted = {manifest.segment for manifest in committed}
-    return Snapshot(layout, committed, tuple(s for s in segments if s.name not in converted))
+    known = converted(committed)
+    return Snapshot(layout, committed, tuple(s for s in segments if s.name not in known))
 
 
 def read_table(
@@ -99,26 +107,61 @@ def read_table(
     where = where or {}
     check_columns(table, wanted)
     check_condition(table, where)
-    needed = list(dict.fromkeys([*wanted, *where, *table.key]))
     # A condition on the key picks whole keys, so it may come before the choice of the latest row; others may not.
-    early = {name: value for name, value in where.items() if superseded or name in table.key}
-    condition = _all_of(early)
-    data = read_parts(table, [path for _, path in snapshot.parts(table.name)], needed, condition)
-    pending = snapshot.pending_table(table).select(needed)
-    if condition is not None:
-        pending = pending.filter(condition)
-    data = pa.concat_tables([data, pending])
-    if not superseded:
-        data = latest(data, table.key)
-    late = _all_of({name: value for name, value in where.items() if name not in early})
-    if late is not None:
-        data = data.filter(late)
-    return data.select(wanted)
+    early = {name: [value] for name, value in where.items() if superseded or name in table.key}
+    late = {name: [value] for name, value in where.items() if name not in early}
+    narrow = list(dict.fromkeys([*where, *table.key]))
+    needed = list(dict.fromkeys([*wanted, *narrow]))
+    if not late:
+        data = _rows(snapshot, table, needed, early)
+        return (data if superseded else latest(data, table.key)).select(wanted)
+    if PICKING.isdisjoint(late) or set(needed) == set(narrow):
+        return _that_meet(latest(_rows(snapshot, table, needed, early), table.key), late).select(wanted)
+    # Few rows are wanted: which they may be, by what is in few parts; then by their keys whether they are the latest.
+    found = latest(_rows(snapshot, table, needed, early | late), table.key)
+    if not found.num_rows:
+        return found.select(wanted)
+    keys = {name: found[name].unique().to_pylist() for name in table.key}
+    few = {name: values for name, values in keys.items() if len(values) <= _FEW}
+    standing = _that_meet(latest(_rows(snapshot, table, narrow, early | few), table.key), late)
+    return having_keys_of(found, standing, table.key).select(wanted)
 
 
-def _all_of(where: Mapping[str, object]) -> pc.Expression | None:
-    condition = None
-    for name, value in where.items():
-        term = equal_to(name, value)
-        condition = term if condition is None else condition & term
-    return condition
+def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
+    """The chosen rows of a table in commit order, some at a time.
+
+    Args:
+        snapshot: The view to read.
+        table: The table.
+        columns: What to give back.
+        chosen: Of every row that ``read_table`` gives with ``superseded``, whether it is wanted (Boolean array).
+
+    Raises:
+        CorruptStore: If a part cannot be read, or has other rows than its manifest says.
+    """
+    parts = [part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name]
+    folder, pending, start = snapshot.layout.root / table.name, snapshot.pending_table(table), 0
+    if sum(part.rows for part in parts) + pending.num_rows != len(chosen):
+        raise CorruptStore(
+            "the parts do not have the rows that their manifests say",
+            file=str(folder),
+            remedy=rebuild_remedy(snapshot.layout.root),
+        )
+    for part in parts:
+        wanted = chosen.slice(start, part.rows)
+        start += part.rows
+        if wanted.true_count:
+            yield from batches(table, folder / part.file, columns, wanted)
+    yield pending.select(list(columns)).filter(chosen.slice(start))
+
+
+def _rows(snapshot: Snapshot, table: Table, columns: Sequence[str], where: Condition) -> pa.Table:
+    """Every row that meets a condition, in commit order."""
+    data = read_parts(table, [path for _, path in snapshot.parts(table.name)], columns, where)
+    pending = _that_meet(snapshot.pending_table(table), where).select(list(columns))
+    return pa.concat_tables([data, pending])
+
+
+def _that_meet(data: pa.Table, where: Condition) -> pa.Table:
+    condition = expression(where)
+    return data if condition is None else data.filter(condition)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import pyarrow as pa
 
-from hazardmill.errors import StoreError, StoreLocked
+from hazardmill.errors import PartGone, StoreError, StoreLocked
 from hazardmill.store import digest, lens
 from hazardmill.store.commit import convert
-from hazardmill.store.durable import Fault, make_folder, no_fault
+from hazardmill.store.compact import TARGET_BYTES, Maintained, maintain
+from hazardmill.store.durable import Fault, is_full, make_folder, no_fault
+from hazardmill.store.findings import Finding, command
 from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock, exclusive
+from hazardmill.store.locks import Lock, exclusive, is_held
 from hazardmill.store.manifests import Manifests
+from hazardmill.store.rebuild import Rebuilt, rebuild, rehearse
+from hazardmill.store.replace import sweep
 from hazardmill.store.rows import table_named, to_rows
+from hazardmill.store.schemas import TABLES
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
-from hazardmill.store.verify import Finding, verify
+from hazardmill.store.verify import refuse_losses, verify
 from hazardmill.store.writer import Writer
+
+T = TypeVar("T")
+
+_READINGS: Final = 10
+"""Tries at reading what is compacted meanwhile; each compaction can spoil one."""
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,7 +48,8 @@ class Store:
 
     def __init__(self, path: Path | str, *, fault: Fault = no_fault) -> None:
         self.path = Path(path)
-        self._layout = Layout(self.path)
+        # Absolute: Arrow and DuckDB take some relative paths for addresses, and the working folder may change.
+        self._layout = Layout(self.path.absolute())
         self._manifests = Manifests(self._layout)
         self._fault = fault
 
@@ -64,16 +76,13 @@ class Store:
         Raises:
             StoreLocked: If another writer of the run is alive.
             StoreError: If the store cannot be written, or ``run_id`` cannot be part of a file name.
-            CorruptStore: If a segment of the run is damaged.
+            CorruptStore: If a segment of the run is damaged, or a commit of any run is lost.
         """
         lock = Lock.acquire(self._layout.run_lock(run_id))
         if lock is None:
-            raise StoreLocked(
-                f"another process writes run {run_id}",
-                file=str(self.path),
-                remedy="wait for it to end, or stop it; then resume the run",
-            )
+            raise _busy(self.path, run_id)
         try:
+            refuse_losses(self._layout, self._manifests)
             self._convert_left(run_id)
         except BaseException:
             lock.release()
@@ -81,15 +90,18 @@ class Store:
         return Writer(self._layout, self._manifests, run_id, lock, self._fault)
 
     def recover(self) -> list[str]:
-        """Make parts of every segment whose writer is dead. Runs that are being written are left alone.
+        """Make parts of every segment whose writer is dead, and sweep what a killed compaction left.
+
+        Runs that are being written and a compaction under way are left alone.
 
         Returns:
             The names of the segments converted.
 
         Raises:
-            CorruptStore: If a segment is damaged; it stays where it is.
+            CorruptStore: If a segment is damaged, which stays where it is; or if a commit is lost.
             StoreError: If the store cannot be written.
         """
+        refuse_losses(self._layout, self._manifests)
         converted = []
         for run_id in sorted({self._layout.run_of(path.stem) for path in self._layout.segments()}):
             lock = Lock.acquire(self._layout.run_lock(run_id))
@@ -98,18 +110,105 @@ class Store:
                     converted += self._convert_left(run_id)
                 finally:
                     lock.release()
+        self._sweep()
         return converted
 
-    def has_table(self, table: str) -> bool:
-        """Whether any row of the table was ever committed; reads no part."""
-        table_named(table)
-        snapshot = self.snapshot()
-        return bool(snapshot.parts(table)) or any(table in segment.tables for segment in snapshot.pending)
+    def _sweep(self) -> None:
+        """Remove what a maintenance that was killed left; one that is under way is left alone."""
+        if not self._layout.maintenance_lock.exists():
+            return  # there never was one
+        lock = Lock.acquire(self._layout.maintenance_lock)
+        if lock is not None:
+            try:
+                with exclusive(self._layout.commit_lock):
+                    sweep(self._layout, self._manifests, self._fault)
+            finally:
+                lock.release()
+
+    def compact(self, *, target: int = TARGET_BYTES) -> Maintained:
+        """Make few large parts of many small ones, in the newest schema; what is read stays the same.
+
+        Writers and readers go on meanwhile. See ``hazardmill.store.compact``.
+
+        Args:
+            target: Size in bytes at which a new part is full.
+
+        Raises:
+            StoreLocked: If another process compacts, migrates or rebuilds.
+            CorruptStore: If the store is damaged; nothing was changed.
+            StoreError: If the disk refuses.
+        """
+        return self._maintain("compact", target)
+
+    def migrate(self) -> Maintained:
+        """Write the parts of older schemas anew in the newest one, each for itself; otherwise as ``compact``."""
+        return self._maintain("migrate", TARGET_BYTES)
+
+    def rebuild(self, *, dry_run: bool = False) -> Rebuilt:
+        """Put what is damaged into quarantine, and make the store whole again as far as the rest allows.
+
+        See ``hazardmill.store.rebuild``. No run may be worked on meanwhile, but by a ``dry_run``, which
+        only looks.
+
+        Raises:
+            StoreLocked: If a run is worked on, or another process compacts, migrates or rebuilds.
+            SchemaMismatch: If a newer hazardmill wrote some of it; nothing was changed.
+            StoreError: If the disk refuses; done again, it comes to the same end.
+        """
+        if dry_run:
+            return rehearse(self._layout)
+        with self._maintenance("rebuild"), self._all_runs() as runs:
+            self._manifests = Manifests(self._layout)  # what was read before the damage is not what is there
+            done = rebuild(self._layout, self._manifests, runs, self._fault)
+            self.write_lens()
+        return done
+
+    @contextmanager
+    def _all_runs(self) -> Iterator[set[str]]:
+        """Hold the runs that have something in the journal, and see that nobody works on any other."""
+        runs = {self._layout.run_of(path.stem) for path in self._layout.segments()}
+        with ExitStack() as held:
+            for run_id in sorted(runs):
+                lock = Lock.acquire(self._layout.run_lock(run_id))
+                if lock is None:
+                    raise _busy(self.path, run_id)
+                held.callback(lock.release)
+            # Besides the lock of its writer, a run that is under way holds one for its whole length.
+            for path in sorted([*self._layout.journal.glob("*.lock"), *self._layout.journal.glob("*.present")]):
+                if is_held(path) and not (path.suffix == ".lock" and path.stem in runs):
+                    raise _busy(self.path, path.stem)
+            yield runs
+
+    def _maintain(self, kind: Literal["compact", "migrate"], target: int) -> Maintained:
+        with self._maintenance(kind):
+            done = maintain(self._layout, self._manifests, kind, self._fault, target)
+            if (self.path / "store.duckdb").exists():
+                self.write_lens()  # its views name the parts that are gone
+        return done
+
+    @contextmanager
+    def _maintenance(self, verb: str) -> Iterator[None]:
+        lock = Lock.acquire(self._layout.maintenance_lock)
+        if lock is None:
+            raise StoreLocked(
+                "another process compacts, migrates or rebuilds this store",
+                file=str(self.path),
+                remedy="wait for it to end, then try again if it is still wanted",
+            )
+        try:
+            yield
+        except StoreError as error:
+            if is_full(error):
+                again = command(f"store {verb}", self.path)
+                error.remedy = f"free some space on this disk, then do it again: {again}; nothing is lost"
+            raise
+        finally:
+            lock.release()
 
     def count(self, table: str, where: Mapping[str, object] | None = None) -> int:
         """The number of rows; reads the key and the columns of ``where`` only."""
         known = table_named(table)
-        rows: int = read_table(self.snapshot(), known, where, known.key).num_rows
+        rows: int = self.read(lambda snapshot: read_table(snapshot, known, where, known.key)).num_rows
         return rows
 
     def rows(
@@ -132,7 +231,8 @@ class Store:
         self, table: str, where: Mapping[str, object] | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:
         """As ``rows``, as an Arrow table."""
-        return read_table(self.snapshot(), table_named(table), where, columns)
+        known = table_named(table)
+        return self.read(lambda snapshot: read_table(snapshot, known, where, columns))
 
     def rows_since(
         self, table: str, since: int, columns: Sequence[str] | None = None
@@ -140,21 +240,39 @@ class Store:
         """The rows of a table committed after commit ``since``, and those still in the journal.
 
         For following a table while others write it: begin with 0, go on with the number returned. A row seen in the
-        journal comes once more when it is committed.
+        journal comes once more when it is committed, and all of a compaction's rows come once more after it.
 
         Returns:
             The rows as ``rows`` gives them, and the commit to go on from.
         """
-        snapshot = self.snapshot()
-        data = read_table(snapshot.since(since), table_named(table), None, columns)
-        return to_rows(data), snapshot.through
+
+        def later(snapshot: Snapshot) -> tuple[list[dict[str, Any]], int]:
+            data = read_table(snapshot.since(since), table_named(table), None, columns)
+            return to_rows(data), snapshot.through
+
+        return self.read(later)
 
     def connect(self) -> DuckDBPyConnection:
         """An in-memory DuckDB connection with one view a table, ``latest_tasks``, and ``parts``.
 
-        The views show this moment; connect again to see what was committed since.
+        The views show this moment; connect again to see what was committed since. They name the parts that there
+        are now, and fail once a compaction takes these away: ``query`` looks again then.
         """
-        return lens.open_views(self.snapshot())
+        return self.read(lens.open_views)
+
+    def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
+        """What ``asking`` makes of a connection as of ``connect``; of a later one if a compaction took its parts away.
+
+        What it gives must not hang on parts that are still to be read: rows, or a cursor that has given its first
+        rows of a query that sorts. Done again, it begins anew.
+
+        Raises:
+            PartGone: If a part is lost.
+            StoreError: If DuckDB cannot read a part.
+            duckdb.Error: If the query fails.
+            Exception: What ``asking`` raises.
+        """
+        return self.read(lambda snapshot: lens.ask_views(snapshot, asking))
 
     def write_lens(self, path: Path | str | None = None) -> Path:
         """Write a DuckDB file whose views read the visible parts; by default ``store.duckdb`` in the store.
@@ -172,7 +290,7 @@ class Store:
         make_folder(place.parent)
         # Looked at inside: of two processes that write it, the last must not put an older view over a newer one.
         with exclusive(place.with_name(f".{place.name}.lock")):
-            lens.write_lens(self.snapshot(), place)
+            self.read(lambda snapshot: lens.write_lens(snapshot, place.absolute()))
         return place
 
     def digest(self, run_id: str | None = None) -> dict[str, str]:
@@ -181,7 +299,7 @@ class Store:
         Args:
             run_id: Restricts the digest to what this run stands on.
         """
-        return digest.digest(self.snapshot(), run_id)
+        return self.read(lambda snapshot: digest.digest(snapshot, run_id))
 
     def verify(self) -> list[Finding]:
         """Everything wrong with the files of the store; an empty list if all is well."""
@@ -191,8 +309,32 @@ class Store:
         """The store at this moment, for several reads that must agree."""
         return take_snapshot(self._layout, self._manifests)
 
+    def read(self, reading: Callable[[Snapshot], T]) -> T:
+        """What ``reading`` makes of one moment of the store; of a later one if a compaction took its parts away.
+
+        Raises:
+            PartGone: If a part is lost.
+            Exception: What ``reading`` raises.
+        """
+        for _ in range(_READINGS):
+            try:
+                return reading(self.snapshot())
+            except PartGone as error:
+                gone = error
+                if any(str(path) == error.file for name in TABLES for _, path in self.snapshot().parts(name)):
+                    break
+        raise gone
+
     def _convert_left(self, run_id: str) -> list[str]:
         left = [path for path in self._layout.segments() if self._layout.run_of(path.stem) == run_id]
         for path in left:
             convert(self._layout, self._manifests, path, self._fault)
         return [path.stem for path in left]
+
+
+def _busy(store: Path, run_id: str) -> StoreLocked:
+    return StoreLocked(
+        f"another process writes run {run_id}",
+        file=str(store),
+        remedy="wait for it to end, or stop it; then resume the run",
+    )

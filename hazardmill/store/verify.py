@@ -5,64 +5,165 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hazardmill.errors import CorruptStore, SchemaMismatch
+from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.findings import Finding, command, rebuild_remedy, sweep_remedy
 from hazardmill.store.journal import read_segment
 from hazardmill.store.layout import Layout
 from hazardmill.store.locks import is_held, shared
-from hazardmill.store.manifests import Manifest, Part, missing_sequences, read_manifest
-from hazardmill.store.parts import hash_file, latest, schema_version
+from hazardmill.store.manifests import (
+    Manifest,
+    Manifests,
+    Part,
+    converted,
+    is_copy,
+    live,
+    missing_sequences,
+    read_manifest,
+)
+from hazardmill.store.migrations import steps_from
+from hazardmill.store.parts import hash_file, latest, own_key, schema_version
+from hazardmill.store.replace import leftovers
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
+
+_LOOKS: Final = 10
+"""Tries at looking at a store that is compacted meanwhile; each compaction can spoil one."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong with a store."""
+class Seen:
+    """The files of a store between two commits."""
 
-    code: str
-    """Short and stable: ``part_changed``, ``manifest_missing``, ..."""
-    file: str
-    """The file concerned, relative to the store."""
-    message: str
-    remedy: str
+    pending: dict[str, Path]
+    """Journal segments by name."""
+    parts: dict[str, list[Path]]
+    """By table."""
+    manifests: list[Manifest]
+    """Those that count."""
+    replaced: list[Path]
+    """Parts and manifests that a maintenance left."""
+    copies: list[Path]
+    """Copies of the manifests of replacements."""
+    findings: list[Finding]
+    """What is wrong with the manifests."""
 
 
-_RESTORE = "restore the file from a backup of the store"
+def look(layout: Layout) -> Seen:
+    """The files of a store. The caller keeps commits out."""
+    return _look_around(layout, *_read_manifests(layout))
+
+
+def _look_around(layout: Layout, files: list[Manifest], findings: list[Finding]) -> Seen:
+    left = leftovers(layout, files)
+    return Seen(
+        {path.stem: path for path in layout.segments()},
+        {name: sorted((layout.root / name).glob("*.parquet")) for name in TABLES},
+        live(files),
+        [*left.parts, *left.manifests],
+        sorted(layout.copies.glob("*.json")),
+        findings,
+    )
 
 
 def verify(layout: Layout) -> list[Finding]:
-    """Everything wrong with the store; nothing on disk is changed, and writers may go on meanwhile."""
-    with shared(layout.commit_lock):
-        # Between two commits, parts and manifests agree; the parts themselves never change and are read later.
-        pending = {path.stem: path for path in layout.segments()}
-        files = {name: sorted((layout.root / name).glob("*.parquet")) for name in TABLES}
-        manifests, findings = _read_manifests(layout)
-    findings += [
-        Finding("manifest_missing", f"manifests/{number:010d}-*.json", f"commit {number} has no manifest", _RESTORE)
-        for number in missing_sequences(manifests)
-    ]
-    listed = {f"{part.table}/{part.file}" for manifest in manifests for part in manifest.parts}
-    for manifest in manifests:
-        for part in manifest.parts:
-            findings += _check_part(layout, part)
-    for name, paths in files.items():
-        findings += [
-            Finding(
-                "part_unlisted",
-                f"{name}/{path.name}",
-                "no manifest lists this part, so no reader of the store sees it",
-                "restore its manifest from a backup, or move the part away",
-            )
-            for path in paths
-            if f"{name}/{path.name}" not in listed and path.stem not in pending
-        ]
-    converted = {manifest.segment for manifest in manifests}
-    for path in pending.values():
-        findings += _check_segment(layout, path, path.stem in converted)
+    """Everything wrong with the store; nothing on disk is changed, and others may write and compact meanwhile."""
+    for _ in range(_LOOKS):
+        with shared(layout.commit_lock):
+            # Between two commits, parts and manifests agree; parts never change and are read later.
+            seen = look(layout)
+        findings = [*seen.findings, *_check(layout, seen)]
+        if all(finding.code != "part_missing" for finding in findings):
+            break
+        with shared(layout.commit_lock):
+            # Only what is still listed is missing; else a compaction took it away.
+            if look(layout).manifests == seen.manifests:
+                break
     return findings
+
+
+def refuse_losses(layout: Layout, manifests: Manifests) -> None:
+    """See that no commit is lost: a run that does not know what it has would make it, and pay for it, again.
+
+    Looks at names only, besides manifests that were not read yet: whether files are as they were is for ``verify``.
+
+    Raises:
+        CorruptStore: If one is lost, or a manifest changed.
+        SchemaMismatch, StoreError: If a manifest cannot be read.
+    """
+    with shared(layout.commit_lock):
+        seen = _look_around(layout, manifests.files(), [])
+    # A file that bears no name of ours is of no commit.
+    lost = [*_lost_manifests(layout, seen), *(f for f in _unlisted_parts(layout, seen) if layout.is_part(f.file))]
+    if lost:
+        first, more = lost[0], f" ({len(lost) - 1} more such findings)" if lost[1:] else ""
+        raise CorruptStore(
+            f"{first.message}{more}; what is lost would be made, and paid for, again",
+            file=str(layout.root / first.file),
+            remedy=first.remedy,
+        )
+
+
+def _lost_manifests(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    remedy = rebuild_remedy(layout.root)
+    for number in missing_sequences(seen.manifests):
+        file = f"manifests/{number:010d}-*.json"
+        yield Finding("manifest_missing", file, f"commit {number} has no manifest", remedy)
+    for path in lost_replacements(seen):
+        message = "the manifest of a compaction is not there, only its copy"
+        yield Finding("manifest_missing", f"manifests/{path.name}", message, remedy)
+
+
+def _unlisted_parts(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    listed = {(part.table, part.file) for manifest in seen.manifests for part in manifest.parts}
+    for path in unlisted(layout, seen, listed):
+        message = "no manifest lists this part, so no reader of the store sees it"
+        yield Finding("part_unlisted", str(path.relative_to(layout.root)), message, rebuild_remedy(layout.root))
+
+
+def _check(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    yield from _lost_manifests(layout, seen)
+    yield from _check_copies(layout, seen)
+    for path in seen.replaced:
+        file, message = str(path.relative_to(layout.root)), "it was replaced and is not read, but was not removed"
+        yield Finding("replaced_left", file, message, sweep_remedy(layout.root))
+    for manifest in seen.manifests:
+        for part in manifest.parts:
+            yield from check_part(layout, part)
+    yield from _unlisted_parts(layout, seen)
+    known = converted(seen.manifests)
+    for path in seen.pending.values():
+        yield from _check_segment(layout, path, path.stem in known)
+
+
+def unlisted(layout: Layout, seen: Seen, listed: set[tuple[str, str]]) -> list[Path]:
+    """Parts that no manifest lists and that nothing explains."""
+    replaced = set(seen.replaced)
+    return [
+        path
+        for name, paths in seen.parts.items()
+        for path in paths
+        if (name, path.name) not in listed and path.stem not in seen.pending and path not in replaced
+    ]
+
+
+def lost_replacements(seen: Seen) -> list[Path]:
+    """Copies of manifests that are not there, of replacements for which nothing else stands."""
+    counting, replaced = {manifest.file for manifest in seen.manifests}, set(seen.replaced)
+    return [path for path in seen.copies if path.name not in counting and path not in replaced]
+
+
+def _check_copies(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    for manifest in seen.manifests:
+        if manifest.generation and not is_copy(layout.copies / manifest.file, manifest):
+            file, message = (
+                f"manifests/copies/{manifest.file}",
+                "the second copy of this manifest is missing or changed",
+            )
+            yield Finding("copy_missing", file, message, sweep_remedy(layout.root, "write"))
 
 
 def _read_manifests(layout: Layout) -> tuple[list[Manifest], list[Finding]]:
@@ -74,42 +175,53 @@ def _read_manifests(layout: Layout) -> tuple[list[Manifest], list[Finding]]:
             findings.append(Finding("manifest_newer", f"manifests/{path.name}", error.message, str(error.remedy)))
         except CorruptStore as error:
             findings.append(Finding("manifest_changed", f"manifests/{path.name}", error.message, str(error.remedy)))
+        except StoreError as error:
+            remedy = error.remedy or rebuild_remedy(layout.root)
+            findings.append(Finding("manifest_unreadable", f"manifests/{path.name}", error.message, remedy))
     return manifests, findings
 
 
-def _check_part(layout: Layout, part: Part) -> Iterator[Finding]:
-    file = f"{part.table}/{part.file}"
+def check_part(layout: Layout, part: Part) -> Iterator[Finding]:
+    """What is wrong with a listed part."""
+    file, remedy = f"{part.table}/{part.file}", rebuild_remedy(layout.root)
     path = layout.root / file
-    if not path.exists():
-        yield Finding("part_missing", file, "a manifest lists this part, and it is not there", _RESTORE)
-        return
-    if path.stat().st_size != part.size or hash_file(path) != part.sha256:
-        yield Finding("part_changed", file, "the part does not match the checksum in its manifest", _RESTORE)
-        return
     try:
-        content = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        yield Finding("part_unreadable", file, f"the part is no readable Parquet: {error}", _RESTORE)
-        return
-    with content:
-        yield from _check_content(part, file, content)
+        intact = path.stat().st_size == part.size and hash_file(path) == part.sha256
+        if not intact:
+            yield Finding("part_changed", file, "the part does not match the checksum in its manifest", remedy)
+            return
+        with pq.ParquetFile(path) as content:
+            yield from _check_content(part, file, content, remedy)
+    except FileNotFoundError:
+        yield Finding("part_missing", file, "a manifest lists this part, and it is not there", remedy)
+    except (pa.ArrowException, OSError) as error:
+        yield Finding("part_unreadable", file, f"the part is no readable Parquet: {error}", remedy)
 
 
-def _check_content(part: Part, file: str, content: pq.ParquetFile) -> Iterator[Finding]:
+def _check_content(part: Part, file: str, content: pq.ParquetFile, remedy: str) -> Iterator[Finding]:
     table = TABLES.get(part.table)
     version = schema_version(content.schema_arrow)
     if table is None or (version or 0) > SCHEMA_VERSION:
-        yield Finding("part_newer", file, f"the part has schema {version}, newer than this hazardmill", "upgrade")
+        message = f"the part has schema {version}, newer than this hazardmill"
+        yield Finding("part_newer", file, message, "upgrade hazardmill")
         return
-    if version == SCHEMA_VERSION and not content.schema_arrow.equals(table.schema):
-        yield Finding("part_schema", file, f"its columns are not those of table {table.name}", _RESTORE)
+    names = [column.name for column in table.columns]
+    for step in steps_from(table, version):
+        names = [name for name in names if name not in step.makes]
+    if version == SCHEMA_VERSION:
+        fits = content.schema_arrow.equals(table.schema)
+    else:
+        fits = version is None or set(names) <= set(content.schema_arrow.names)
+    if not fits:
+        yield Finding("part_schema", file, f"its columns are not those of table {table.name}", remedy)
         return
     if content.metadata.num_rows != part.rows:
         found = content.metadata.num_rows
-        yield Finding("part_rows", file, f"its manifest says {part.rows} rows, the part has {found}", _RESTORE)
-    keys = content.read(columns=list(table.key))
-    if latest(keys, table.key).num_rows != keys.num_rows:
-        yield Finding("part_keys", file, f"a key ({', '.join(table.key)}) occurs twice in it", _RESTORE)
+        yield Finding("part_rows", file, f"its manifest says {part.rows} rows, the part has {found}", remedy)
+    key = own_key(table)
+    keys = content.read(columns=key)
+    if latest(keys, key).num_rows != keys.num_rows:
+        yield Finding("part_keys", file, f"a key ({', '.join(key)}) occurs twice in it", remedy)
 
 
 def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Finding]:
@@ -131,5 +243,5 @@ def _check_segment(layout: Layout, path: Path, converted: bool) -> Iterator[Find
             "segment_left",
             file,
             f"the segment {what}: its writer was killed",
-            f"resume run {run_id}; if it was an ingest, ingest again",
+            f"{command(f'run resume {run_id}', layout.root)}; if it was an ingest, ingest again",
         )

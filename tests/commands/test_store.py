@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from store.version1 import COLUMNS, make_version_1, versions
 
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -42,9 +46,122 @@ def test_the_digest_of_an_unknown_run_is_refused(hazardmill: Hazardmill) -> None
     assert "there is no run nope here" in ended.err
 
 
-@pytest.mark.parametrize("verb", ["verify", "digest"])
+@pytest.mark.parametrize("verb", ["verify", "digest", "compact", "migrate", "rebuild"])
 def test_a_folder_that_is_no_store_is_named(verb: str, hazardmill: Hazardmill, empty_folder: Path) -> None:
     ended = hazardmill("store", verb, "--store", "nowhere")
     assert ended.code != 0
     assert "nowhere: there is no store here" in ended.err
     assert not (empty_folder / "nowhere").exists()
+
+
+@pytest.fixture
+def generated(hazardmill: Hazardmill, neiss: Path) -> Store:
+    """A whole run of six records in three batches."""
+    words = ("--source", "neiss", "--input", neiss, "--limit", 6, "--batch-size", 2, "--run-id", "whole")
+    assert hazardmill("run", "generate", *words, "--store", "g").code == 0
+    return Store.open("g")
+
+
+def parts(store: Store, table: str) -> list[Path]:
+    return sorted((store.path / table).glob("*.parquet"))
+
+
+def paid(store: Store) -> list[str]:
+    return sorted(row["identity"] for row in store.rows("llm_calls"))
+
+
+def test_compact_makes_few_parts_and_changes_no_digest(hazardmill: Hazardmill, generated: Store) -> None:
+    before = generated.digest(), generated.digest("whole"), hazardmill("report", "--store", "g", "--json").out
+    ended = hazardmill("store", "compact", "--store", "g")
+    assert ended.code == 0
+    assert "parts: " in ended.out and "MB" in ended.out
+    again = Store.open("g")
+    assert (again.digest(), again.digest("whole")) == before[:2]
+    assert [len(parts(again, name)) for name in ("outcomes", "drafts", "llm_calls")] == [1, 1, 1]
+    assert hazardmill("store", "verify", "--store", "g").out == "all well\n"
+    assert hazardmill("query", "select count(*) n from outcomes", "--store", "g", "--json").json == [{"n": 6}]
+    assert "nothing to do" in hazardmill("store", "compact", "--store", "g").out
+    assert hazardmill("store", "compact", "--store", "g", "--target", 1, "--json").json["commits"] == 0
+    assert hazardmill("run", "resume", "whole", "--store", "g").code == 0
+
+
+@pytest.mark.parametrize("table", ["drafts", "outcomes", "tasks"])
+def test_a_rebuilt_run_is_resumed_to_the_same_end_and_pays_nothing(
+    hazardmill: Hazardmill, generated: Store, table: str
+) -> None:
+    digest, asked = generated.digest(), paid(generated)
+    bad = parts(generated, table)[0]
+    bad.write_bytes(bad.read_bytes()[:-50])
+    assert hazardmill("store", "verify", "--store", "g").code == 1
+    told = hazardmill("store", "rebuild", "--dry-run", "--store", "g")
+    assert told.code == 0
+    assert "would be retracted" in told.out and "the store would be whole" in told.out and bad.exists()
+    ended = hazardmill("store", "rebuild", "--store", "g")
+    assert ended.code == 0
+    assert f"{table}/{bad.name}: the part does not match" in ended.out
+    assert "go on with: hazardmill run resume whole --store g" in ended.out
+    assert ended.out.endswith("the store is whole\n")
+    assert not bad.exists() and len(list((generated.path / "quarantine").iterdir())) == 2
+    assert hazardmill("store", "verify", "--store", "g").out == "all well\n"
+    resumed = hazardmill("run", "resume", "whole", "--store", "g")
+    assert resumed.code == 0
+    again = Store.open("g")
+    assert again.digest() == digest
+    assert paid(again) == asked
+
+
+def test_what_stays_lost_is_said_and_is_exit_1(hazardmill: Hazardmill, generated: Store) -> None:
+    parts(generated, "llm_calls")[0].unlink()
+    ended = hazardmill("store", "rebuild", "--store", "g")
+    assert ended.code == 1
+    assert "LOST: " in ended.out and "of the ledger" in ended.out
+    ended = hazardmill("store", "rebuild", "--store", "g", "--json")
+    assert ended.code == 1, "the answers are still not there"
+    assert ended.json["whole"] is False and ended.json["damages"] == []
+
+
+def test_nothing_is_found_in_a_good_store(hazardmill: Hazardmill, generated: Store) -> None:
+    ended = hazardmill("store", "rebuild", "--store", "g")
+    assert (ended.code, ended.out) == (0, "no file is damaged\nthe store is whole\n")
+
+
+def without_new(store: Store) -> dict[str, list[dict]]:
+    """The tables without what only some of the rows know."""
+    return {name: sorted(store.rows(name, None, COLUMNS.get(name)), key=repr) for name in ("outcomes", "drafts")}
+
+
+def test_a_run_that_version_1_began_is_reported_resumed_and_migrated(
+    hazardmill: Hazardmill, generated: Store, neiss: Path
+) -> None:
+    """Half a run, its store made one of version 1, is gone on with."""
+    config = RunConfig(inputs=(RunInput(source="neiss", path=neiss.absolute(), limit=6),), batch_size=2)
+    store = Store("old")
+    run, _ = Run.start(store, config, "whole")
+    work(run, 1)
+    make_version_1(store)
+    assert hazardmill("store", "verify", "--store", "old").out == "all well\n"
+    assert hazardmill("report", "--store", "old", "--json").code == 0
+    ended = hazardmill("query", "select count(*) n from drafts where feedback_hash is null", "--store", "old", "--json")
+    assert ended.json[0]["n"] > 0
+    assert hazardmill("run", "resume", "whole", "--store", "old").code == 0
+    again = Store.open("old")
+    assert versions(again)["drafts"] == {"1", "2"}
+    assert without_new(again) == without_new(generated)
+    digest = again.digest("whole")
+    # Their new columns are null in the rows of version 1.
+    same = [name for name in digest if name not in ("drafts", "llm_calls", "total")]
+    assert {name: digest[name] for name in same} == {name: generated.digest("whole")[name] for name in same}
+    ended = hazardmill("store", "migrate", "--store", "old", "--json")
+    assert ended.code == 0 and ended.json["commits"] > 0
+    assert versions(again)["drafts"] == {"2"}
+    assert Store.open("old").digest("whole") == digest
+    assert "nothing to do" in hazardmill("store", "migrate", "--store", "old").out
+
+
+def work(run: Run, batches: int) -> None:
+    async def some() -> None:
+        async with run.session() as session:
+            for batch in run.batches()[:batches]:
+                await session.work(batch)
+
+    asyncio.run(some())

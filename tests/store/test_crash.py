@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.store import Store
-from store.factories import outcome
+from store.factories import outcome, row
+from store.version1 import make_version_1
 
 TESTS = Path(__file__).resolve().parent.parent
 PATH = os.pathsep.join([str(TESTS.parent), str(TESTS)])
@@ -133,3 +134,117 @@ def test_two_runs_write_at_once_while_another_process_reads(store: Store) -> Non
     assert store.verify() == []
     assert len(store.snapshot().manifests) == 40
     assert sorted(ids(store)) == sorted(f"{run_id}:{number}" for run_id in ("r1", "r2") for number in range(60))
+
+
+MAINTENANCE = [
+    "part.staged",
+    "part.renamed",
+    "manifest.staged",
+    "manifest.renamed",
+    "copy.renamed",
+    "part.removed",
+    "manifest.removed",
+]
+
+
+def fill(store: Store) -> None:
+    """Three runs of two commits each, some keys written twice by their run."""
+    for number in range(6):
+        run_id = f"r{number % 3}"
+        with store.writer(run_id) as writer:
+            group = {"outcomes": [outcome(f"n:{n}", run_id=run_id, drafts=number) for n in range(number, number + 5)]}
+            writer.append_sync(group | {"drafts": [row("drafts", run_id=run_id, record_id=f"n:{number}")]})
+
+
+def kill_maintenance_at(store: Store, verb: str, point: str, occurrence: int) -> None:
+    fill(store)
+    if verb == "migrate":
+        make_version_1(store)
+        store = Store(store.path)  # one that has not read what was just made old
+    tables = ("outcomes", "drafts")
+    before = [store.rows(name) for name in tables], [store.digest(run_id) for run_id in (None, "r0", "r1", "r2")]
+
+    def is_unchanged() -> bool:
+        seen = Store(store.path)
+        rows, digests = [seen.rows(name) for name in tables], [seen.digest(r) for r in (None, "r0", "r1", "r2")]
+        return (rows, digests) == before
+
+    child = start(store, verb, 0, 0, f"{verb}.{point}", occurrence)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGKILL, err
+    assert is_unchanged()
+    assert {finding.code for finding in store.verify()} <= {"replaced_left", "copy_missing"}
+    assert is_unchanged()
+    getattr(store, verb)()
+    assert is_unchanged()
+    assert store.verify() == []
+    assert not list((store.path / ".staging").iterdir())
+    listed = [path.name for name in tables for _, path in store.snapshot().parts(name)]
+    assert sorted(listed) == sorted(path.name for name in tables for path in (store.path / name).iterdir())
+    assert len(list((store.path / "manifests").glob("*.json"))) == 1
+
+
+@pytest.mark.parametrize("verb", ["compact", "migrate"])
+@pytest.mark.parametrize("point", MAINTENANCE)
+def test_a_maintenance_killed_at(store: Store, verb: str, point: str) -> None:
+    kill_maintenance_at(store, verb, point, 1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("verb", ["compact", "migrate"])
+@pytest.mark.parametrize("point", ["part.staged", "part.renamed", "part.removed", "manifest.removed"])
+def test_a_maintenance_killed_at_more_points(store: Store, verb: str, point: str) -> None:
+    kill_maintenance_at(store, verb, point, 2)
+
+
+def test_what_a_killed_compaction_left_is_swept_by_a_recovery(store: Store) -> None:
+    fill(store)
+    for point in ("part.staged", "part.renamed", "part.removed"):
+        start(store, "compact", 0, 0, f"compact.{point}", 1).communicate(timeout=60)
+        store.recover()
+        assert store.verify() == []
+        assert not list((store.path / ".staging").iterdir())
+
+
+def test_writer_reader_and_compaction_at_once(store: Store) -> None:
+    done = reads = 0
+    with start(store, "r1", 90, 3) as first, start(store, "r2", 90, 3) as second:
+        while first.poll() is None or second.poll() is None:
+            compaction = start(store, "compact", 0, 0)
+            while compaction.poll() is None:
+                for run_id in ("r1", "r2"):
+                    seen = ids(store, run_id=run_id)
+                    assert seen == [f"{run_id}:{number}" for number in range(len(seen))]
+                assert [finding for finding in store.verify() if finding.code != "segment_left"] == []
+                reads += 1
+            _, err = compaction.communicate(timeout=60)
+            assert compaction.returncode == 0, err
+            done += 1
+        for child in (first, second):
+            _, err = child.communicate(timeout=60)
+            assert child.returncode == 0, err
+    assert done and reads
+    store.compact()
+    assert store.verify() == []
+    assert len(store.snapshot().manifests) == 1
+    expected = sorted(f"{run_id}:{number}" for run_id in ("r1", "r2") for number in range(90))
+    assert sorted(ids(store)) == sorted(ids(store, "llm_calls")) == expected
+    assert in_parts(store) == Counter(expected)
+
+
+@pytest.mark.parametrize("point", ["kept", "manifest.renamed", "original.removed"])
+def test_a_rebuild_killed_at(store: Store, point: str) -> None:
+    fill(store)
+    before = ids(store)
+    spoilt = sorted((store.path / "drafts").iterdir())[2]
+    spoilt.write_bytes(spoilt.read_bytes()[:-9])
+    sorted((store.path / "manifests").glob("*.json"))[4].write_text("{}")
+    child = start(store, "rebuild", 0, 0, f"rebuild.{point}", 1)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGKILL, err
+    Store(store.path).rebuild()
+    again = Store(store.path)
+    assert again.verify() == []
+    assert ids(again) == before
+    assert again.count("drafts") == 5
+    assert {path.read_bytes() for path in (store.path / "quarantine").iterdir()} >= {b"{}"}

@@ -6,11 +6,13 @@ import tempfile
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.store import Store
+from hazardmill.errors import CorruptStore, PartGone
+from hazardmill.store import Store, digest, parts
 from store.factories import NOON, call, outcome, row
 
 
@@ -72,7 +74,9 @@ def test_rows_still_in_the_journal_count(tmp_path: Path, plain: dict[str, str]) 
 def test_a_killed_and_resumed_run_is_equal(tmp_path: Path, plain: dict[str, str]) -> None:
     groups = run_rows("r1")
     failed = call("call 3", 1, answered=False, answer=None, error="ConnectionFailed", latency_s=9.0)
-    answered = call("call 3", 2, answer="answer 3", usd=0.1 * 3, usd_upper=7.0, latency_s=8.0)
+    # What was counted and charged is of the attempt that came through, and of what the provider's cache held then.
+    charged = {"prompt_tokens": 9, "cached_tokens": 8, "completion_tokens": 7, "usd": None, "usd_upper": 7.0}
+    answered = call("call 3", 2, answer="answer 3", latency_s=8.0, **charged)
     resumed = [*groups[:6], {"runs": [row("runs", sequence=1, state="running")]}, *groups[3:9]]
     resumed += [groups[9], {"llm_calls": [failed]}, {"llm_calls": [answered]}, groups[11], groups[12]]
     assert write(tmp_path / "resumed", resumed, rolls={5}).digest() == plain
@@ -82,7 +86,7 @@ def test_a_killed_and_resumed_run_is_equal(tmp_path: Path, plain: dict[str, str]
     ("table", "change"),
     [
         ("llm_calls", {"llm_calls": [call("call 1", answer="another", usd=0.1)]}),
-        ("outcomes", {"outcomes": [outcome("n:1", usd=0.0)]}),
+        ("outcomes", {"outcomes": [outcome("n:1", reason="another")]}),
         ("drafts", {"drafts": [row("drafts", record_id="n:9")]}),
     ],
 )
@@ -137,3 +141,39 @@ def test_what_external_planners_said_depends_on_the_machine(tmp_path: Path) -> N
         for number, said in enumerate((None, '{"agrees":null}', '{"agrees":true}'))
     ]
     assert digests[0] == digests[1] == digests[2]
+
+
+def test_rows_are_read_some_at_a_time_and_only_their_keys_together(
+    tmp_path: Path, plain: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hazardmill.store.replace._ROW_GROUP_BYTES", 1)
+    store = write(tmp_path / "store", run_rows("r1"), rolls=set(range(12)))
+    write(tmp_path / "store", [group for group in run_rows("r1") if "outcomes" in group][:2])
+    store.compact()
+    with pq.ParquetFile(next((store.path / "drafts").iterdir())) as part:
+        assert part.num_row_groups > 1
+    read, real = [], digest.read_table
+
+    def read_table(snapshot, table, where=None, columns=None, **how):
+        data = real(snapshot, table, where, columns, **how)
+        read.append((table.name, data.column_names))
+        return data
+
+    monkeypatch.setattr(digest, "read_table", read_table)
+    for at_once in (1, 3, 1024):
+        monkeypatch.setattr(parts, "_ROWS_AT_ONCE", at_once)
+        assert store.digest() == store.digest("r1") == plain
+    large = {"answer", "request", "context", "code", "document"}
+    assert read and all(large.isdisjoint(columns) for _, columns in read)
+
+
+def test_a_damaged_part_has_no_digest(tmp_path: Path) -> None:
+    store = write(tmp_path / "store", run_rows("r1"))
+    (path,) = (store.path / "drafts").glob("*.parquet")
+    whole = pq.read_table(path)
+    pq.write_table(whole.slice(1), path)
+    with pytest.raises(CorruptStore, match="have the rows that their manifests say"):
+        store.digest()
+    path.unlink()
+    with pytest.raises(PartGone, match=path.name):
+        store.digest()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,11 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.errors import CorruptStore
+from hazardmill.errors import CorruptStore, StoreError
 from hazardmill.records import content_hash
 from hazardmill.store import Store
+from hazardmill.store import verify as verify_module
+from hazardmill.store.findings import CODES
+from hazardmill.store.layout import Layout
 from hazardmill.store.parts import hash_file
-from store.factories import outcome
+from store.factories import outcome, row
 
 
 @pytest.fixture
@@ -147,3 +151,196 @@ def test_a_segment_whose_writer_died_and_one_that_is_damaged_are_found(filled: S
     assert codes(filled) == [("segment_left", f"journal/{left.name}")]
     left.write_bytes(data.replace(b"n:9", b"n:8"))
     assert codes(filled) == [("segment_corrupt", f"journal/{left.name}")]
+
+
+def killed_at(store: Store, point: str) -> None:
+    class Stop(Exception):
+        pass
+
+    def fault(reached: str) -> None:
+        if reached == point:
+            raise Stop
+
+    with pytest.raises(Stop):
+        Store(store.path, fault=fault).compact()
+
+
+@pytest.mark.parametrize(
+    ("point", "found"),
+    [
+        ("compact.part.staged", set()),
+        ("compact.part.renamed", {"replaced_left"}),
+        ("compact.manifest.renamed", {"replaced_left", "copy_missing"}),
+        ("compact.part.removed", {"replaced_left"}),
+        ("compact.manifest.removed", {"replaced_left"}),
+    ],
+)
+def test_what_a_killed_compaction_left_is_found_and_the_next_recovery_mends_it(
+    filled: Store, point: str, found: set[str]
+) -> None:
+    killed_at(filled, point)
+    assert {code for code, _ in codes(filled)} == found
+    filled.recover()
+    assert codes(filled) == []
+    assert filled.count("outcomes") == 6
+
+
+def test_a_lost_manifest_of_a_compaction_is_found_by_its_copy(filled: Store) -> None:
+    filled.compact()
+    (path,) = (filled.path / "manifests").glob("*.json")
+    path.unlink()
+    assert codes(filled)[0] == ("manifest_missing", f"manifests/{path.name}")
+
+
+def test_a_changed_copy_is_found(filled: Store) -> None:
+    filled.compact()
+    (path,) = (filled.path / "manifests" / "copies").glob("*.json")
+    path.write_text("{}")
+    assert codes(filled) == [("copy_missing", f"manifests/copies/{path.name}")]
+
+
+def test_a_compacted_part_that_is_changed_is_found(filled: Store) -> None:
+    filled.compact()
+    (path,) = (filled.path / "outcomes").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert codes(filled) == [("part_changed", f"outcomes/{path.name}")]
+
+
+def test_a_part_that_a_compaction_takes_away_meanwhile_is_no_finding(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def look(layout):
+        seen = real_look(layout)
+        looks.append(seen)
+        return seen
+
+    def compacted(layout, part):
+        if len(looks) == 1:
+            Store(filled.path).compact()
+        return real(layout, part)
+
+    real, real_look = verify_module.check_part, verify_module.look
+    monkeypatch.setattr(verify_module, "look", look)
+    monkeypatch.setattr(verify_module, "check_part", compacted)
+    assert codes(filled) == []
+    assert len(looks) == 3
+
+
+def test_a_store_without_losses_is_written_on(filled: Store) -> None:
+    shutil.copy(part(filled), filled.path / "outcomes" / "stray.parquet")
+    (filled.path / "outcomes" / "r1-0000000000000001-00000000.parquet.partial").write_bytes(b"")
+    for _ in range(2):
+        with Store(filled.path).writer("r1") as writer:
+            writer.append_sync({"outcomes": [outcome("n:9")]})
+        assert Store(filled.path).recover() == []
+        filled.compact()
+    assert filled.count("outcomes") == 7
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_after_a_lost_manifest_nobody_goes_on_as_if_nothing_had_been_done(filled: Store, number: int) -> None:
+    rows = filled.rows("outcomes")
+    sorted((filled.path / "manifests").glob("*.json"))[number].unlink()
+    before = sorted(filled.path.rglob("*"))
+    command = re.escape(f"hazardmill store rebuild --dry-run --store '{filled.path}'")
+    for go_on in (lambda store: store.writer("r1"), lambda store: store.writer("r2"), Store.recover):
+        with pytest.raises(CorruptStore, match=f"paid for, again.*{command}"):
+            go_on(Store(filled.path))
+    assert {path.suffix for path in set(filled.path.rglob("*")) - set(before)} <= {".lock"}
+    Store(filled.path).rebuild()
+    with Store(filled.path).writer("r1") as writer:
+        writer.append_sync({"runs": [row("runs")]})
+    assert Store(filled.path).rows("outcomes") == rows
+
+
+@pytest.mark.parametrize("pattern", ["manifests/*.json", "manifests/**/*.json"])
+def test_after_a_lost_manifest_of_a_compaction_nobody_goes_on_either(filled: Store, pattern: str) -> None:
+    filled.compact()
+    for path in filled.path.glob(pattern):
+        path.unlink()
+    with pytest.raises(CorruptStore, match="paid for, again"):
+        Store(filled.path).writer("r1")
+
+
+def test_a_segment_of_another_run_explains_parts_that_nobody_lists(filled: Store) -> None:
+    def fault(point: str) -> None:
+        if point == "part.renamed":
+            raise KeyboardInterrupt
+
+    dead = Store(filled.path, fault=fault).writer("r2")
+    dead.append_sync({"outcomes": [outcome("n:9", run_id="r2")], "runs": [row("runs", run_id="r2")]})
+    with pytest.raises(KeyboardInterrupt):
+        dead.roll()
+    dead.close()
+    with Store(filled.path).writer("r1") as writer:
+        writer.append_sync({"outcomes": [outcome("n:8")]})
+    assert filled.count("outcomes") == 8
+    (segment,) = (filled.path / "journal").glob("*.jsonl")
+    segment.unlink()
+    with pytest.raises(CorruptStore, match=r"r2-.*parquet: no manifest lists this part"):
+        Store(filled.path).writer("r1")
+
+
+@pytest.mark.parametrize("point", ["compact.part.renamed", "compact.manifest.renamed", "compact.part.removed"])
+def test_what_a_killed_compaction_left_is_no_loss(filled: Store, point: str) -> None:
+    killed_at(filled, point)
+    with Store(filled.path).writer("r1") as writer:
+        writer.append_sync({"outcomes": [outcome("n:9")]})
+    assert filled.count("outcomes") == 7
+
+
+def test_a_folder_in_the_place_of_a_manifest_is_found_and_named_by_everybody(filled: Store) -> None:
+    folder = filled.path / "manifests" / "0000000099-z.json"
+    folder.mkdir()
+    assert codes(filled) == [("manifest_unreadable", f"manifests/{folder.name}")]
+    uses = (
+        Store.recover,
+        Store.compact,
+        Store.rebuild,
+        Store.digest,
+        lambda s: s.writer("r1"),
+        lambda s: s.count("runs"),
+    )
+    for use in uses:
+        with pytest.raises(StoreError, match=f"{folder.name}: cannot read the manifest.*move the folder out"):
+            use(Store(filled.path))
+    folder.rmdir()
+    assert codes(filled) == []
+
+
+def test_unlisted_parts_are_told_from_many_replaced_ones_without_comparing_each_with_each(tmp_path: Path) -> None:
+    compared = []
+
+    class Name(type(tmp_path)):  # type: ignore[misc]  # of the platform
+        def __eq__(self, other: object) -> bool:
+            compared.append(self)
+            return super().__eq__(other)
+
+        __hash__ = type(tmp_path).__hash__
+
+    def paths() -> list[Path]:
+        return [Name(tmp_path / "tasks" / f"r1-{number:016x}-00000000.parquet") for number in range(200)]
+
+    seen = verify_module.Seen({}, {"tasks": paths()}, [], paths()[1:], [], [])
+    assert verify_module.unlisted(Layout(tmp_path), seen, set()) == paths()[:1]
+    assert len(compared) < 2000
+
+
+def test_what_helps_names_the_store(filled: Store) -> None:
+    quoted = f"--store '{filled.path}'"
+    part(filled).unlink()
+    manifest(filled).write_text("{}")
+    findings = filled.verify()
+    assert findings and all(finding.remedy.endswith(quoted) for finding in findings)
+    with pytest.raises(CorruptStore, match=re.escape(quoted)):
+        Store(filled.path).count("outcomes")
+
+
+def test_every_code_is_documented(project: Path) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((project / "hazardmill" / "store").glob("*.py"))]
+    used = {code for text in texts for code in re.findall(r'(?:Finding|Damage)\(\s*"(\w+)"', text)}
+    assert used == set(CODES)
+    page = (project / "generated" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{code}`" in page for code in CODES)

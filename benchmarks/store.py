@@ -1,0 +1,378 @@
+"""How fast the store writes and is queried, and in how much memory, against plain pyarrow and DuckDB.
+
+    python benchmarks/store.py [--quick] [--tasks N]
+
+One store is written as a run writes it: a record a task, in batches of 25, the answers of its requests made durable as
+they come and its other rows in one group. Besides the checks that is ten rows a task, a million for 100,000 tasks. The
+queries then read this store, as it was written and compacted. Each side runs in a process of its own; both must give
+the same rows, or the run ends with an error. No goal is stated for these figures, so they are ratios alone. See
+README.md beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+from hazardmill.testing.synthetic_store import synthetic_records
+
+TASKS, QUICK = 100_000, 2_000
+BATCH = 25
+RUN = "generate-benchmark"
+FUNNEL = (
+    "Where the records of each source ended",
+    "Yield and cost by number of the draft",
+    "The commonest reasons of failure",
+)
+"""Headings of docs/queries.md whose queries make the funnel."""
+OF_ONE_RECORD = ("records", "dangers", "drafts", "checks", "llm_calls", "tasks", "outcomes")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} tasks instead of {TASKS:,}")
+    parser.add_argument("--tasks", type=int, help="so many tasks")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        name, tasks, folder = options.child
+        print(json.dumps({**SIDES[name](int(tasks), Path(folder)), "peak_mb": peak_mb()}))
+        return 0
+    sys.stdout.reconfigure(line_buffering=True)
+    tasks = options.tasks or (QUICK if options.quick else TASKS)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}, {tasks:,} tasks")
+    with tempfile.TemporaryDirectory(prefix="hazardmill-store-") as name:
+        folder = Path(name)
+        in_child("run", tasks, folder)
+        writing(tasks, folder)
+        reading(tasks, folder, "as written")
+        compacting(tasks, folder)
+        reading(tasks, folder, "compacted")
+    return 0
+
+
+# What is told
+
+
+def writing(tasks, folder):
+    before = size_of(folder / "store")
+    ours, plain, nothing = (in_child(side, tasks, folder) for side in ("write", "write_plain", "make"))
+    same(ours["rows"], plain["rows"], "writing")
+    sizes = {"ours": size_of(folder / "store") - before, "plain": size_of(folder / "plain")}
+    print(f"\n{ours['rows']:,} rows, {plain['mb']:,.0f} MB in Arrow, {plain['mb'] * 1e3 / tasks:.0f} kB a task")
+    print(" " * 43 + "    clock  processor     rows/s    MB/s  kB a task      peak")
+    for told, found, size in (
+        ("ours: journal, parts, manifests, fsync", ours, sizes["ours"]),
+        ("pyarrow.parquet, one file a table", plain, sizes["plain"]),
+    ):
+        print(
+            f"  {told:41} {found['clock']:7.1f} s {found['processor']:8.1f} s {found['rows'] / found['clock']:10,.0f}"
+            f" {plain['mb'] / found['clock']:7.1f} {size / tasks / 1e3:10.2f} {found['peak_mb']:6.0f} MB"
+        )
+    print(f"  {'making the rows, not timed above':41} {nothing['peak_mb']:60.0f} MB")
+    print(f"  ours: the last tenth of the batches took {ours['slowing']:.2f} times the first")
+    ratio("time to write", ours["clock"], plain["clock"])
+    ratio("the same by processor time", ours["processor"], plain["processor"])
+    ratio("bytes on disk", sizes["ours"], sizes["plain"])
+    ratio("peak memory", ours["peak_mb"], plain["peak_mb"])
+
+
+def reading(tasks, folder, state):
+    parts = len([file for name in OF_ONE_RECORD for file in folder.glob(f"store/{name}/*.parquet")])
+    print(f"\nthe store {state}: {parts:,} parts of seven tables")
+    print(" " * 43 + "    opened      asked      peak")
+    found = {}
+    for side, told in READERS.items():
+        found[side] = in_child(side, tasks, folder)
+        opened, asked, peak = (found[side][what] for what in ("opened", "asked", "peak_mb"))
+        print(f"  {told:41} {opened * 1e3:7.0f} ms {asked * 1e3:7.0f} ms {peak:6.0f} MB")
+    for ours, plain in (("funnel", "funnel_plain"), ("rows", "rows_plain"), ("views", "rows_plain")):
+        same(found[ours]["answer"], found[plain]["answer"], READERS[ours])
+    print(f"  {'ratio to plain DuckDB':41}     whole      asked       peak")
+    for ours, plain in (("funnel", "funnel_plain"), *((side, "rows_plain") for side in ("why", "rows", "views"))):
+        one, other = found[ours], found[plain]
+        whole = (one["opened"] + one["asked"]) / (other["opened"] + other["asked"])
+        asked, peak = one["asked"] / other["asked"], one["peak_mb"] / other["peak_mb"]
+        print(f"  {READERS[ours]:41} {whole:9.2f} {asked:10.2f} {peak:10.2f}")
+
+
+def compacting(tasks, folder):
+    found = in_child("compact", tasks, folder)
+    print(f"\ncompacted in {found['clock']:.1f} s, peak memory {found['peak_mb']:.0f} MB, ", end="")
+    print(f"then {size_of(folder / 'store') / tasks / 1e3:.2f} kB a task")
+
+
+def ratio(name, ours, plain):
+    print(f"  {name}: {ours / plain:.2f} times")
+
+
+def same(ours, theirs, what):
+    if ours != theirs:
+        raise SystemExit(f"{what}: the sides give different rows, so their speed means nothing")
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def batches(tasks):
+    """Records, ``BATCH`` at a time."""
+    records = synthetic_records(tasks, run_id=RUN)
+    while batch := list(islice(records, BATCH)):
+        yield batch
+
+
+# Sides that write, each in a process of its own; making the rows is not timed
+
+
+class Stopwatch:
+    """Clock and processor time, all threads included, of what is done under it."""
+
+    def __init__(self):
+        self.clock = self.processor = 0.0
+
+    def __enter__(self):
+        self._since = time.perf_counter(), time.process_time()
+
+    def __exit__(self, *_):
+        self.clock += time.perf_counter() - self._since[0]
+        self.processor += time.process_time() - self._since[1]
+
+
+def run(tasks, folder):
+    """A real offline run, so that there is a record whose story can be told."""
+    from hazardmill.store.store import Store
+
+    sample = Path(__file__).resolve().parent.parent / "sources" / "neiss" / "sample" / "sample.tsv"
+    command = [sys.executable, "-m", "hazardmill.cli", "run", "generate", "--source", "neiss", "--input", str(sample)]
+    options = ["--run-id", "offline", "--limit", "25", "--jail", "minimal", "--store", str(folder / "store"), "--json"]
+    subprocess.run([*command, *options], stdout=subprocess.DEVNULL, check=True)
+    accepted = Store.open(folder / "store").rows("outcomes", {"outcome": "accepted"}, ["record_id"])
+    (folder / "record").write_text(accepted[-1]["record_id"])
+    return {}
+
+
+def write(tasks, folder):
+    return asyncio.run(_write(tasks, folder / "store"))
+
+
+async def _write(tasks, place):
+    from hazardmill.store.store import Store
+
+    spent, rows, batch_seconds = Stopwatch(), 0, []
+    with Store.open(place).writer(RUN) as writer:
+        for batch in batches(tasks):
+            rows += sum(record.rows for record in batch)
+            before = spent.clock
+            with spent:
+                calls = (call for record in batch for call in record.calls)
+                await asyncio.gather(*(writer.append({"llm_calls": [call]}) for call in calls))
+                for record in batch:
+                    await writer.append(record.group)
+                await asyncio.to_thread(writer.roll)
+            batch_seconds.append(spent.clock - before)
+    tenth = max(1, len(batch_seconds) // 10)
+    slowing = sum(batch_seconds[-tenth:]) / sum(batch_seconds[:tenth])
+    return {"rows": rows, "clock": spent.clock, "processor": spent.processor, "slowing": slowing}
+
+
+def write_plain(tasks, folder):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from hazardmill.store.schemas import TABLES
+
+    spent, rows, nbytes, waiting = Stopwatch(), 0, 0, {name: [] for name in OF_ONE_RECORD}
+    (folder / "plain").mkdir()
+    writers = {
+        name: pq.ParquetWriter(folder / "plain" / f"{name}.parquet", TABLES[name].schema, compression="zstd")
+        for name in OF_ONE_RECORD
+    }
+
+    def flush():
+        size = 0
+        for name, of_table in waiting.items():
+            data = pa.Table.from_pylist(of_table, schema=TABLES[name].schema)
+            writers[name].write_table(data)
+            size += data.nbytes
+            of_table.clear()
+        return size
+
+    for batch in batches(tasks):
+        rows += sum(record.rows for record in batch)
+        for record in batch:
+            for name, of_table in {**record.group, "llm_calls": record.calls}.items():
+                waiting[name] += of_table
+        # Ten gigabytes of rows are not held at once: groups of about a thousand tasks.
+        if len(waiting["records"]) >= 1000:
+            with spent:
+                nbytes += flush()
+    with spent:
+        nbytes += flush()
+        for writer in writers.values():
+            writer.close()
+    return {"rows": rows, "mb": nbytes / 1e6, "clock": spent.clock, "processor": spent.processor}
+
+
+def make(tasks, folder):
+    return {"rows": sum(record.rows for batch in batches(tasks) for record in batch)}
+
+
+def compact(tasks, folder):
+    from hazardmill.store.store import Store
+
+    spent = Stopwatch()
+    with spent:
+        Store.open(folder / "store").compact()
+    return {"clock": spent.clock, "processor": spent.processor}
+
+
+# Sides that read
+
+
+def asked(connect, ask):
+    """Seconds to open, the median of asking five times (or for ten seconds), and the answer, made comparable."""
+    started = time.perf_counter()
+    opened = connect()
+    to_open, seconds = time.perf_counter() - started, []
+    while len(seconds) < 5 and sum(seconds) < 10:
+        started = time.perf_counter()
+        answer = ask(opened)
+        seconds.append(time.perf_counter() - started)
+    # Sorted, because none of the sides promises an order.
+    told = {
+        what: sorted(str([str(row[name]) for name in sorted(row)]) for row in rows) for what, rows in answer.items()
+    }
+    return {
+        "opened": to_open,
+        "asked": statistics.median(seconds),
+        "answer": hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest(),
+    }
+
+
+def ours(folder):
+    from hazardmill.store.store import Store
+
+    return Store.open(folder / "store")
+
+
+def plain(folder):
+    """DuckDB on the same parts, one view a table, as anybody would write it."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    for name in OF_ONE_RECORD:
+        connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{folder / 'store' / name}/*.parquet')")
+    return connection
+
+
+def funnel_of(connection):
+    page = (Path(__file__).resolve().parent.parent / "docs" / "queries.md").read_text()
+    queries = {
+        title: re.search(rf"^## {re.escape(title)}\n.*?```sql\n(.*?)```", page, re.DOTALL | re.MULTILINE)[1]
+        for title in FUNNEL
+    }
+    return {title: rows_from(connection, sql) for title, sql in queries.items()}
+
+
+def rows_from(connection, sql, parameters=()):
+    found = connection.execute(sql, parameters)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+
+
+def of_record(connection, record_id):
+    return {name: rows_from(connection, f"FROM {name} WHERE record_id = ?", [record_id]) for name in OF_ONE_RECORD}
+
+
+def funnel(tasks, folder):
+    return asked(lambda: ours(folder).connect(), funnel_of)
+
+
+def funnel_plain(tasks, folder):
+    return asked(lambda: plain(folder), funnel_of)
+
+
+def why(tasks, folder):
+    def connect():
+        # What is imported is part of opening, here as elsewhere.
+        from hazardmill.report.why.telling import tell
+
+        return ours(folder), tell
+
+    def ask(opened):
+        store, tell = opened
+        story = tell(store, record_in(folder), reread=False)
+        assert story.task is not None
+        return {}
+
+    return asked(connect, ask)
+
+
+def rows(tasks, folder):
+    def ask(store):
+        return {name: store.rows(name, {"record_id": record_in(folder)}) for name in OF_ONE_RECORD}
+
+    return asked(lambda: ours(folder), ask)
+
+
+def views(tasks, folder):
+    return asked(lambda: ours(folder).connect(), lambda connection: of_record(connection, record_in(folder)))
+
+
+def rows_plain(tasks, folder):
+    return asked(lambda: plain(folder), lambda connection: of_record(connection, record_in(folder)))
+
+
+def record_in(folder):
+    return (folder / "record").read_text()
+
+
+READERS = {
+    "funnel": "funnel by our views",
+    "funnel_plain": "funnel by plain DuckDB",
+    "why": "why: the story of a record",
+    "rows": "rows of a record by Store.rows",
+    "views": "rows of a record by our views",
+    "rows_plain": "rows of a record by plain DuckDB",
+}
+SIDES = {
+    "run": run,
+    "write": write,
+    "write_plain": write_plain,
+    "make": make,
+    "compact": compact,
+    "funnel": funnel,
+    "funnel_plain": funnel_plain,
+    "why": why,
+    "rows": rows,
+    "views": views,
+    "rows_plain": rows_plain,
+}
+
+
+def in_child(side, tasks, folder):
+    command = [sys.executable, __file__, "--child", side, str(tasks), str(folder)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def peak_mb():
+    # Not getrusage: its peak begins with that of the process which started this one.
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

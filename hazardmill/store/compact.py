@@ -1,0 +1,171 @@
+"""Compaction: few large parts for many small ones. Migration: the same parts in the newest schema.
+
+Both keep every row in its place, but those that a later row of the same run and key replaces: a run stands on its own
+rows, so that what another run wrote under the same key stays, and no digest changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Final, Literal
+
+import pyarrow as pa
+
+from hazardmill.errors import CorruptStore, StoreError
+from hazardmill.store.durable import Fault, remove
+from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.layout import Layout
+from hazardmill.store.locks import exclusive
+from hazardmill.store.manifests import Manifest, Manifests, Part, missing_sequences
+from hazardmill.store.parts import batches, is_latest, own_key, read_parts
+from hazardmill.store.replace import Placed, check_part, publish, stage_part, sweep
+from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
+
+TARGET_BYTES: Final = 128 * 2**20
+"""Size at which a new part is full; a part of half of it is left as it is."""
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """What a compaction or migration did."""
+
+    parts_before: int
+    parts_after: int
+    bytes_before: int
+    bytes_after: int
+    rows_dropped: int
+    """Rows that a later one of the same run and key replaced."""
+    commits: int
+    """Manifests that one now stands for; 0 if there was nothing to do."""
+    swept: int
+    """Files removed that an earlier maintenance had left."""
+
+
+def maintain(
+    layout: Layout,
+    manifests: Manifests,
+    kind: Literal["compact", "migrate"],
+    fault: Fault,
+    target: int = TARGET_BYTES,
+) -> Maintained:
+    """Compact or migrate what is committed now. Writers and readers go on; the caller holds the maintenance lock.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests.
+        kind: Which of the two.
+        fault: Called at ``<kind>.part.staged`` and the points of ``replace.publish``, with ``<kind>.`` before them.
+        target: Size in bytes at which a new part is full.
+
+    Raises:
+        CorruptStore: If the store is damaged; nothing was changed.
+        StoreError: If the disk refuses; nothing was changed, or all of it.
+    """
+    fault = partial(_named, kind, fault)
+    with exclusive(layout.commit_lock):
+        swept = sweep(layout, manifests, fault)
+    old = manifests.all()
+    gaps = missing_sequences(old)
+    if gaps:
+        message, remedy = f"commit {gaps[0]} has no manifest", rebuild_remedy(layout.root)
+        raise CorruptStore(message, file=str(layout.manifests), remedy=remedy)
+    groups = {table: _groups(_parts(old, name), kind, target) for name, table in TABLES.items()}
+    before = [part for manifest in old for part in manifest.parts]
+    if not any(_changes(group) for found in groups.values() for group in found):
+        size = sum(part.size for part in before)
+        return Maintained(len(before), len(before), size, size, 0, 0, swept)
+    place = range(1, old[-1].sequence + 1)
+    name = layout.new_replacement(kind, place)
+    try:
+        placed = [new for table, found in groups.items() for new in _rewrite(layout, table, found, name, kind, fault)]
+    except StoreError:
+        # A full disk needs the space at once, not after the next maintenance.
+        for path in layout.staging.glob(f"{name}.*"):
+            remove(path)
+        raise
+    with exclusive(layout.commit_lock):
+        publish(layout, manifests, name, placed, old, place, fault)
+    after = [new.part for new in placed]
+    return Maintained(
+        parts_before=len(before),
+        parts_after=len(after),
+        bytes_before=sum(part.size for part in before),
+        bytes_after=sum(part.size for part in after),
+        rows_dropped=sum(part.rows for part in before) - sum(part.rows for part in after),
+        commits=len(old),
+        swept=swept,
+    )
+
+
+def _named(kind: str, fault: Fault, point: str) -> None:
+    fault(f"{kind}.{point}")
+
+
+def _parts(manifests: Sequence[Manifest], table: str) -> list[Part]:
+    return [part for manifest in manifests for part in manifest.parts if part.table == table]
+
+
+def _groups(parts: Sequence[Part], kind: Literal["compact", "migrate"], target: int) -> list[list[Part]]:
+    """The parts in their order, those together that are to be one."""
+    if kind == "migrate":
+        return [[part] for part in parts]
+    groups: list[list[Part]] = []
+    is_open = False
+    for part in parts:
+        small = part.size < target // 2
+        if small and is_open:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+        is_open = small and sum(member.size for member in groups[-1]) < target
+    return groups
+
+
+def _changes(group: Sequence[Part]) -> bool:
+    return len(group) > 1 or group[0].schema < SCHEMA_VERSION
+
+
+def _rewrite(
+    layout: Layout, table: Table, groups: Sequence[Sequence[Part]], name: str, kind: str, fault: Fault
+) -> Iterator[Placed]:
+    """The parts of one table, new where a group changes."""
+    parts = [part for group in groups for part in group]
+    starts = dict(zip((part.file for part in parts), accumulate((p.rows for p in parts), initial=0), strict=False))
+    columns, standing = [column.name for column in table.columns], None
+    for number, group in enumerate(groups):
+        if not _changes(group):
+            yield from map(Placed, group)
+            continue
+        paths = [check_part(layout, part) for part in group]
+        if kind == "compact" and standing is None:
+            standing = _standing(layout, table, parts)
+        pieces = (
+            data
+            for part, path in zip(group, paths, strict=True)
+            for data in batches(table, path, columns, _staying(part, standing, starts))
+        )
+        new = stage_part(layout, table, pieces, name, number)
+        fault("part.staged")
+        if new is not None:
+            yield new
+
+
+def _staying(part: Part, standing: pa.Array | None, starts: Mapping[str, int]) -> pa.Array:
+    """Of every row of a part, whether it is kept."""
+    return pa.repeat(True, part.rows) if standing is None else standing.slice(starts[part.file], part.rows)
+
+
+def _standing(layout: Layout, table: Table, parts: Sequence[Part]) -> pa.Array:
+    """Of every row of the table, whether no later one of its run has its key."""
+    key = own_key(table)
+    keys = read_parts(table, [layout.root / table.name / part.file for part in parts], key)
+    if keys.num_rows != sum(part.rows for part in parts):
+        raise CorruptStore(
+            f"the parts have {keys.num_rows} rows, and their manifests say otherwise",
+            file=str(layout.root / table.name),
+            remedy=rebuild_remedy(layout.root),
+        )
+    return is_latest(keys, key)

@@ -1,0 +1,156 @@
+"""Which records of a run have all their rows: what is said of a record belongs together or is made again.
+
+The rows of a record are written as one group. Where some of them are lost, the others would tell half a story: an
+outcome with five drafts of which two are there. Without its outcome a record is pending, and ``run resume`` makes all
+its rows again from the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECORDS, RUNS, TASKS, Table
+from hazardmill.store.snapshot import Snapshot, read_table
+
+MADE: Final = (DANGERS, DRAFTS, CHECKS, TASKS, OUTCOMES)
+"""The tables of what is made of a record, by its run: made again, they are the same."""
+
+Key = tuple[str, str]
+"""Run and record."""
+
+
+Selection = Mapping[str, str | None]
+"""Id of each record that a run was started on to its content hash then; null where that is not known."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a store holds of its runs."""
+
+    incomplete: frozenset[Key]
+    """Records of known runs some of whose rows are missing."""
+    pending: Mapping[str, int]
+    """Records without outcome of each generation run, those that are incomplete included."""
+    unknown_runs: Mapping[str, int]
+    """Runs whose beginning is not in ``runs``, with the number of their outcomes: they cannot be resumed."""
+    missing_records: Mapping[str, int]
+    """Records that runs were started on and that are not there as they were, by source."""
+    missing_answers: int
+    """Identities that dangers and drafts list and that the ledger has no answer to."""
+
+
+def standing(snapshot: Snapshot) -> Standing:
+    """Look at every run of a store.
+
+    Raises:
+        CorruptStore, SchemaMismatch: If a file cannot be read.
+    """
+    selections = _selections(snapshot)
+    outcomes = {_key(row): row for row in _rows(snapshot, OUTCOMES, "outcome", "drafts", "task_id")}
+    present = {table.name: set(map(_key, _rows(snapshot, table))) for table in MADE}
+    drafts = _whole_drafts(snapshot)
+    tasks = {(*_key(row), row["task_id"]) for row in _rows(snapshot, TASKS, "task_id")}
+
+    def is_whole(key: Key) -> bool:
+        row = outcomes.get(key)
+        if row is None or key not in present[DANGERS.name] or drafts.get(key, 0) != row["drafts"]:
+            return False
+        return row["outcome"] != "accepted" or (*key, row["task_id"]) in tasks
+
+    every = set().union(*present.values())
+    incomplete = frozenset(key for key in every if key[0] in selections and not is_whole(key))
+    runs = {run_id for run_id, _ in every} | _paying(snapshot)
+    pending = {
+        run_id: sum((run_id, record) not in outcomes or (run_id, record) in incomplete for record in selection)
+        for run_id, selection in selections.items()
+    }
+    ended = Counter(run_id for run_id, _ in outcomes)
+    return Standing(
+        incomplete,
+        pending,
+        {run_id: ended[run_id] for run_id in sorted(runs - _begun(snapshot))},
+        _missing_records(snapshot, selections),
+        _missing_answers(snapshot),
+    )
+
+
+def _rows(snapshot: Snapshot, table: Table, *columns: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_table(snapshot, table, None, ["run_id", "record_id", *columns]).to_pylist()
+    return rows
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["run_id"], row["record_id"]
+
+
+def _selections(snapshot: Snapshot) -> dict[str, Selection]:
+    """Of each generation run whose beginning is there."""
+    rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "selection"]).to_pylist()
+    found: dict[str, Selection] = {}
+    for row in rows:
+        content = json.loads(row["selection"] or "{}")
+        # The first stores listed ids alone.
+        found[row["run_id"]] = content if isinstance(content, dict) else dict.fromkeys(content)
+    return found
+
+
+def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
+    """The number of drafts of each record, -1 where one of them lacks checks, or the drafts are not 1, 2, ..."""
+    columns = ["run_id", "record_id", "draft"]
+    checks = read_table(snapshot, CHECKS, None, [*columns, "position"])
+    grouped = checks.group_by(columns).aggregate([("position", "max"), ("position", "count")]).to_pylist()
+    checked = {
+        (row["run_id"], row["record_id"], row["draft"])
+        for row in grouped
+        if row["position_max"] + 1 == row["position_count"]
+    }
+    unchecked = {(row["run_id"], row["record_id"], row["draft"]) for row in grouped} - checked
+    numbers: dict[Key, list[int]] = defaultdict(list)
+    whole: dict[Key, bool] = defaultdict(lambda: True)
+    for row in read_table(snapshot, DRAFTS, None, columns).to_pylist():
+        key = _key(row)
+        numbers[key].append(row["draft"])
+        whole[key] &= (*key, row["draft"]) in checked
+        checked.discard((*key, row["draft"]))
+    # What is left are checks of drafts that are not there.
+    for run_id, record_id, _ in checked | unchecked:
+        whole[run_id, record_id] = False
+    return {
+        key: len(numbers[key]) if is_whole and sorted(numbers[key]) == [*range(1, len(numbers[key]) + 1)] else -1
+        for key, is_whole in whole.items()
+    }
+
+
+def _begun(snapshot: Snapshot) -> set[str]:
+    return set(read_table(snapshot, RUNS, {"sequence": 0}, ["run_id"])["run_id"].to_pylist())
+
+
+def _paying(snapshot: Snapshot) -> set[str]:
+    return set(read_table(snapshot, LLM_CALLS, None, ["run_id"])["run_id"].to_pylist())
+
+
+def _missing_records(snapshot: Snapshot, selections: Mapping[str, Selection]) -> dict[str, int]:
+    columns = ["record_id", "content_hash"]
+    rows = read_table(snapshot, RECORDS, None, columns, superseded=True).to_pylist()
+    content = {(row["record_id"], row["content_hash"]) for row in rows}
+    ids = {record_id for record_id, _ in content}
+    missing = {
+        record_id
+        for selection in selections.values()
+        for record_id, wanted in selection.items()
+        if (record_id not in ids if wanted is None else (record_id, wanted) not in content)
+    }
+    return dict(sorted(Counter(record_id.partition(":")[0] for record_id in missing).items()))
+
+
+def _missing_answers(snapshot: Snapshot) -> int:
+    listed: set[str] = set()
+    for table in (DANGERS, DRAFTS):
+        for row in _rows(snapshot, table, "identities"):
+            listed.update(json.loads(row["identities"] or "[]"))
+    answered = read_table(snapshot, LLM_CALLS, {"answered": True}, ["identity"])["identity"].to_pylist()
+    return len(listed - set(answered))

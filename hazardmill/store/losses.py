@@ -1,0 +1,80 @@
+"""What cannot be made again from the rest of a store, in words, with what helps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from hazardmill.store.complete import MADE, Standing
+from hazardmill.store.damage import Plan
+from hazardmill.store.layout import Layout
+from hazardmill.store.schemas import LLM_CALLS, RECORDS, REJECTS, RUNS
+from hazardmill.store.snapshot import read_table
+
+
+def losses(layout: Layout, plan: Plan, found: Standing) -> Iterator[str]:
+    """A sentence for each thing that stays lost.
+
+    Args:
+        layout: The store's paths.
+        plan: What was damaged.
+        found: What the store says of its runs without that.
+    """
+    for number in plan.commits_lost:
+        yield (
+            f"commit {number} is lost with all its parts, and nobody knows what it held: "
+            "restore its files from a backup of the store"
+        )
+    if plan.lines_lost:
+        yield (
+            f"{plan.lines_lost} damaged line(s) of the journal tell nothing of what they held: what was not an answer "
+            "of a model is made again when the run is resumed, an answer is paid for again if it is asked for"
+        )
+    yield from _lost_ledger(plan, found)
+    for run_id, outcomes in found.unknown_runs.items():
+        yield (
+            f"the beginning of run {run_id} (table runs) is lost: it cannot be resumed, its {outcomes} outcome(s) stay "
+            "as they are; a new run with the same inputs and models pays nothing for what the ledger holds"
+        )
+    if _lost(plan, RUNS.name) and not found.unknown_runs:
+        yield (
+            f"{_lost(plan, RUNS.name)} of table runs: states that runs went through, or what an ingest counted; "
+            "no run depends on them"
+        )
+    yield from _lost_records(layout, plan, found)
+    if _lost(plan, REJECTS.name):
+        yield f"{_lost(plan, REJECTS.name)} of table rejects: ingest the sources again to have them listed again"
+    for table in MADE:
+        if _lost(plan, table.name) and found.unknown_runs:
+            yield f"{_lost(plan, table.name)} of table {table.name}, where they are of a run that cannot be resumed"
+
+
+def _lost(plan: Plan, table: str) -> str:
+    """How much of a table is lost, in words; empty if nothing is."""
+    rows, parts = plan.rows_lost[table], plan.parts_lost[table]
+    words = [f"{rows} row(s)"] if rows else []
+    return " and ".join([*words, *([f"{parts} unreadable part(s)"] if parts else [])])
+
+
+def _lost_ledger(plan: Plan, found: Standing) -> Iterator[str]:
+    lost = _lost(plan, LLM_CALLS.name)
+    if lost or found.missing_answers:
+        yield (
+            f"{lost or 'rows'} of the ledger (table llm_calls): {found.missing_answers} answer(s) that dangers and "
+            "drafts stand on are gone; these stay as they are, and an answer is paid for again only where a run asks "
+            "for it again"
+        )
+
+
+def _lost_records(layout: Layout, plan: Plan, found: Standing) -> Iterator[str]:
+    for source, count in found.missing_records.items():
+        yield f"{count} record(s) of {source} that runs were started on: ingest {source} again, from the same input"
+    lost = _lost(plan, RECORDS.name)
+    if not lost:
+        return
+    runs = {layout.run_of(name) for name in plan.records_from if layout.is_segment(name)}
+    rows = read_table(plan.snapshot(layout), RUNS, {"sequence": 0}, ["run_id", "config"]).to_pylist()
+    configs = {row["run_id"]: json.loads(row["config"]) for row in rows if row["run_id"] in runs}
+    inputs = [item for config in configs.values() for item in config.get("inputs", [config])]
+    told = sorted({f"{item.get('source')} from {item.get('path') or 'the store'}" for item in inputs})
+    yield f"{lost} of table records: ingest again {', '.join(told) or 'the sources of this store'}"

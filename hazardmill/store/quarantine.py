@@ -1,0 +1,55 @@
+"""Damaged files out of the way, never away: each is kept as it was found, with a JSON that says what, when and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hazardmill.store.durable import guarded, make_folder, sync_file, sync_folder, write_file
+from hazardmill.store.layout import Layout
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One thing that was found damaged, and what a rebuild does about it."""
+
+    code: str
+    """As of ``hazardmill store verify``."""
+    file: str
+    """Relative to the store."""
+    message: str
+    action: str
+    """What is done about it."""
+    moves: bool = False
+    """Whether the file goes to quarantine."""
+
+
+def keep(layout: Layout, damage: Damage) -> Path | None:
+    """Put the damaged file under another name into quarantine; it also stays where it is, until that is safe to end.
+
+    Returns:
+        Its place in quarantine; none if there is no such file.
+
+    Raises:
+        StoreError: If the disk refuses.
+    """
+    path = layout.root / damage.file
+    if not path.exists():
+        return None
+    make_folder(layout.quarantine)
+    now = datetime.now(UTC)
+    place = layout.quarantine / f"{now:%Y%m%dT%H%M%S%f}-{damage.file.replace('/', '-')}"
+    note = {**asdict(damage), "size": path.stat().st_size, "at": now.isoformat(timespec="milliseconds")}
+    with guarded(place, "quarantine"):
+        try:
+            os.link(path, place)
+        except OSError:  # not every file system has links
+            shutil.copy2(path, place)
+            sync_file(place)
+        write_file(place.with_name(f"{place.name}.json"), json.dumps(note, indent=1, ensure_ascii=False).encode())
+        sync_folder(layout.quarantine)
+    return place

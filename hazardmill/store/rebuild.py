@@ -1,0 +1,201 @@
+"""Rebuild: damage out of the way, and the store whole again as far as the rest allows.
+
+    1. keep every damaged file in quarantine, under another name       crash: done again
+    2. put the intact lines in the place of a damaged segment          crash: the segment is whole
+    3. publish one manifest for all commits, of the intact parts       the commit
+    4. remove the damaged files from their places, and what was replaced
+    5. make parts of what is in the journal
+    6. publish the same without the rows of records that are not complete any more
+
+What is missing is looked for in the tables each time, not remembered: a rebuild that was cut short is done again and
+comes to the same end. The caller holds the maintenance lock and those of all runs that have something in the journal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from hazardmill.errors import PartGone, StoreError
+from hazardmill.store.commit import convert
+from hazardmill.store.complete import MADE, Key, Standing, standing
+from hazardmill.store.damage import Plan, survey
+from hazardmill.store.durable import Fault, make_folder, remove, rename, write_file
+from hazardmill.store.layout import Layout
+from hazardmill.store.locks import exclusive, shared
+from hazardmill.store.losses import losses
+from hazardmill.store.manifests import Manifest, Manifests, Part
+from hazardmill.store.parts import batches, read_parts
+from hazardmill.store.quarantine import Damage, keep
+from hazardmill.store.replace import Placed, publish, stage_part, sweep
+from hazardmill.store.schemas import TABLES, Table
+from hazardmill.store.snapshot import take_snapshot
+from hazardmill.store.verify import look
+
+_LOOKS: Final = 10
+"""Tries at looking at a store that is compacted meanwhile; each compaction can spoil one."""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What a rebuild found and did, or would do."""
+
+    damages: tuple[Damage, ...]
+    quarantined: tuple[str, ...]
+    """Names of the files in quarantine; empty for a rehearsal."""
+    rows_lost: Mapping[str, int]
+    """By table, as far as it is known; those of records that are made again included."""
+    retracted: Mapping[str, int]
+    """Records by run whose rows were no longer complete: the run makes them again."""
+    pending: Mapping[str, int]
+    """Records that are to be made, of each run that has such."""
+    lost: tuple[str, ...]
+    """What cannot be made again, a sentence each, with what helps."""
+    dry_run: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing stayed lost."""
+        return not self.lost
+
+
+def rehearse(layout: Layout) -> Rebuilt:
+    """What a rebuild would do; changes nothing, and others may write and compact meanwhile.
+
+    Raises:
+        StoreError: If others leave no time to look.
+        SchemaMismatch: If a newer hazardmill wrote some of the store.
+    """
+    for _ in range(_LOOKS):
+        with shared(layout.commit_lock):
+            seen = look(layout)
+        try:
+            plan = survey(layout, seen)
+            report = _report(layout, plan, standing(plan.snapshot(layout)), (), dry_run=True)
+        except (PartGone, FileNotFoundError):
+            continue
+        if all(damage.code != "part_missing" for damage in plan.damages):
+            return report
+        with shared(layout.commit_lock):
+            # Only what is still listed is missing; else a compaction took it away.
+            if look(layout).manifests == seen.manifests:
+                return report
+    raise StoreError(
+        "the store changes faster than it can be looked at", file=str(layout.root), remedy="try again when its runs end"
+    )
+
+
+def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: Fault) -> Rebuilt:
+    """Make the store whole again.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests, none of them read yet.
+        runs: The runs whose locks the caller holds: what is in the journal of others is left alone.
+        fault: Called at ``rebuild.kept``, ``rebuild.segment.mended``, ``rebuild.original.removed``, the points of
+            ``replace.publish`` with ``rebuild.`` before them, and those of ``commit.convert``.
+
+    Raises:
+        SchemaMismatch: If a newer hazardmill wrote some of the store; nothing was changed.
+        StoreError: If the disk refuses; done again, it comes to the same end.
+    """
+
+    def named(point: str) -> None:
+        fault(f"rebuild.{point}")
+
+    make_folder(layout.root)
+    with exclusive(layout.commit_lock):
+        plan = survey(layout, look(layout))
+        kept = []
+        for damage in plan.damages:
+            if damage.moves and (place := keep(layout, damage)) is not None:
+                kept.append(place.name)
+                named("kept")
+        _mend_journal(layout, plan, named)
+        mended = {f"journal/{saved.path.name}" for saved in plan.salvaged}
+        originals = [layout.root / d.file for d in plan.damages if d.moves and d.file not in mended]
+        _republish(layout, manifests, plan, originals, named)
+    for path in layout.segments():
+        if layout.run_of(path.stem) in runs:
+            convert(layout, manifests, path, fault)
+    snapshot = take_snapshot(layout, manifests)
+    found = standing(snapshot)
+    if found.incomplete:
+        _retract(layout, manifests, found.incomplete, named)
+    return _report(layout, plan, found, tuple(kept), dry_run=False)
+
+
+def _mend_journal(layout: Layout, plan: Plan, fault: Fault) -> None:
+    make_folder(layout.staging)
+    for saved in plan.salvaged:
+        staged = layout.staging / saved.path.name
+        write_file(staged, saved.content)
+        rename(staged, saved.path)
+        fault("segment.mended")
+
+
+def _republish(layout: Layout, manifests: Manifests, plan: Plan, originals: list[Path], fault: Fault) -> None:
+    placed = [Placed(part) for manifest in plan.commits for part in manifest.parts]
+    if plan.republishes and plan.place:
+        name = layout.new_replacement("rebuild", plan.place)
+        known = {manifest.segment: manifest for manifest in (*plan.replaced, *plan.commits)}
+        parts = [new.part for new in placed]
+        manifests.publish_replacement(name, parts, list(known.values()), plan.place, fault)
+    for path in originals:
+        remove(path)
+        fault("original.removed")
+    sweep(layout, manifests, fault)
+
+
+def _retract(layout: Layout, manifests: Manifests, incomplete: frozenset[Key], fault: Fault) -> None:
+    """Publish the commits without the rows of these records."""
+    with exclusive(layout.commit_lock):
+        old = manifests.all()
+        place = range(1, old[-1].sequence + 1)
+        name = layout.new_replacement("rebuild", place)
+        placed = [
+            new
+            for table in TABLES.values()
+            for number, part in enumerate(_parts(old, table))
+            for new in _without(layout, table, part, incomplete, name, number, fault)
+        ]
+        publish(layout, manifests, name, placed, old, place, fault)
+
+
+def _parts(manifests: list[Manifest], table: Table) -> list[Part]:
+    return [part for manifest in manifests for part in manifest.parts if part.table == table.name]
+
+
+def _without(
+    layout: Layout, table: Table, part: Part, keys: frozenset[Key], name: str, number: int, fault: Fault
+) -> list[Placed]:
+    """The part without the rows of some records: itself if it has none, a new one, or none if no row is left."""
+    if table not in MADE:
+        return [Placed(part)]
+    path = layout.root / table.name / part.file
+    names = read_parts(table, [path], ["run_id", "record_id"]).to_pylist()
+    stays = pa.array([(row["run_id"], row["record_id"]) not in keys for row in names], pa.bool_())
+    if stays.true_count == part.rows:
+        return [Placed(part)]
+    columns = [column.name for column in table.columns]
+    new = stage_part(layout, table, batches(table, path, columns, stays), name, number)
+    fault("part.staged")
+    return [] if new is None else [new]
+
+
+def _report(layout: Layout, plan: Plan, found: Standing, kept: tuple[str, ...], *, dry_run: bool) -> Rebuilt:
+    retracted = Counter(run_id for run_id, _ in found.incomplete)
+    return Rebuilt(
+        damages=tuple(plan.damages),
+        quarantined=kept,
+        rows_lost=dict(sorted(plan.rows_lost.items())),
+        retracted=dict(sorted(retracted.items())),
+        pending={run_id: count for run_id, count in sorted(found.pending.items()) if count},
+        lost=tuple(losses(layout, plan, found)),
+        dry_run=dry_run,
+    )

@@ -1,0 +1,198 @@
+"""One manifest in the place of many: how compaction, migration and rebuild change what is there.
+
+    1. write new parts in the staging folder             crash: nobody sees them; swept later
+    2. rename them into place, under the commit lock     crash: unlisted, for commits that are all there; swept later
+    3. rename the manifest of the replacement into place the commit: what it stands for no longer counts
+    4. remove what it stands for                         crash: not read any more; swept later
+
+No file is changed. A reader that looked before 4 and reads after it finds a part gone, and looks again. The caller
+holds the maintenance lock, so that only one process does this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hazardmill.errors import CorruptStore
+from hazardmill.store.durable import Fault, guarded, make_folder, remove, rename, sync_file
+from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.layout import Layout
+from hazardmill.store.manifests import Manifest, Manifests, Part, converted, is_copy, live
+from hazardmill.store.parts import COMPRESSION, hash_file
+from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
+
+_ROW_GROUP_BYTES = 32 * 2**20
+"""Bytes in memory after which rows become a row group."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A part of a replacement: one that is in place already, or one to be renamed into place."""
+
+    part: Part
+    staged: Path | None = None
+
+
+def publish(
+    layout: Layout,
+    manifests: Manifests,
+    name: str,
+    placed: Sequence[Placed],
+    replaced: Sequence[Manifest],
+    place: range,
+    fault: Fault,
+) -> None:
+    """Steps 2 to 4. The caller holds the commit lock too.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests.
+        name: The name of the replacement.
+        placed: Its parts, in the order of their rows.
+        replaced: What it stands for.
+        place: The commits that it stands for.
+        fault: Called at ``part.renamed``, ``manifest.staged``, ``manifest.renamed``, ``copy.renamed``,
+            ``part.removed`` and ``manifest.removed``.
+
+    Raises:
+        StoreError: If the disk refuses; the store is as it was, or as it is to be.
+    """
+    for new in placed:
+        if new.staged is not None:
+            rename(new.staged, layout.root / new.part.table / new.part.file)
+            fault("part.renamed")
+    manifests.publish_replacement(name, [new.part for new in placed], replaced, place, fault)
+    sweep(layout, manifests, fault)
+
+
+def check_part(layout: Layout, part: Part) -> Path:
+    """The path of a part that is as its manifest says: what is damaged must not get a new checksum.
+
+    Raises:
+        CorruptStore: If it is not.
+    """
+    path = layout.root / part.table / part.file
+    if not path.exists() or path.stat().st_size != part.size or hash_file(path) != part.sha256:
+        remedy = rebuild_remedy(layout.root)
+        raise CorruptStore("the part is not as its manifest says", file=str(path), remedy=remedy)
+    return path
+
+
+def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: str, number: int) -> Placed | None:
+    """Write one part of a replacement, a row group at a time; none if there is no row.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    make_folder(layout.staging)
+    file = f"{name}.{number:04d}.parquet"
+    staged = layout.staging / f"{name}.{table.name}.{number:04d}.parquet"
+    rows = 0
+    with guarded(staged, "write the part"):
+        with pq.ParquetWriter(staged, table.schema, **COMPRESSION) as writer:
+            for group in _row_groups(pieces):
+                writer.write_table(group.replace_schema_metadata(table.schema.metadata), row_group_size=group.num_rows)
+                rows += group.num_rows
+        if not rows:
+            remove(staged)
+            return None
+        sync_file(staged)
+        part = Part(table.name, file, rows, staged.stat().st_size, hash_file(staged), SCHEMA_VERSION)
+    return Placed(part, staged)
+
+
+def _row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    waiting: list[pa.Table] = []
+    size = 0
+    for piece in pieces:
+        if piece.num_rows:
+            waiting.append(piece)
+            size += piece.nbytes
+        if size >= _ROW_GROUP_BYTES:
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What a maintenance that was cut short left behind, and nobody reads."""
+
+    parts: tuple[Path, ...]
+    manifests: tuple[Path, ...]
+    """Copies included."""
+
+
+def leftovers(layout: Layout, files: Sequence[Manifest]) -> Leftovers:
+    """Find them, among all manifests that there are. The caller keeps commits out.
+
+    A part is one only if its rows are in listed parts: its segment or replacement is in a manifest that counts, or it
+    is of a replacement for commits for which others stand. What may be the rest of a loss is none.
+    """
+    counting = live(files)
+    listed = {(part.table, part.file) for manifest in counting for part in manifest.parts}
+    known = converted(counting)
+    present = {number for manifest in counting for number in range(manifest.first, manifest.sequence + 1)}
+    parts = []
+    for path in _part_files(layout):
+        if (path.parent.name, path.name) in listed:
+            continue
+        replacement = layout.replacement_of(path.name)
+        if layout.owner_of(path.name) in known or (replacement and present.issuperset(replacement[1])):
+            parts.append(path)
+    dead = {manifest.file for manifest in files} - {manifest.file for manifest in counting}
+    copies = []
+    for path in sorted(layout.copies.glob("*.json")):
+        replacement = layout.replacement_of(path.name.split("-", 1)[1])
+        counts = any(manifest.file == path.name for manifest in counting)
+        if not counts and replacement and present.issuperset(replacement[1]):
+            copies.append(path)
+    return Leftovers(tuple(parts), (*(layout.manifests / name for name in sorted(dead)), *copies))
+
+
+def _part_files(layout: Layout) -> list[Path]:
+    return [path for name in TABLES for path in sorted((layout.root / name).glob("*.parquet"))]
+
+
+def sweep(layout: Layout, manifests: Manifests, fault: Fault) -> int:
+    """Remove what a maintenance left, and write the copy of a manifest that it did not come to.
+
+    The caller holds the maintenance lock and the commit lock.
+
+    Args:
+        layout: The store's paths.
+        manifests: The store's manifests.
+        fault: Called at ``part.removed`` and ``manifest.removed``.
+
+    Returns:
+        The number of files removed.
+
+    Raises:
+        CorruptStore, SchemaMismatch: If a manifest cannot be read; nothing was removed.
+    """
+    left = leftovers(layout, manifests.files())
+    for manifest in manifests.all():
+        if manifest.generation and not is_copy(layout.copies / manifest.file, manifest):
+            manifests.write_copy(manifest)
+    staged = [path for path in layout.staging.glob("*") if _is_of_replacement(layout, path)]
+    # The parts before the manifests: what is left in between is known by its manifest as replaced.
+    for path in (*staged, *left.parts):
+        remove(path)
+        fault("part.removed")
+    for path in left.manifests:
+        remove(path)
+        fault("manifest.removed")
+    return len(staged) + len(left.parts) + len(left.manifests)
+
+
+def _is_of_replacement(layout: Layout, path: Path) -> bool:
+    number, _, rest = path.name.partition("-")
+    return layout.replacement_of(path.name) is not None or (
+        number.isdigit() and path.suffix == ".json" and layout.replacement_of(rest) is not None
+    )
