@@ -1,17 +1,33 @@
-"""Asks a backend, pays once: ledger first, then the limiter, then attempts until one brings an answer."""
+"""Asks a backend, pays once: ledger first, then budget and limiter, then attempts until one brings an answer.
+
+Where the model asked for cannot answer, its fallbacks are asked in turn; theirs are attempts at the same identity.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
-from hazardmill.errors import ConnectionFailed, HazardmillError, ProviderError, RateLimited, RequestRefused
+from hazardmill.errors import (
+    BreakerOpen,
+    ConnectionFailed,
+    HazardmillError,
+    ModelRefused,
+    ProviderDown,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+    SettingsError,
+)
+from hazardmill.llm.breaker import Breaker
+from hazardmill.llm.budget import Budget, Reservation
 from hazardmill.llm.ledger import Attempt, Ledger, Recorded
 from hazardmill.llm.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
@@ -20,6 +36,9 @@ from hazardmill.llm.scrub import scrub
 
 _BYTES_A_TOKEN: Final = 4
 """For the limiter's estimate only: English text has four bytes a token or more."""
+
+_ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, BreakerOpen)
+"""Errors of one model that say nothing of what another one will do with the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +65,11 @@ class Client:
         ledger: Where attempts are written down and answers are found again.
         limiter: Requests under way, and requests and tokens a minute.
         prices: What the models cost.
-        deadline_s: Seconds for all attempts at one request and the pauses between them; the wait for the limiter does
-            not count, because a long queue is no fault of the request.
-        max_attempts: Most attempts at one request in one call of ``ask``.
+        budget: What may be spent; null for no limit.
+        breaker: Makes what watches over one model; nothing more is sent to a model whose breaker opened.
+        deadline_s: Seconds for all attempts of one model at one request and the pauses between them; the wait for
+            budget and limiter does not count, because a long queue is no fault of the request.
+        max_attempts: Most attempts of one model at one request in one call of ``ask``.
         sleep: What waits between attempts.
         clock: Seconds, monotonic.
         on_retry: Told of each pause before another attempt; must not raise.
@@ -61,6 +82,8 @@ class Client:
         *,
         limiter: Limiter,
         prices: Prices,
+        budget: Budget | None = None,
+        breaker: Callable[[], Breaker] | None = None,
         deadline_s: float = 600.0,
         max_attempts: int = 6,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -71,6 +94,9 @@ class Client:
         self._ledger = ledger
         self._limiter = limiter
         self._prices = prices
+        self._budget = budget
+        self._make_breaker = breaker or (lambda: Breaker(clock=clock))
+        self._breakers: dict[str, Breaker] = {}
         self._deadline_s = deadline_s
         self._max_attempts = max_attempts
         self._sleep = sleep
@@ -79,6 +105,7 @@ class Client:
         self._flights: dict[str, _Flight] = {}
         # A replayed answer was paid for by the run that is replayed.
         self._charges = bool(getattr(backend, "charges", True))
+        self._metered = bool(getattr(backend, "metered", False))
 
     async def ask(self, request: Request) -> Answer:
         """The answer to one request.
@@ -88,33 +115,65 @@ class Client:
         process that was killed.
 
         Raises:
-            ProviderError: No attempt brought an answer. Retryable errors were tried again up to the limits.
+            ProviderError: No attempt brought an answer. Retryable errors were tried again up to the limits, and each
+                fallback was asked.
+            BreakerOpen: Neither the model nor a fallback has answered anybody for a while.
+            BudgetReached: What is left of the budget cannot pay for the request.
+            SettingsError: There is a budget, and no bound of what the request may cost.
             StoreError: The ledger could not be written; the answer is withheld.
         """
         identity = request.identity(self._backend.name, self._backend.host)
         recorded = self._ledger.lookup(identity)
         if recorded is not None:
-            return self._answer(recorded)
+            return self._answer(recorded, request)
         flight = self._flights.get(identity)
         if flight is None:
             flight = self._flights[identity] = _Flight(asyncio.ensure_future(self._pay(identity, request)))
             flight.task.add_done_callback(lambda _: self._flights.pop(identity, None))
-        return self._answer(await flight.join())
+        return self._answer(await flight.join(), request)
 
-    def _answer(self, recorded: Recorded) -> Answer:
-        return recorded.answer(paid=self._charges and self._ledger.is_own(recorded))
+    def _answer(self, recorded: Recorded, request: Request) -> Answer:
+        return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
 
     async def _pay(self, identity: str, request: Request) -> Recorded:
+        """An answer of the first of the request's models that can give one."""
+        asked: list[ProviderError] = []
+        for model in request.models:
+            try:
+                return await self._insist(identity, request, request.sent_to(model))
+            except _ANOTHER_MAY as error:
+                asked.append(error)
+        *before, last = asked
+        if before:
+            last.message += "; asked before: " + "; ".join(error.message for error in before)
+            last.args = (last.message,)
+        raise last
+
+    async def _insist(self, identity: str, request: Request, sent: Request) -> Recorded:
+        """An answer of one model, after as many attempts as the limits allow."""
         deadline = _Deadline(self._deadline_s, self._clock)
+        breaker = self._breakers.get(sent.model)
+        if breaker is None:
+            breaker = self._breakers[sent.model] = self._make_breaker()
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
             stop=lambda state: self._give_up(state, deadline),
             wait=_pause,
-            sleep=self._sleep,
+            sleep=lambda seconds: self._rest(seconds, breaker),
             before_sleep=lambda state: self._tell(request, state),
             reraise=True,
         )
-        return await retrying(self._attempt, identity, request, deadline)
+        return await retrying(self._attempt, identity, request, sent, deadline, breaker)
+
+    async def _rest(self, seconds: float, breaker: Breaker) -> None:
+        """Pause; no longer than until nothing more is to be sent."""
+        pause = asyncio.ensure_future(self._sleep(seconds))
+        opened = asyncio.ensure_future(breaker.opened())
+        try:
+            await asyncio.wait((pause, opened), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+            opened.cancel()
 
     def _give_up(self, state: RetryCallState, deadline: _Deadline) -> bool:
         return state.attempt_number >= self._max_attempts or state.upcoming_sleep >= deadline.left()
@@ -124,61 +183,105 @@ class Client:
         if self._on_retry is not None and isinstance(error, ProviderError):
             self._on_retry(Retry(request, error, state.attempt_number + 1, self._max_attempts, state.upcoming_sleep))
 
-    async def _attempt(self, identity: str, request: Request, deadline: _Deadline) -> Recorded:
-        completion: Completion | None = None
-        error: BaseException | None = None
-        queued = self._clock()
-        async with self._limiter.slot(_estimate(request)) as slot:
-            began = self._clock()
-            deadline.excuse(began - queued)
-            try:
-                completion = await self._complete(request, deadline)
-            except (Exception, asyncio.CancelledError) as caught:
-                error = _cleaned(caught, request)
-            ended = self._clock()
-            _settle(slot, completion)
-        recorded = await _to_the_end(
-            self._ledger.record(
-                Attempt(
-                    identity=identity,
-                    request=request,
-                    backend=self._backend.name,
-                    host=self._backend.host,
-                    completion=completion,
-                    error=error,
-                    usd=None if completion is None else self._prices.usd(request.model, completion.usage),
-                    usd_upper=self._usd_upper(request, completion, error),
-                    latency_s=ended - began,
+    async def _attempt(
+        self, identity: str, request: Request, sent: Request, deadline: _Deadline, breaker: Breaker
+    ) -> Recorded:
+        breaker.check()
+        upper = self._upper(sent)
+        reservation = await self._reserve(sent, upper, deadline)
+        # Whatever ends this before anything is sent, cost nothing.
+        cost: float | None = 0.0
+        try:
+            async with self._slot(sent, deadline) as slot:
+                breaker.check()
+                number = self._ledger.number(identity)
+                attempt = Attempt(
+                    identity, request, self._backend.name, self._backend.host, sent.model, usd_upper=upper
                 )
+                ended = await self._send(attempt, number, sent, deadline)
+                _settle(slot, ended)
+            breaker.note(ended.error)
+            if ended.completion is not None and self._budget is not None:
+                self._budget.learn(sent, ended.completion.usage)
+            cost = 0.0 if self._is_free(ended) else ended.usd
+            overrun = None if cost is None or upper is None or cost <= upper else cost - upper
+            bound = upper if cost is None else cost
+            recorded = await _to_the_end(
+                self._ledger.record(replace(ended, usd_upper=bound, usd_overrun=overrun), number)
             )
-        )
-        if error is not None:
-            raise error
+        finally:
+            if reservation is not None:
+                reservation.settle(cost)
+        if ended.error is not None:
+            raise ended.error
         assert recorded is not None, "an attempt without error has a completion"
         return recorded
 
-    async def _complete(self, request: Request, deadline: _Deadline) -> Completion:
+    async def _send(self, attempt: Attempt, number: int, sent: Request, deadline: _Deadline) -> Attempt:
+        """Send one attempt, written down before where it may cost money; returns how it ended, whatever ended it."""
+        completion: Completion | None = None
+        error: BaseException | None = None
+        began: float | None = None
+        try:
+            if self._metered:
+                await _to_the_end(self._ledger.record(attempt, number))
+            began = self._clock()
+            completion = await self._complete(sent, deadline)
+        except (Exception, asyncio.CancelledError) as caught:
+            error = _cleaned(caught, attempt.request)
+        model = sent.model if completion is None or completion.model_sent is None else completion.model_sent
+        return replace(
+            attempt,
+            model_sent=model,
+            completion=completion,
+            error=error,
+            usd=None if completion is None else self._prices.usd(model, completion.usage),
+            latency_s=None if began is None else self._clock() - began,
+        )
+
+    def _is_free(self, ended: Attempt) -> bool:
+        """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
+        return ended.latency_s is None or not self._charges or isinstance(ended.error, RateLimited | RequestRefused)
+
+    def _upper(self, sent: Request) -> float | None:
+        """Most that an attempt can cost; null if nothing bounds it."""
+        if not self._charges:
+            return 0.0
+        return self._prices.upper(sent, None if self._budget is None else self._budget.prompt_tokens(sent))
+
+    async def _reserve(self, sent: Request, upper: float | None, deadline: _Deadline) -> Reservation | None:
+        if self._budget is None:
+            return None
+        if upper is None:
+            raise SettingsError(
+                f"no budget can be kept: nothing bounds what a {sent.stage} request to {sent.model} may cost",
+                record_id=sent.record_id,
+                remedy="set max_tokens in the prompt's front matter and the model's price in prices.yaml, "
+                "or run without a budget",
+            )
+        queued = self._clock()
+        reservation = await self._budget.reserve(upper)
+        deadline.excuse(self._clock() - queued)
+        return reservation
+
+    @asynccontextmanager
+    async def _slot(self, sent: Request, deadline: _Deadline) -> AsyncIterator[Slot]:
+        queued = self._clock()
+        async with self._limiter.slot(_estimate(sent)) as slot:
+            deadline.excuse(self._clock() - queued)
+            yield slot
+
+    async def _complete(self, sent: Request, deadline: _Deadline) -> Completion:
         try:
             async with asyncio.timeout(deadline.left()):
-                return await self._backend.complete(request)
+                return await self._backend.complete(sent)
         except TimeoutError:
             # Raised below, outside of the handler: a chained error could carry what scrubbing takes out.
             pass
         raise ConnectionFailed(
-            f"no answer from {request.model} within {self._deadline_s:g} s, retries included",
+            f"no answer from {sent.model} within {self._deadline_s:g} s, retries included",
             remedy="raise the deadline, or look at the provider's status",
         )
-
-    def _usd_upper(self, request: Request, completion: Completion | None, error: BaseException | None) -> float | None:
-        """Most that the attempt can have cost: what it did cost if that is known, else what was reserved for it.
-
-        The model asked for sets the price: that is what the provider was hired for, whatever it calls itself.
-        """
-        # Turned away at the door, or answered by the ledger of an earlier run: nothing was generated.
-        if not self._charges or isinstance(error, RateLimited | RequestRefused):
-            return 0.0
-        usd = None if completion is None else self._prices.usd(request.model, completion.usage)
-        return self._prices.upper(request) if usd is None else usd
 
 
 class _Flight:
@@ -233,11 +336,14 @@ def _estimate(request: Request) -> int:
     return prompt_bytes(request) // _BYTES_A_TOKEN + (max_tokens(request) or 0)
 
 
-def _settle(slot: Slot, completion: Completion | None) -> None:
-    """Tell the limiter what was used; where nobody knows, the estimate stays."""
-    if completion is None:
+def _settle(slot: Slot, ended: Attempt) -> None:
+    """Tell the limiter how it went and what was used; where nobody knows, the estimate stays."""
+    if isinstance(ended.error, RateLimited):
+        slot.turned_away(ended.error.retry_after)
+    if ended.completion is None:
         return
-    usage = completion.usage
+    slot.answered()
+    usage = ended.completion.usage
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         slot.settle(usage.prompt_tokens + usage.completion_tokens)
 

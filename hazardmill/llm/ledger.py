@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final, Protocol
 
 from hazardmill import __version__
+from hazardmill.errors import SettingsError
 from hazardmill.llm.requests import Answer, Completion, Request, Usage
 from hazardmill.llm.scrub import scrub
 
 TABLE: Final = "llm_calls"
+
+IN_FLIGHT: Final = "in_flight"
+"""Error of an attempt that was written down before it was sent. A row that still says so when its process is gone is
+what a kill left: nobody knows what came of it, and it counts as spent what it may have cost."""
 
 _INDEXED: Final = (
     "run_id",
@@ -51,17 +58,21 @@ class LedgerWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt that has ended, in an answer or in an error (exactly one of the two)."""
+    """One attempt: ended in an answer, ended in an error, or, with neither, about to be sent."""
 
     identity: str
     request: Request
     backend: str
     host: str | None
-    completion: Completion | None
-    error: BaseException | None
-    usd: float | None
-    usd_upper: float | None
-    latency_s: float
+    model_sent: str
+    """Model that it was sent to: the one asked for, or one of its fallbacks."""
+    completion: Completion | None = None
+    error: BaseException | None = None
+    usd: float | None = None
+    usd_upper: float | None = None
+    usd_overrun: float | None = None
+    """By how much it cost more than was reserved for it; null if it did not."""
+    latency_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +88,9 @@ class Recorded:
     finish_reason: str | None
     usage: Usage
     usd: float | None
+    model_sent: str | None = None
 
-    def answer(self, *, paid: bool) -> Answer:
+    def answer(self, *, paid: bool, repair: int = 0) -> Answer:
         """What a stage is given."""
         return Answer(
             text=self.text,
@@ -89,6 +101,7 @@ class Recorded:
             usage=self.usage,
             usd=self.usd,
             paid=paid,
+            repair=repair,
         )
 
 
@@ -108,7 +121,7 @@ class LedgerIndex:
     @classmethod
     def read(cls, store: LedgerStore) -> LedgerIndex:
         """Index all rows of a store, as one who belongs to no run."""
-        rows, _ = store.rows_since(TABLE, 0, list(_INDEXED))
+        rows, _ = store.rows_since(TABLE, 0, _indexed())
         return cls(rows)
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -126,7 +139,7 @@ class LedgerIndex:
         return self._answers.get(identity)
 
     def attempts(self, identity: str) -> int:
-        """Attempts at an identity, those of all runs together."""
+        """Attempts at an identity, those of all runs together, with any that a kill cut off."""
         return sum(self._attempts.get(identity, {}).values())
 
     def next_attempt(self, identity: str, run_id: str) -> int:
@@ -159,7 +172,7 @@ class Ledger:
         Raises:
             CorruptStore, SchemaMismatch: A file of the store cannot be read.
         """
-        rows, self._seen = self._store.rows_since(TABLE, self._seen, list(_INDEXED))
+        rows, self._seen = self._store.rows_since(TABLE, self._seen, _indexed())
         self._index.add(rows)
 
     def lookup(self, identity: str) -> Recorded | None:
@@ -174,13 +187,41 @@ class Ledger:
         """Attempts at an identity so far, those of other runs included."""
         return self._index.attempts(identity)
 
-    async def record(self, attempt: Attempt) -> Recorded | None:
+    def spent_usd(self) -> float:
+        """What the attempts of this run cost so far, and where that is unknown the most that they can have cost.
+
+        Reads the store: for the beginning of a run that has a budget.
+
+        Raises:
+            SettingsError: The run holds attempts that have no upper bound of their cost.
+        """
+        rows, _ = self._store.rows_since(TABLE, 0, ["run_id", "usd_upper", "model_asked"])
+        own = [row for row in rows if row["run_id"] == self._run_id]
+        unbounded = sorted({str(row["model_asked"]) for row in own if row["usd_upper"] is None})
+        if unbounded:
+            raise SettingsError(
+                f"no budget can be kept: run {self._run_id} holds attempts of unknown cost ({', '.join(unbounded)})",
+                remedy="go on without a budget, or start a new run: what was paid for is reused",
+            )
+        # The bound is the cost where that is known, and zero where an answer was replayed.
+        return math.fsum(row["usd_upper"] for row in own)
+
+    def number(self, identity: str) -> int:
+        """Number of one more attempt of this run at an identity, given out once."""
+        return self._index.next_attempt(identity, self._run_id)
+
+    async def record(self, attempt: Attempt, number: int | None = None) -> Recorded | None:
         """Write one attempt down; returns when it is on disk, with the answer if the attempt had one.
+
+        Args:
+            attempt: About to be sent, or ended.
+            number: Its number; with the same number the row that says how it ended replaces the one that says that it
+                is about to be sent. By default the next one.
 
         Raises:
             StoreError: The row could not be written. The answer must not be used then.
         """
-        row = self._row(attempt, self._index.next_attempt(attempt.identity, self._run_id))
+        row = self._row(attempt, self.number(attempt.identity) if number is None else number)
         await self._writer.append({TABLE: [row]})
         self._index.add([row])
         return _recorded(row) if attempt.completion is not None else None
@@ -188,7 +229,14 @@ class Ledger:
     def _row(self, attempt: Attempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error
         usage = completion.usage if completion is not None else Usage()
-        return {
+        in_flight = completion is None and error is None
+        newer = {
+            "model_sent": attempt.model_sent,
+            "repair": request.repair,
+            "written_tokens": usage.written_tokens,
+            "usd_overrun": attempt.usd_overrun,
+        }
+        return {name: value for name, value in newer.items() if name in _newer_columns()} | {
             "run_id": self._run_id,
             "identity": attempt.identity,
             "attempt": number,
@@ -201,7 +249,7 @@ class Ledger:
             "answer": None if completion is None else completion.text,
             "answered": completion is not None,
             "finish_reason": None if completion is None else completion.finish_reason,
-            "error": None if error is None else type(error).__name__,
+            "error": IN_FLIGHT if in_flight else None if error is None else type(error).__name__,
             "error_message": None if error is None else scrub(str(error)),
             "prompt_tokens": usage.prompt_tokens,
             "cached_tokens": usage.cached_tokens,
@@ -221,6 +269,22 @@ class Ledger:
         }
 
 
+_NEWER: Final = ("model_sent", "repair", "written_tokens", "usd_overrun")
+
+
+@cache
+def _newer_columns() -> frozenset[str]:
+    """Those of the columns added since the table was first written that its schema has."""
+    # Here, for it brings pyarrow along.
+    from hazardmill.store.schemas import LLM_CALLS
+
+    return frozenset(_NEWER) & {column.name for column in LLM_CALLS.columns}
+
+
+def _indexed() -> list[str]:
+    return [*_INDEXED, *sorted(_newer_columns() & {"model_sent", "written_tokens"})]
+
+
 def _request_json(request: Request) -> str:
     asked = request.model_dump(mode="json", include={"messages", "parameters"})
     return json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -238,6 +302,8 @@ def _recorded(row: dict[str, Any]) -> Recorded:
             prompt_tokens=row["prompt_tokens"],
             cached_tokens=row["cached_tokens"],
             completion_tokens=row["completion_tokens"],
+            written_tokens=row.get("written_tokens"),
         ),
         usd=row["usd"],
+        model_sent=row.get("model_sent"),
     )

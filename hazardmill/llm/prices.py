@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,6 +17,9 @@ from hazardmill.records import Frozen, Text
 PRICES_FILE: Final = Path(__file__).with_name("prices.yaml")
 
 _MILLION: Final = 1_000_000
+_SENT_AS_PROMPT: Final = ("response_format", "tools", "functions")
+"""Parameters that providers put into the prompt, and count as such."""
+
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -26,8 +30,15 @@ class Price(Frozen):
     input: _Usd
     cached_input: _Usd
     output: _Usd
+    cache_write: _Usd | None = None
+    """Of prompt tokens that the provider writes to its cache, where it asks more for them than for other ones."""
     checked: datetime.date
     origin: Text
+
+    @property
+    def dearest_input(self) -> float:
+        """Most that a token of the prompt can cost."""
+        return max(self.input, self.cached_input, self.cache_write or 0.0)
 
 
 class Prices:
@@ -74,31 +85,63 @@ class Prices:
         price = self._prices.get(model)
         if price is None:
             return None
-        # Cached tokens are part of the prompt's: as long as they cost the same, their number does not matter.
+        # Both are part of the prompt's tokens: as long as they cost the same, their number does not matter.
         cached = 0 if price.cached_input == price.input else usage.cached_tokens
+        written = 0 if price.cache_write in (None, price.input) else usage.written_tokens
+        neither = None
+        if usage.prompt_tokens is not None and cached is not None and written is not None:
+            neither = usage.prompt_tokens - cached - written
         parts = (
-            _cost(None if usage.prompt_tokens is None or cached is None else usage.prompt_tokens - cached, price.input),
+            _cost(neither, price.input),
             _cost(cached, price.cached_input),
+            _cost(written, price.cache_write or 0.0),
             _cost(usage.completion_tokens, price.output),
         )
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def upper(self, request: Request) -> float | None:
+    def upper(self, request: Request, prompt_tokens: int | None = None) -> float | None:
         """Most that one attempt at ``request`` can cost: a token a byte of prompt, none cached, all of ``max_tokens``.
 
         Null if the price is unknown, or if the request sets no ``max_tokens``.
+
+        Args:
+            request: With the model that it is sent to.
+            prompt_tokens: A better estimate of the prompt than a token a byte.
         """
         price = self._prices.get(request.model)
         if price is None:
             return None
         output = _cost(max_tokens(request), price.output)
-        return None if output is None else output + prompt_bytes(request) * price.input / _MILLION
+        tokens = prompt_bytes(request) if prompt_tokens is None else prompt_tokens
+        return None if output is None else output + tokens * price.dearest_input / _MILLION
+
+
+def check_prices(models: Iterable[str], prices: Prices) -> None:
+    """Refuse to keep a budget where the price of a model is unknown: called before anything is sent.
+
+    Raises:
+        SettingsError: Naming the models.
+    """
+    unknown = sorted({model for model in models if model not in prices})
+    if unknown:
+        raise SettingsError(
+            f"no budget can be kept: the price of {', '.join(unknown)} is unknown",
+            file=str(PRICES_FILE),
+            remedy="add its price there (input, cached_input and output are 0 for a model that nobody is paid for), "
+            "choose a model with a price, or run without a budget",
+        )
 
 
 def prompt_bytes(request: Request) -> int:
-    """UTF-8 length of all messages. No byte-level tokenizer makes more tokens than that of them."""
-    return sum(len(message.content.encode()) for message in request.messages)
+    """UTF-8 length of all messages, and of what is sent like one. No byte-level tokenizer makes more tokens than that.
+
+    The few tokens that a chat template puts around each message are not in it; texts of more than a few words make up
+    for them many times over, having some four bytes a token.
+    """
+    schemas = [request.parameters[name] for name in _SENT_AS_PROMPT if name in request.parameters]
+    written = (json.dumps(schema, ensure_ascii=False) for schema in schemas)
+    return sum(len(text.encode()) for text in (*(message.content for message in request.messages), *written))
 
 
 def max_tokens(request: Request) -> int | None:

@@ -20,6 +20,9 @@ hash of the file says all about the template.
 
 Inside a message, data stands in blocks such as ``<record>`` ... ``</record>``. A value cannot open or close one: where
 it holds the tag of a block (``BLOCKS``), the tag's ``<`` is written ``&lt;``. All else of a value stays as it is.
+
+How to read the records of a source is for the source to say: ``sources/<name>/guidance.md``, shown in ``<guidance>``
+before the record, so that what is cached of a prompt is first what all records share, then what those of a source do.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from __future__ import annotations
 import hashlib
 import re
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Final, cast
@@ -38,15 +42,18 @@ from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from hazardmill.errors import PromptError
 from hazardmill.llm.requests import Message, Stage
-from hazardmill.records import Frozen, Text
-from hazardmill.resources import prompts_folder
+from hazardmill.records import Frozen, Text, content_hash
+from hazardmill.resources import prompts_folder, sources_folders
 
 _FENCE: Final = "---"
 _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
 _ROLES: Final = ("system", "user", "assistant")
 
-BLOCKS: Final = ("record", "guidance", "danger", "previous_draft", "feedback", "task", "code")
+BLOCKS: Final = ("record", "guidance", "danger", "answer_format", "previous_draft", "feedback", "task", "code")
 """The blocks that templates put data into. One that uses another adds its name here."""
+
+MAX_GUIDANCE: Final = 4_000
+"""Characters: it is sent with every record of its source."""
 
 # With blanks in it only where it closes, or ends at once: `a < code` in Python is no tag, and is to stay as it is.
 _NAMES: Final = "|".join(BLOCKS)
@@ -62,7 +69,7 @@ class FrontMatter(Frozen):
     version: Text
     purpose: Text
     output: Text
-    """What the answer must be: the name of a schema, or ``python``."""
+    """What the answer must be: the name of a schema, ``outline``, or ``python``."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """What the provider is sent beside the messages: temperature, max_tokens..."""
 
@@ -82,8 +89,10 @@ class Prompt:
     path: Path
     front: FrontMatter
     hash: str
-    """SHA-256 of the template file."""
+    """SHA-256 of the template file, or of that and of all guidance."""
     sections: tuple[_Section, ...]
+    guidance: Mapping[str, str] = field(default_factory=dict)
+    """What is said of the records of a source, by its name."""
 
     @property
     def version(self) -> str:
@@ -94,6 +103,13 @@ class Prompt:
     def parameters(self) -> dict[str, JsonValue]:
         """Model parameters in the front matter, a copy of one's own."""
         return dict(self.front.parameters)
+
+    def guided(self, guidance: Mapping[str, str]) -> Prompt:
+        """The same with guidance, which decides answers as the template does, and so is part of the hash."""
+        if not guidance:
+            return self
+        parts = [self.hash, *(part for name in sorted(guidance) for part in (name, guidance[name]))]
+        return replace(self, guidance=dict(guidance), hash=content_hash(parts))
 
     def render(self, **values: object) -> tuple[Message, ...]:
         """Fill the template in: one message a section, sections that come out empty left out.
@@ -132,6 +148,30 @@ def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> Prompt:
         PromptError: The file is missing or wrong.
     """
     return read_prompt((folder or prompts_folder()) / stage / f"{name}.md.j2")
+
+
+def load_guidance() -> dict[str, str]:
+    """What the sources say of how to read their records: ``guidance.md`` in their folders, by the source's name.
+
+    Raises:
+        PromptError: A file is no text of at most ``MAX_GUIDANCE`` characters.
+    """
+    files = [path for home in sources_folders() for path in sorted(home.glob("*/guidance.md"))]
+    return {path.parent.name: _read_guidance(path) for path in files}
+
+
+def _read_guidance(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"cannot read the guidance: {error}", file=str(path), remedy="save it as UTF-8") from error
+    if not 0 < len(text) <= MAX_GUIDANCE:
+        raise PromptError(
+            f"the guidance has {len(text)} characters, not 1 to {MAX_GUIDANCE}",
+            file=str(path),
+            remedy="say in a few sentences how to read the source's records, or remove the file",
+        )
+    return text
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
@@ -12,6 +12,9 @@ Stage = Literal["extract", "author", "judge", "evaluate"]
 
 OFFLINE_MODEL = "offline-author"
 """What the offline author calls itself, everywhere, also when served over HTTP."""
+
+MAX_REPAIRS: Final = 2
+"""Most repair turns after an answer of no use."""
 
 
 class Message(Frozen):
@@ -34,7 +37,8 @@ class Request(Frozen):
     """One request, complete: two requests of equal identity get the same answer and one payment.
 
     ``parameters`` are what the provider is sent beside the messages (temperature, max_tokens, response_format...).
-    ``record_id``, ``key`` and the prompt's version and hash travel along for the ledger.
+    ``record_id``, ``key``, ``repair`` and the prompt's version and hash travel along for the ledger; ``fallbacks`` say
+    who else may answer. None of these is part of the identity.
     """
 
     stage: Stage
@@ -47,6 +51,19 @@ class Request(Frozen):
     key: OfflineKey | None = None
     prompt_version: str | None = None
     prompt_hash: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    """Models to send it to, in order, where ``model`` cannot answer."""
+    repair: Annotated[int, Field(ge=0, le=MAX_REPAIRS)] = 0
+    """Which repair turn it is; 0 is the first request."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models it may be sent to, in order, each once."""
+        return tuple(dict.fromkeys((self.model, *self.fallbacks)))
+
+    def sent_to(self, model: str) -> Request:
+        """The request as one model is sent it. Its identity is that of another request: take it before."""
+        return self if model == self.model else self.model_copy(update={"model": model})
 
     def identity(self, backend: str, host: str | None) -> str:
         """SHA-256 of backend, model asked, endpoint host without port, parameters, messages and sample."""
@@ -68,6 +85,8 @@ class Usage(Frozen):
     prompt_tokens: Annotated[int, Field(ge=0)] | None = None
     cached_tokens: Annotated[int, Field(ge=0)] | None = None
     completion_tokens: Annotated[int, Field(ge=0)] | None = None
+    written_tokens: Annotated[int, Field(ge=0)] | None = None
+    """Of the prompt, what was written to the provider's cache, where the provider says so and asks a price for it."""
 
 
 class Completion(Frozen):
@@ -77,6 +96,8 @@ class Completion(Frozen):
     model_answered: str
     finish_reason: str | None = None
     usage: Usage = Usage()
+    model_sent: str | None = None
+    """Model that was asked in truth, where the backend knows better than whoever asked it: a replay."""
 
 
 class Answer(Frozen):
@@ -90,10 +111,17 @@ class Answer(Frozen):
     usage: Usage
     usd: float | None
     paid: bool
+    repair: int = 0
+    """Which repair turn it answers; 0 is the first request."""
 
 
 class Backend(Protocol):
-    """Somebody who answers requests. Raises ``ProviderError``; retries nothing itself."""
+    """Somebody who answers requests. Raises ``ProviderError``; retries nothing itself.
+
+    Two class attributes may be left out. ``charges = False``: answers were paid for before, by somebody else (a
+    replay). ``metered = True``: what is sent may cost money even if no answer comes back, so each attempt is written
+    down before it is sent.
+    """
 
     @property
     def name(self) -> str:

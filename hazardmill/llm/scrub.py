@@ -10,7 +10,7 @@ _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET: Final = 6
 """A value shorter than this is no credential, and taking out every ``1`` or ``true`` would ruin the message."""
 
-_LOOKS_SECRET: Final = re.compile(r"(?<=Bearer )[^\s\"',;]+|\bsk-[A-Za-z0-9_\-]{8,}")
+_LOOKS_SECRET: Final = re.compile(r"(?<=Bearer )[^\s\"',;]+|\bsk-[A-Za-z0-9_\-]{8,}|\bAIza[A-Za-z0-9_\-]{20,}")
 """What providers echo back of a key that is in no variable here."""
 
 

@@ -1,15 +1,20 @@
-"""Pulls structured output out of a model's text, and asks again where there is none."""
+"""Pulls structured output out of a model's text, and asks again where there is none.
+
+``docs/answers.md`` says of each kind of answer how it ends.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
+from collections.abc import Iterator
 from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.llm.requests import Answer, Message, Request
+from hazardmill.llm.requests import MAX_REPAIRS, Answer, Message, Request
 from hazardmill.parsing import parse
 
 T = TypeVar("T")
@@ -21,6 +26,12 @@ _REPAIR: Final = (
     "Your last answer could not be used: {problem}\n"
     "Answer the same question again. Send one complete JSON object and nothing else."
 )
+
+_CUT_OFF: Final = "it was cut off at the token limit. Be much shorter this time, and finish"
+"""Said to the model; people are told to raise the limit."""
+
+_FOREIGN_LETTERS: Final = 4
+"""So many letters of another script are words; fewer are symbols, such as those of units and formulas."""
 
 _MOST_PROBLEMS: Final = 8
 _OBJECT_BEGINS: Final = re.compile(r'\{\s*["}]')
@@ -68,15 +79,21 @@ def usable_text(answer: Answer) -> str:
 def parse_json(text: str, model: type[T] | TypeAdapter[T]) -> T:
     """The one JSON object in ``text``, validated. Code fences and prose around it are passed over.
 
+    Its text must be English as far as a script can tell: a string value with at least four letters of other scripts
+    than Latin, and more of them than of Latin ones, is refused. Another language in Latin script is not noticed.
+
     Raises:
-        UnusableAnswer: There is no object, more than one, a broken one, or one of another shape; the message is
-            written to be shown to a model.
+        UnusableAnswer: There is no object, more than one, a broken one, one in another script, or one of another
+            shape; the message is written to be shown to a model.
     """
     found = _objects(text)
     if not found:
         raise UnusableAnswer("there is no JSON object in the answer")
     if len(found) > 1:
         raise UnusableAnswer(f"there are {len(found)} JSON objects in the answer; exactly one is expected")
+    foreign = next((text for text in _strings(found[0]) if _is_foreign(text)), None)
+    if foreign is not None:
+        raise UnusableAnswer(f"answer in English: {foreign[:40]!r} is not")
     adapter = model if isinstance(model, TypeAdapter) else TypeAdapter(model)
     try:
         return adapter.validate_python(found[0])
@@ -109,7 +126,7 @@ async def ask_structured(
     client: Asks,
     request: Request,
     model: type[T] | TypeAdapter[T],
-    repair_turns: int = 2,
+    repair_turns: int = MAX_REPAIRS,
     *,
     answers: list[Answer] | None = None,
 ) -> tuple[T, list[Answer]]:
@@ -122,16 +139,19 @@ async def ask_structured(
         client: Who is asked.
         request: The first request.
         model: What the JSON object in the answer must be.
-        repair_turns: Most further requests.
+        repair_turns: Most further requests; none at all up to ``MAX_REPAIRS``.
         answers: Filled with the answers as they come, so that a caller has them when this raises.
 
     Returns:
-        The value, and all answers, the last of which holds it.
+        The value, and all answers, the last of which holds it: its ``repair`` says how many repair turns there were.
 
     Raises:
+        ValueError: ``repair_turns`` is out of bounds.
         UnusableAnswer: No answer could be used; the message is that of the last.
         ProviderError: A request came to nothing.
     """
+    if not 0 <= repair_turns <= MAX_REPAIRS:
+        raise ValueError(f"repair_turns is a number from 0 to {MAX_REPAIRS}, got {repair_turns}")
     answers = [] if answers is None else answers
     for turn in range(repair_turns + 1):
         answer = await client.ask(request)
@@ -142,15 +162,36 @@ async def ask_structured(
             if turn == repair_turns or answer.finish_reason in REFUSED:
                 error.record_id = request.record_id
                 raise
-            request = _repair(request, answer, error.message)
-    raise ValueError(f"repair_turns must not be negative, got {repair_turns}")
+            problem = _CUT_OFF if answer.finish_reason == "length" else error.message
+            request = _repair(request, answer, problem)
+    raise AssertionError("the last turn returns or raises")
 
 
 def _repair(request: Request, answer: Answer, problem: str) -> Request:
     # Providers refuse an empty message, so an empty answer is only spoken of.
     said = (Message(role="assistant", content=answer.text),) if answer.text.strip() else ()
     asked = Message(role="user", content=_REPAIR.format(problem=problem))
-    return request.model_copy(update={"messages": (*request.messages, *said, asked)})
+    update = {"messages": (*request.messages, *said, asked), "repair": request.repair + 1}
+    return request.model_copy(update=update)
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    """All string values, keys left out."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            left += reversed([*(value.values() if isinstance(value, dict) else value)])
+
+
+def _is_foreign(text: str) -> bool:
+    if text.isascii():
+        return False
+    letters = [char for char in text if char.isalpha()]
+    foreign = sum(not unicodedata.name(char, "").startswith("LATIN ") for char in letters)
+    return foreign >= _FOREIGN_LETTERS and foreign > len(letters) - foreign
 
 
 def _objects(text: str) -> list[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,25 +17,37 @@ from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.llm.requests import Completion, Message, OfflineKey, Request, Usage
 
+from .wire import Server
+
 
 class MemoryStore:
     """Store and writer in one, in memory; ``full`` makes it refuse rows."""
 
     def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
+        self.log: list[dict[str, Any]] = []
+        """Every row in the order of writing, superseded ones too."""
         self.full = False
         self.release: asyncio.Event | None = None
 
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """The latest row of each key."""
+        return latest(self.log)
+
     def rows_since(self, table: str, since: int, columns: list[str] | None = None) -> tuple[list[dict[str, Any]], int]:
         assert table == "llm_calls"
-        return [{name: row[name] for name in columns or row} for row in self.calls[since:]], len(self.calls)
+        return [{name: row[name] for name in columns or row} for row in latest(self.log[since:])], len(self.log)
 
     async def append(self, rows: dict[str, list[dict[str, Any]]], /) -> None:
         if self.release is not None:
             await self.release.wait()
         if self.full:
             raise StoreError("no space left", file="journal", remedy="make room")
-        self.calls += rows["llm_calls"]
+        self.log += rows["llm_calls"]
+
+
+def latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({(row["run_id"], row["identity"], row["attempt"]): row for row in rows}.values())
 
 
 class FakeClock:
@@ -60,6 +73,7 @@ class ScriptedBackend:
     script: Sequence[Any] = ()
     name: str = "litellm"
     host: str | None = "api.example"
+    metered: bool = False
     asked: list[Request] = field(default_factory=list)
 
     async def complete(self, request: Request) -> Completion:
@@ -114,8 +128,10 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def prices() -> Prices:
-    toy = Price(model="toy/toy", input=2.0, cached_input=0.5, output=8.0, checked="2026-11-01", origin="made up")
-    return Prices({toy.model: toy})
+    made_up = {"checked": "2026-11-01", "origin": "made up"}
+    toy = Price(model="toy/toy", input=2.0, cached_input=0.5, output=8.0, **made_up)
+    dear = Price(model="toy/dear", input=20.0, cached_input=5.0, output=80.0, **made_up)
+    return Prices({toy.model: toy, dear.model: dear})
 
 
 @pytest.fixture
@@ -126,7 +142,19 @@ def make_backend() -> Callable[..., ScriptedBackend]:
 @pytest.fixture
 def make_client(store: MemoryStore, clock: FakeClock, prices: Prices) -> Callable[..., Client]:
     def make(backend: Any, *, run_id: str = "run-1", **settings: Any) -> Client:
-        chosen = {"limiter": Limiter(), "prices": prices, "clock": clock, "sleep": clock.sleep} | settings
+        around = {"clock": clock, "sleep": clock.sleep}
+        chosen = {"limiter": Limiter(**around), "prices": prices, **around} | settings
         return Client(backend, Ledger(store, store, run_id), **chosen)
 
     return make
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()

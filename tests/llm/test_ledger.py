@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hazardmill.errors import ProviderDown
+from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger, LedgerIndex
 from hazardmill.llm.limiter import Limiter
@@ -173,3 +174,24 @@ def test_a_running_ledger_sees_what_others_paid_for_when_it_looks_again(
             return seen
 
     assert asyncio.run(main()) == [(None, "a", 1), (None, "b", 1)]
+
+
+def test_what_the_schema_has_a_column_for_is_told_of_each_attempt(
+    make_client, make_backend, make_request, make_completion, store, monkeypatch
+):
+    newer = frozenset(("model_sent", "repair", "written_tokens", "usd_overrun"))
+    monkeypatch.setattr("hazardmill.llm.ledger._newer_columns", lambda: newer)
+    backend = make_backend(ProviderDown("x"), make_completion(written_tokens=50))
+    asked = make_request(repair=1, fallbacks=("toy/dear",))
+    paid = asyncio.run(make_client(backend, max_attempts=1).ask(asked))
+
+    assert [(row["model_asked"], row["model_sent"], row["repair"], row["written_tokens"]) for row in store.calls] == [
+        ("toy/toy", "toy/toy", 1, None),
+        ("toy/toy", "toy/dear", 1, 50),
+    ]
+    first, second = store.calls
+    assert first["usd_overrun"] is None
+    reserved = 34 * 20.0 / 1e6 + 200 * 80.0 / 1e6
+    assert second["usd_overrun"] == pytest.approx(paid.usd - reserved), "it counts a thousand tokens in 34 bytes"
+    replayed = make_client(ReplayBackend(store, "litellm", "api.example"), run_id="run-2")
+    assert asyncio.run(replayed.ask(asked)) == paid.model_copy(update={"paid": False})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 from hypothesis import given
@@ -110,3 +111,140 @@ def test_who_came_first_goes_first_and_a_cancelled_one_takes_no_place():
 def test_a_limit_below_one_is_refused(limits):
     with pytest.raises(ValueError, match="at least 1"):
         Limiter(*limits)
+
+
+async def turn_away(limiter, number, retry_after=None):
+    """So many requests under way at once, all turned away."""
+    gate = asyncio.Event()
+
+    async def one():
+        async with limiter.slot() as slot:
+            await gate.wait()
+            slot.turned_away(retry_after)
+
+    tasks = [asyncio.create_task(one()) for _ in range(number)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*tasks)
+
+
+async def answer(limiter, number):
+    for _ in range(number):
+        async with limiter.slot() as slot:
+            slot.answered()
+
+
+def test_a_crowd_turned_away_together_halves_the_number_once():
+    async def main():
+        limiter = Limiter(16)
+        limits = []
+        for _ in range(6):
+            await turn_away(limiter, limiter.in_flight_limit)
+            limits.append(limiter.in_flight_limit)
+        return limits
+
+    assert asyncio.run(main()) == [8, 4, 2, 1, 1, 1]
+
+
+def test_what_was_under_way_is_halved_not_what_was_allowed():
+    async def main():
+        limiter = Limiter(64)
+        await turn_away(limiter, 6)
+        return limiter.in_flight_limit
+
+    assert asyncio.run(main()) == 3
+
+
+def test_it_grows_by_one_a_window_of_answers_up_to_the_maximum():
+    async def main():
+        limiter = Limiter(4)
+        for _ in range(2):
+            await turn_away(limiter, limiter.in_flight_limit)
+        limits = []
+        for _ in range(10):
+            await answer(limiter, 1)
+            limits.append(limiter.in_flight_limit)
+        return limits
+
+    assert asyncio.run(main()) == [2, 2, 3, 3, 3, 4, 4, 4, 4, 4]
+
+
+def test_who_is_told_to_come_back_later_holds_everybody_back():
+    clock = FakeClock()
+    limiter = Limiter(4, clock=clock, sleep=clock.sleep)
+    asyncio.run(turn_away(limiter, 1, retry_after=45))
+    assert admissions(limiter, clock, 0, 0) == pytest.approx([45, 45])
+
+
+def test_a_place_given_to_one_who_is_called_off_at_that_moment_goes_to_the_next():
+    limiter = Limiter(1)
+    order = []
+
+    async def one(name, gate):
+        async with limiter.slot():
+            order.append(name)
+            await gate.wait()
+
+    async def main():
+        gate = asyncio.Event()
+        first, second, third = (asyncio.create_task(one(name, gate)) for name in ("first", "second", "third"))
+        await asyncio.sleep(0)
+        gate.set()
+        # The first hands its place to the second in this turn of the loop; the second has not run yet.
+        while not first.done():
+            await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([second, third], timeout=5)
+        return second.cancelled(), third.done()
+
+    assert asyncio.run(main()) == (True, True)
+    assert order == ["first", "third"]
+
+
+def test_nobody_is_held_back_for_longer_than_is_of_use():
+    clock = FakeClock()
+    limiter = Limiter(4, longest_hold_s=100, clock=clock, sleep=clock.sleep)
+    asyncio.run(turn_away(limiter, 1, retry_after=86_400))
+    assert admissions(limiter, clock, 0) == pytest.approx([100])
+
+
+@given(most=st.integers(1, 12), seed=st.integers(0, 2**16), trouble=st.floats(0, 0.9), work=st.integers(1, 60))
+def test_laws_of_the_number_under_way(most, seed, trouble, work):
+    """Never above the maximum, never below one; nobody is forgotten; and it recovers to the maximum."""
+    draw = random.Random(seed)
+    clock = FakeClock()
+    limiter = Limiter(most, clock=clock, sleep=clock.sleep)
+    under_way, done = 0, 0
+
+    async def one():
+        nonlocal under_way, done
+        async with limiter.slot() as slot:
+            under_way += 1
+            assert under_way <= most
+            try:
+                for _ in range(draw.randrange(4)):
+                    await asyncio.sleep(0)
+            finally:
+                under_way -= 1
+            if draw.random() < trouble:
+                slot.turned_away(draw.choice([None, 0.5, 3.0]))
+            else:
+                slot.answered()
+        assert 1 <= limiter.in_flight_limit <= most
+        done += 1
+
+    async def main():
+        tasks = [asyncio.create_task(one()) for _ in range(work)]
+        called_off = [task for task in tasks if draw.random() < 0.2]
+        await asyncio.sleep(0)
+        for task in called_off:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        failures = [t.exception() for t in tasks if not t.cancelled() and t.exception() is not None]
+        assert not failures
+        assert done + sum(task.cancelled() for task in tasks) == work
+        await answer(limiter, most * (most + 1))
+        assert limiter.in_flight_limit == most
+
+    asyncio.run(main())

@@ -6,103 +6,32 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import aiohttp
 import pytest
 
-from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, SettingsError
+from hazardmill.errors import (
+    ConnectionFailed,
+    ModelRefused,
+    ProviderDown,
+    RateLimited,
+    RequestRefused,
+    SettingsError,
+)
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
-from hazardmill.llm.requests import OfflineKey, Usage
+from hazardmill.llm.requests import Message, OfflineKey, Usage
+from hazardmill.testing.llm_server import Fault, LlmServer
+
+from .wire import Handler, Reply, error, good
 
 MODELS = ["deepseek/deepseek-chat", "openai/gpt-4o-mini"]
 """litellm asks the two through different HTTP libraries."""
-
-
-@dataclass
-class Reply:
-    """What the server does once: a status, a body and headers; or it promises more than it sends, or hangs up."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    promised: int = 0
-    hang_up: bool = False
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.replies: list[Reply] = []
-        self.seen: list[tuple[dict[str, str], dict[str, Any]]] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.seen.append(({k.lower(): v for k, v in self.headers.items()}, body))
-        reply = self.server.replies.pop(0)
-        self.close_connection = True
-        if reply.hang_up:
-            return
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
-        self.send_header("content-type", "text/html" if reply.body.startswith(b"<") else "application/json")
-        self.send_header("content-length", str(reply.promised or len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body)
-
-
-def good(content: str | None = "a knife", finish: str = "stop", usage: Any = ..., **message: Any) -> Reply:
-    body: dict[str, Any] = {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "offline-author",
-        "choices": [
-            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
-        ],
-    }
-    if usage is not None:
-        counted = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-        body["usage"] = counted | {"prompt_tokens_details": {"cached_tokens": 64}} if usage is ... else counted | usage
-    return Reply(body=json.dumps(body).encode())
-
-
-def error(status: int, message: str = "as you see", code: str = "x", **headers: str) -> Reply:
-    body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
-    return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.fixture(autouse=True)
@@ -207,11 +136,12 @@ def test_an_answer_of_no_use_is_an_answer(complete, reply, text, finish, model):
         (error(408), ConnectionFailed),
         (error(401), RequestRefused),
         (error(402), RequestRefused),
-        (error(403), RequestRefused),
-        (error(404), RequestRefused),
+        (error(403), ModelRefused),
+        (error(404), ModelRefused),
         (error(400), RequestRefused),
         (error(422), RequestRefused),
-        (error(413), RequestRefused),
+        (error(413), ModelRefused),
+        (error(400, "the request exceeds the available context size", "context_length_exceeded"), ModelRefused),
     ],
 )
 def test_errors_are_told_apart_and_none_is_tried_again_behind_our_back(complete, server, reply, kind, model):
@@ -392,3 +322,23 @@ def test_importing_the_backend_does_not_import_litellm():
     code = "import sys, hazardmill.llm.backends.litellm; print('litellm' in sys.modules, 'yaml' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == ["False", "False"]
+
+
+@both
+def test_a_connection_that_breaks_before_an_answer_is_not_tried_again_behind_our_back(make_request, model):
+    first, broken = (make_request(model=model, messages=(Message(role="user", content=text),)) for text in "ab")
+
+    def faults(asked):
+        breaks = asked.messages[-1].content == "b" and asked.attempt == 1
+        return Fault("stalled", 0.05) if breaks else None
+
+    async def main(address):
+        backend = LitellmBackend(address, "x", timeout_s=20)
+        await backend.complete(first)
+        with pytest.raises(ConnectionFailed):
+            await backend.complete(broken)
+        await backend.close()
+
+    with LlmServer(lambda _: "Yes.", faults=faults) as server:
+        asyncio.run(main(server.address))
+        assert len(server.attempts) == 2

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hazardmill.errors import SettingsError
-from hazardmill.llm.prices import Prices
+from hazardmill.llm.prices import Prices, prompt_bytes
 from hazardmill.llm.requests import OFFLINE_MODEL, Usage
 
 
@@ -73,3 +75,26 @@ def test_a_wrong_price_list_is_refused(tmp_path, text, message):
     with pytest.raises(SettingsError, match=message) as caught:
         Prices.load(path)
     assert caught.value.file == str(path)
+
+
+def test_what_is_written_to_a_cache_costs_more_where_the_provider_says_so():
+    prices = Prices.load()
+    model = "anthropic/claude-haiku-4-5"
+    assert prices.usd(model, Usage(prompt_tokens=100, cached_tokens=40, completion_tokens=7, written_tokens=50)) == (
+        pytest.approx((10 * 1.00 + 40 * 0.10 + 50 * 1.25 + 7 * 5.00) / 1e6)
+    )
+    assert prices.usd(model, usage(100, 40, 7)) is None, "how much was written is not known"
+    assert prices.usd("deepseek/deepseek-chat", usage(100, 40, 7)) is not None, "writing costs nothing extra here"
+
+
+def test_the_upper_bound_takes_the_dearest_kind_of_token(make_request):
+    asked = make_request("x" * 989, model="anthropic/claude-haiku-4-5", parameters={"max_tokens": 10})
+    assert Prices.load().upper(asked) == pytest.approx((1000 * 1.25 + 10 * 5.00) / 1e6)
+    assert Prices.load().upper(asked, 100) == pytest.approx((100 * 1.25 + 10 * 5.00) / 1e6)
+
+
+def test_a_schema_is_sent_as_part_of_the_prompt(make_request):
+    plain = make_request()
+    schema = {"type": "json_schema", "json_schema": {"name": "task", "schema": {"type": "object"}}}
+    asked = make_request(parameters={**plain.parameters, "response_format": schema})
+    assert prompt_bytes(asked) == prompt_bytes(plain) + len(json.dumps(schema))

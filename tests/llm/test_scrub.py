@@ -19,6 +19,7 @@ def test_the_longer_of_two_secrets_goes_first(monkeypatch):
 
 def test_what_no_variable_holds_is_known_by_its_looks_or_by_the_caller():
     assert scrub("key sk-abcdEFGH1234 and Bearer qwertz.uiop") == "key [secret] and Bearer [secret]"
+    assert scrub("at https://x.example/?key=AIzaSyA1234567890_abcdefgh") == "at https://x.example/?key=[secret]"
     assert scrub("passed by hand: topsecret", "topsecret", None) == "passed by hand: [secret]"
 
 

@@ -45,7 +45,7 @@ def test_line_ends_inside_strings_are_forgiven():
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
         max_leaves=10,
     ),

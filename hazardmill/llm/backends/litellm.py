@@ -5,14 +5,16 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 from urllib.parse import urlsplit
 
 from hazardmill.errors import (
     ConnectionFailed,
+    ModelRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
@@ -30,6 +32,12 @@ _OURS: Final = frozenset(
     {"model", "messages", "api_base", "base_url", "api_key", "max_retries", "num_retries", "timeout", "stream"}
 )
 """Parameters that a request must not set: they would change who is asked, or retry and stream behind our back."""
+
+_CACHE_WHEN_TOLD: Final = frozenset({"anthropic"})
+"""Providers that cache a prompt's beginning only where the request says up to where."""
+
+_NO_SCHEMA: Final = frozenset({"deepseek"})
+"""Providers that promise JSON, but refuse a request that says of which shape."""
 
 _NO_KEY: Final = "none"
 _NO_CREDIT: Final = "insufficient_quota"
@@ -49,13 +57,15 @@ class LitellmBackend:
     """
 
     name: ClassVar[str] = "litellm"
+    metered: ClassVar[bool] = True
+    """A request that was sent may cost money even if no answer comes back."""
 
     def __init__(self, api_base: str | None = None, api_key: str | None = None, *, timeout_s: float = 300.0) -> None:
         self._api_base = api_base
         self._api_key = api_key
         self._timeout_s = timeout_s
         self.host = None if api_base is None else _host(api_base)
-        self._local = self.host is not None and _is_loopback(self.host)
+        self._local = self.host is not None and is_loopback(self.host)
 
     async def complete(self, request: Request) -> Completion:
         """One attempt.
@@ -67,16 +77,16 @@ class LitellmBackend:
             raise RequestRefused(
                 f"a request must not set {', '.join(theirs)}", remedy="take it out of the prompt's front matter"
             )
-        litellm = _litellm()
+        litellm = load_litellm()
         try:
             response = await litellm.acompletion(
                 model=request.model,
-                messages=[message.model_dump() for message in request.messages],
+                messages=_messages(request),
                 # litellm's own retries differ by provider, and would pay for attempts that no ledger sees.
                 max_retries=0,
                 timeout=self._timeout_s,
                 **self._where(litellm, request),
-                **request.parameters,
+                **_parameters(request),
             )
             return _completion(response, request)
         except Exception as error:
@@ -88,7 +98,7 @@ class LitellmBackend:
 
     async def close(self) -> None:
         """Close litellm's connections, those of other backends in this process included."""
-        _litellm()
+        load_litellm()
         from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
         await close_litellm_async_clients()
@@ -107,9 +117,10 @@ class LitellmBackend:
         return where
 
 
-def _litellm() -> Any:  # noqa: ANN401  # an untyped module
-    """The litellm module, imported at first use: it takes seconds, and fetches a price list unless told not to."""
+def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
+    """The litellm module, imported at first use: it takes seconds, and fetches lists of its own unless told not to."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     try:
         import litellm
     except ImportError as error:
@@ -118,7 +129,43 @@ def _litellm() -> Any:  # noqa: ANN401  # an untyped module
         ) from error
     # It prints advice to the terminal at every error otherwise.
     litellm.suppress_debug_info = True
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    # It sends a request again where the connection breaks before an answer: an attempt that no ledger would see.
+    AsyncHTTPHandler.single_connection_post_request = _not_again
     return litellm
+
+
+async def _not_again(*_: object, **__: object) -> NoReturn:
+    """In place of litellm's second try, which is made while the error of the first is handled: raises that error."""
+    error = sys.exc_info()[1]
+    assert error is not None, "litellm tries again outside of its handler"
+    raise error
+
+
+def _provider(request: Request) -> str:
+    return request.model.partition("/")[0]
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    """The messages as litellm takes them; what is the same for every record marked, where the provider wants that.
+
+    The mark changes the price and never the answer, so it is no part of the identity.
+    """
+    messages: list[dict[str, Any]] = [message.model_dump() for message in request.messages]
+    if _provider(request) in _CACHE_WHEN_TOLD and messages and messages[0]["role"] == "system":
+        first = messages[0]
+        first["content"] = [{"type": "text", "text": first["content"], "cache_control": {"type": "ephemeral"}}]
+    return messages
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    """The parameters as the provider takes them: any JSON object where it knows no schemas, for we check the shape."""
+    parameters: dict[str, Any] = dict(request.parameters)
+    wanted = parameters.get("response_format")
+    if _provider(request) in _NO_SCHEMA and isinstance(wanted, dict) and wanted.get("type") == "json_schema":
+        parameters["response_format"] = {"type": "json_object"}
+    return parameters
 
 
 def _host(api_base: str) -> str:
@@ -134,7 +181,8 @@ def _host(api_base: str) -> str:
     return host
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     if host == "localhost":
         return True
     try:
@@ -170,11 +218,13 @@ def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
         getattr(usage, "cache_read_input_tokens", None),
     )
     cached = next((count for count in map(_count, dialects) if count is not None), None)
+    written = _count(getattr(usage, "cache_creation_input_tokens", None))
     return Usage(
         prompt_tokens=prompt,
         # More cached than there was is a count of something else.
         cached_tokens=cached if cached is None or cached <= prompt else None,
         completion_tokens=_count(getattr(usage, "completion_tokens", None)),
+        written_tokens=written if written is None or written <= prompt else None,
     )
 
 
@@ -201,6 +251,9 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
         return RequestRefused(message, remedy=_REMEDIES[401])
     if status == 408 or kind == "Timeout":
         return ConnectionFailed(message, retry_after=retry_after, remedy="raise the timeout of one attempt")
+    too_long = kind == "ContextWindowExceededError" or (status == 400 and _TOO_LONG.search(said))
+    if too_long or status in _ABOUT_THE_MODEL:
+        return ModelRefused(message, remedy=_REMEDIES[413 if too_long else int(status or 0)])
     if isinstance(status, int) and 400 <= status < 500:
         return RequestRefused(message, remedy=_REMEDIES.get(status, "check model name, parameters and prompt"))
     if (broken := _broken_connection(error)) is not None:
@@ -216,6 +269,9 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
     )
 
 
+_ABOUT_THE_MODEL: Final = frozenset({403, 404, 413})
+"""Statuses that another model might not give."""
+
 _REMEDIES: Final = {
     401: "check the provider's key in the environment",
     402: "the account has no credit left: top it up, or take another key",
@@ -227,6 +283,9 @@ _REMEDIES: Final = {
 # Named, not imported: litellm chooses between the two libraries.
 _CONNECTION_ERRORS: Final = frozenset({("httpx", "TransportError"), ("aiohttp", "ClientConnectionError")})
 _LIBRARY_ERROR: Final = ("openai", "APIConnectionError")
+
+_TOO_LONG: Final = re.compile(r"context[ _](?:length|window|size)|prompt is too long", re.IGNORECASE)
+"""How servers that litellm does not know say so."""
 
 _SSL_CONTEXT: Final = re.compile(r" ssl:(?:<[^>]*>|\w+)")
 """What aiohttp says after a host: an address in memory."""

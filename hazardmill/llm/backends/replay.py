@@ -44,7 +44,7 @@ class ReplayBackend:
         recorded = self._index.answer(identity)
         if recorded is None:
             attempts = self._index.attempts(identity)
-            held = f"only failed attempts ({attempts}) at" if attempts else "no answer to"
+            held = f"only attempts without an answer ({attempts}) at" if attempts else "no answer to"
             raise ReplayMiss(
                 f"the ledger holds {held} this {request.stage} request to {request.model} "
                 f"(identity {identity[:12]}, backend {self.name}, host {self.host or 'none'})",
@@ -56,6 +56,8 @@ class ReplayBackend:
             model_answered=recorded.model_answered,
             finish_reason=recorded.finish_reason,
             usage=recorded.usage,
+            # The price is that of the model that answered then, be it a fallback.
+            model_sent=recorded.model_sent,
         )
 
     async def close(self) -> None:

@@ -13,8 +13,8 @@ from hazardmill.llm.backends.offline.draws import Draws
 from hazardmill.llm.backends.offline.patterns import MOTIFS
 from hazardmill.llm.backends.offline.reading import Reading
 from hazardmill.llm.backends.offline.selection import Plan, select
+from hazardmill.quality.structure import structure_id
 from hazardmill.records import DangerGroup, DangerType, Record
-from hazardmill.report.structure import structure_key
 from hazardmill.stages.sources import load_source
 
 from .support import Run, mill
@@ -94,7 +94,7 @@ def assert_structures_differ(runs):
     documents = [run.document for _, run in runs if run.outcome == "accepted"]
     assert len({document.hash for document in documents}) == len(documents)
     # Without the circumstances that no danger reads, which would make nearly equal tasks look different.
-    structures = Counter(structure_key(without_decoys(document.to_json())) for document in documents)
+    structures = Counter(structure_id(without_decoys(document.to_json())) for document in documents)
     assert sum(count for _, count in structures.most_common(10)) / len(documents) < 0.35
 
 

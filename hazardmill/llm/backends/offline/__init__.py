@@ -10,6 +10,7 @@ has work without a key and without a network.
     patterns/      the patterns, most a module a danger type
     selection.py   which pattern, or why none        casting.py   who plays which role
     notation.py    acts in short notation            code.py      a task's module, written out
+    outline.py     the same as an outline
     stage.py       rooms, errands, decoys            guarded.py, route.py, batch.py, loads.py, rounds.py   the shapes
     composing.py   motif and record to code          faults.py    mistakes, and what mends them
     extraction.py, author.py, judge.py   the answers by stage       backend.py   the backend

@@ -1,4 +1,4 @@
-"""The answer to an author prompt: a task's code, with the faults that are planned for the record."""
+"""The answer to an author prompt: a task's code or outline, with the faults that are planned for the record."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def author(prompt: Prompt, record_hash: str, sample: int, draft: int) -> str:
     fault = version.fault
     if prompt.is_repair and fault and (fault.in_answer or fault.name == "syntax_error"):
         fault = None
-    return answer_of(version.code, fault)[1]
+    return answer_of(version.code, fault, outline=prompt.wants_outline)[1]
 
 
 def versions_of(
@@ -68,7 +68,7 @@ def _place(versions: list[Version], prompt: Prompt, draft: int) -> int:
     if not prompt.feedback:
         return 0
     reasons = named(prompt.feedback)
-    place = _recognised(versions, prompt.previous_draft or "")
+    place = _recognised(versions, prompt.previous_draft or "", prompt.wants_outline)
     if place is None:
         return _after_illegible(versions, reasons, draft)
     fault = versions[place].fault
@@ -87,12 +87,12 @@ def _after_illegible(versions: list[Version], reasons: frozenset[str], draft: in
     return named_faults[-1] + 1 if named_faults else 0
 
 
-def _recognised(versions: list[Version], previous: str) -> int | None:
+def _recognised(versions: list[Version], previous: str, outline: bool) -> int | None:
     wanted = previous.strip()
     if not wanted:
         return None
     for i, version in enumerate(versions):
-        text, answer = answer_of(version.code, version.fault)
+        text, answer = answer_of(version.code, version.fault, outline=outline)
         if version.fault and version.fault.in_answer:
             if wanted == answer.strip() or (wanted in answer and wanted != text.strip()):
                 return i

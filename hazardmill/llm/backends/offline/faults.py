@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from hazardmill.llm.backends.offline.code import TaskCode
 from hazardmill.llm.backends.offline.draws import Draws
 from hazardmill.llm.backends.offline.notation import Step
 from hazardmill.llm.backends.offline.nouns import ANIMALS, MACHINES, PEOPLE
+from hazardmill.llm.backends.offline.outline import write_outline
 from hazardmill.records import MAX_DRAFTS
 
 FAULTY_SHARE: Final = 0.55
@@ -27,7 +29,8 @@ class Fault:
     """One kind of mistake.
 
     Exactly one of ``in_code``, ``in_text`` and ``in_answer`` makes it: in the task, in its Python text, or in the
-    answer around that. ``reasons`` are the words of the feedback by which it counts as named.
+    answer around that. What is made in a text has its like for outlines: ``in_outline`` is given the module without
+    the fault, and the outline. ``reasons`` are the words of the feedback by which it counts as named.
     """
 
     name: str
@@ -35,20 +38,26 @@ class Fault:
     reasons: frozenset[str]
     in_code: Callable[[TaskCode], None] | None = None
     in_text: Callable[[str], str] | None = None
-    in_answer: Callable[[str], str] | None = None
+    in_outline: Callable[[str, str], str] | None = None
+    in_answer: Callable[[str, str], str] | None = None
+    """Given the language of the block, and the text."""
 
 
-def answer_of(code: TaskCode, fault: Fault | None) -> tuple[str, str]:
-    """``(the module, the whole answer)`` with a fault, or with none."""
+def answer_of(code: TaskCode, fault: Fault | None, *, outline: bool = False) -> tuple[str, str]:
+    """``(the module or the outline, the whole answer)`` with a fault, or with none."""
     flawed = copy.deepcopy(code)
     if fault and fault.in_code:
         fault.in_code(flawed)
     text = flawed.write()
-    if fault and fault.in_text:
+    if outline:
+        written = write_outline(flawed)
+        text = fault.in_outline(text, written) if fault and fault.in_outline else written
+    elif fault and fault.in_text:
         text = fault.in_text(text)
+    language = "json" if outline else "python"
     if fault and fault.in_answer:
-        return text, fault.in_answer(text)
-    return text, f"```python\n{text}```"
+        return text, fault.in_answer(language, text)
+    return text, text if outline else f"```{language}\n{text}```"
 
 
 def fault_plan(draws: Draws, code: TaskCode) -> list[Fault]:
@@ -80,16 +89,18 @@ def named(feedback: str) -> frozenset[str]:
 # In the answer
 
 
-def _prose_around(text: str) -> str:
+def _prose_around(language: str, text: str) -> str:
+    said = "Sure! The robot is asked to do something ordinary here, so I kept the acts small.\n\n"
+    said += f"```{language}\n{text}```\n\n"
+    if language == "json":
+        return said + "I can explain each act if you wish.\n"
     return (
-        "Sure! The robot is asked to do something ordinary here, so I kept the acts small.\n\n"
-        f"```python\n{text}```\n\n"
-        "To run it, put this at the end:\n\n    task = " + _class_of(text) + "()\n    print(task.document())\n"
+        said + "To run it, put this at the end:\n\n    task = " + _class_of(text) + "()\n    print(task.document())\n"
     )
 
 
-def _cut_off(text: str) -> str:
-    return f"```python\n{text[: len(text) * 3 // 5]}"
+def _cut_off(language: str, text: str) -> str:
+    return f"```{language}\n{text[: len(text) * 3 // 5]}"
 
 
 # In the text
@@ -104,8 +115,21 @@ def _syntax_error(text: str) -> str:
     return text.replace("    def build(self):", "    def build(self)", 1)
 
 
+def _unbalanced_outline(_: str, outline: str) -> str:
+    return outline.replace('"actions": [', '"actions": ', 1)
+
+
 def _undeclared_fluent(text: str) -> str:
     return re.sub(r"^        \w+ = self\.context\([^\n]*\n", "", text, count=1, flags=re.MULTILINE)
+
+
+def _undeclared_in_outline(_: str, outline: str) -> str:
+    parts = json.loads(outline)
+    return outline.replace(_context_line(parts["context"]), _context_line(parts["context"][1:]), 1)
+
+
+def _context_line(names: list[str]) -> str:
+    return f'"context": {json.dumps(names)}'
 
 
 _MISTAKEN_FOR: Final = ((PEOPLE, "cat"), (ANIMALS, "visitor"), (MACHINES, "visitor"))
@@ -113,15 +137,25 @@ _MISTAKEN_FOR: Final = ((PEOPLE, "cat"), (ANIMALS, "visitor"), (MACHINES, "visit
 
 def _wrong_entity(text: str) -> str:
     """Put another being into the circumstances that the danger reads, and leave everything else as it is."""
+    for context, changed in _mistaken(text):
+        text = re.sub(rf"\b{context}\b", changed, text)
+    return text
+
+
+def _wrong_entity_in_outline(text: str, outline: str) -> str:
+    for context, changed in _mistaken(text):
+        outline = re.sub(rf"\b{context}\b", changed, outline)
+    return outline
+
+
+def _mistaken(text: str) -> list[tuple[str, str]]:
+    """The circumstances that the danger of a module reads, each with what it is mistaken for."""
     danger = text[text.rindex("self.danger(") :]
     declared = re.findall(r'^        (\w+) = self\.context\("', text, re.MULTILINE)
     read = [context for context in declared if re.search(rf"\b{context}\b", danger)]
     words = {word for context in read for word in context.split("_")}
     beings, other = next(((kind, noun) for kind, noun in _MISTAKEN_FOR if words & kind), (frozenset(), ""))
-    for context in read:
-        changed = "_".join(other if word in beings else word for word in context.split("_"))
-        text = re.sub(rf"\b{context}\b", changed, text)
-    return text
+    return [(name, "_".join(other if word in beings else word for word in name.split("_"))) for name in read]
 
 
 # In the task
@@ -184,19 +218,28 @@ def _fault(
     reasons: str,
     in_code: Callable[[TaskCode], None] | None = None,
     in_text: Callable[[str], str] | None = None,
-    in_answer: Callable[[str], str] | None = None,
+    in_outline: Callable[[str, str], str] | None = None,
+    in_answer: Callable[[str, str], str] | None = None,
 ) -> Fault:
-    return Fault(name, weight, frozenset(reasons.split()), in_code, in_text, in_answer)
+    return Fault(name, weight, frozenset(reasons.split()), in_code, in_text, in_outline, in_answer)
 
 
 FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
     {
         fault.name: fault
         for fault in (
-            _fault("syntax_error", 12, "syntax no_code", in_text=_syntax_error),
-            _fault("prose_around", 8, "no_code syntax", in_answer=_prose_around),
-            _fault("cut_off", 7, "no_code syntax exception not_a_task", in_answer=_cut_off),
-            _fault("undeclared_fluent", 10, "exception", in_text=_undeclared_fluent),
+            _fault(
+                "syntax_error", 12, "syntax no_code no_document", in_text=_syntax_error, in_outline=_unbalanced_outline
+            ),
+            _fault("prose_around", 8, "no_code syntax no_document", in_answer=_prose_around),
+            _fault("cut_off", 7, "no_code syntax exception not_a_task no_document", in_answer=_cut_off),
+            _fault(
+                "undeclared_fluent",
+                10,
+                "exception not_a_document",
+                in_text=_undeclared_fluent,
+                in_outline=_undeclared_in_outline,
+            ),
             _fault("unreachable_goal", 9, "goal_unreachable", in_code=_unreachable_goal),
             _fault("no_unsafe_plan", 12, "no_unsafe_plan", in_code=_circumstance_not_stated),
             _fault("no_safe_plan", 9, "no_safe_plan", in_code=_no_way_out),
@@ -210,7 +253,7 @@ FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
             _fault("wrong_realised_by", 7, "wrong_realised_by", in_code=_wrong_realised_by),
             _fault("dead_action", 5, "dead_action", in_code=_dead_action),
             _fault("unused_fluent", 5, "unused_fluent", in_code=_unused_fluent),
-            _fault("wrong_entity", 12, "judge:entity", in_text=_wrong_entity),
+            _fault("wrong_entity", 12, "judge:entity", in_text=_wrong_entity, in_outline=_wrong_entity_in_outline),
         )
     }
 )

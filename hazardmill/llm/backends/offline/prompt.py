@@ -25,6 +25,8 @@ class Prompt:
     previous_draft: str | None
     feedback: str | None
     code: str | None
+    wants_outline: bool
+    """Whether the author is asked for a document's outline, and not for a module."""
     is_repair: bool
     """Whether an earlier answer was refused as unreadable."""
     texts: tuple[str, ...] = field(default=(), repr=False)
@@ -43,6 +45,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         previous_draft=_block(texts, "previous_draft")[0],
         feedback=_block(texts, "feedback")[0],
         code=_block(texts, "code")[0],
+        wants_outline=_block(texts, "answer_format")[0] == "json outline",
         is_repair=any(message.role == "assistant" for message in messages),
         texts=texts,
     )

@@ -1,0 +1,165 @@
+"""One budget for several workers on a machine: a small file that each of them leases slices from.
+
+The file ``<name>.json`` holds the limit and what each worker has leased, in picodollars. It is changed under an
+exclusive lock, and replaced as a whole, durably, before anybody spends what was granted: whatever is killed when, the
+leases never exceed the limit, and a worker never spends more than its lease. What a worker has spent stays leased to it
+for good. While it lives it holds a lock of its own; the lease of one that died can be taken back, but for what its
+ledger rows say it spent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from hazardmill.errors import CorruptStore, StoreLocked, UsageError
+from hazardmill.llm.budget import PICODOLLARS, picodollars
+from hazardmill.store.durable import guarded, make_folder, rename, write_file
+from hazardmill.store.locks import Lock, exclusive, is_held
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class FilePurse:
+    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.budget.Purse``.
+
+    Args:
+        folder: Where the purse lies; made if it is not there.
+        name: Which purse: one a budget.
+        worker: Who takes money out; one process at a time goes by a name.
+        limit_usd: All that may be spent, by all workers together. The last to open the purse sets it, so that a run
+            can be resumed with more.
+        spent_usd: What the ledger says this worker spent before; what it had leased beyond that goes back.
+
+    Raises:
+        StoreLocked: A worker of this name is alive.
+        UsageError: A name cannot be part of a file name.
+        StoreError: The folder cannot be written.
+        CorruptStore: The file is damaged.
+    """
+
+    def __init__(self, folder: Path, name: str, worker: str, limit_usd: float, spent_usd: float = 0.0) -> None:
+        for word in (name, worker):
+            if not _NAME.fullmatch(word):
+                raise UsageError(f"{word!r} cannot name a purse or a worker", remedy="use letters, digits, _ . and -")
+        make_folder(folder)
+        self._folder = folder
+        self._name = name
+        self._worker = worker
+        lock = Lock.acquire(self._presence(worker))
+        if lock is None:
+            raise StoreLocked(
+                f"a worker {worker} spends from the budget {name} already",
+                file=str(folder),
+                remedy="wait for it to end, or give this one another name",
+            )
+        self._lock = lock
+        try:
+            with self._changing() as leases:
+                self._limit = picodollars(limit_usd)
+                leases[worker] = picodollars(spent_usd)
+        except BaseException:
+            lock.release()
+            raise
+
+    def lease(self, amount: int) -> int:
+        """Take up to ``amount`` picodollars out, durably; returns what was granted."""
+        with self._changing() as leases:
+            granted = max(0, min(amount, self._limit - sum(leases.values())))
+            leases[self._worker] += granted
+        return granted
+
+    def give_back(self, amount: int) -> None:
+        """Put back what was leased and not spent."""
+        with self._changing() as leases:
+            leases[self._worker] -= min(amount, leases[self._worker])
+
+    def leases(self) -> dict[str, float]:
+        """USD leased by each worker, spent or not."""
+        with exclusive(self._guard):
+            return {worker: amount / PICODOLLARS for worker, amount in self._read()[1].items()}
+
+    def dead_workers(self) -> list[str]:
+        """Workers with a lease that are no longer there."""
+        return [worker for worker in self.leases() if not is_held(self._presence(worker))]
+
+    def reclaim(self, worker: str, spent_usd: float) -> float:
+        """Put back what a dead worker leased and did not spend.
+
+        Args:
+            worker: Who died.
+            spent_usd: What its ledger rows say, with the reservation where the cost is unknown.
+
+        Returns:
+            USD that came back.
+
+        Raises:
+            StoreLocked: The worker is alive.
+        """
+        # Held, so that the worker cannot come back to life in the middle.
+        lock = Lock.acquire(self._presence(worker))
+        if lock is None:
+            raise StoreLocked(f"the worker {worker} is alive", file=str(self._folder), remedy="let it end first")
+        try:
+            with self._changing() as leases:
+                before = leases.get(worker, 0)
+                leases[worker] = picodollars(spent_usd)
+                return (before - leases[worker]) / PICODOLLARS
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Leave. What is leased stays leased."""
+        self._lock.release()
+
+    def __enter__(self) -> FilePurse:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / f"{self._name}.json"
+
+    @property
+    def _guard(self) -> Path:
+        return self._folder / f"{self._name}.lock"
+
+    def _presence(self, worker: str) -> Path:
+        return self._folder / f"{self._name}@{worker}.present"
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, int]]:
+        """The leases, to be changed in the body; on disk when it ends."""
+        with exclusive(self._guard):
+            self._limit, leases = self._read()
+            before = (self._limit, dict(leases))
+            yield leases
+            if (self._limit, leases) != before:
+                self._write(leases)
+
+    def _read(self) -> tuple[int, dict[str, int]]:
+        try:
+            with guarded(self._path, "read the purse"):
+                text = self._path.read_bytes() if self._path.exists() else b'{"limit": 0, "leases": {}}'
+            content = json.loads(text)
+            return int(content["limit"]), {str(worker): int(amount) for worker, amount in content["leases"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptStore(
+                f"the purse cannot be read: {error}",
+                file=str(self._path),
+                remedy="remove it: each run that is resumed puts down there again what its ledger says it spent",
+            ) from error
+
+    def _write(self, leases: Mapping[str, int]) -> None:
+        staged = self._path.with_suffix(".new")
+        write_file(staged, json.dumps({"limit": self._limit, "leases": leases}, indent=1, sort_keys=True).encode())
+        rename(staged, self._path)

@@ -1,0 +1,47 @@
+"""A worker that spends from a shared budget until it is reached; run as a process of its own.
+
+Writes a line a reservation before it is used, and one when it is settled, as the ledger does, to standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from pathlib import Path
+
+from hazardmill.errors import BudgetReached
+from hazardmill.llm.budget import Budget
+from hazardmill.llm.purse import FilePurse
+
+
+async def spend(folder: Path, worker: str, limit_usd: float, spent_usd: float, dearest_usd: float, seed: int) -> None:
+    draw = random.Random(seed)
+    with FilePurse(folder, "shared", worker, limit_usd, spent_usd) as purse:
+        budget = Budget(limit_usd, spent_usd, purse=purse)
+
+        async def one(number: int) -> None:
+            upper = dearest_usd * draw.random()
+            reservation = await budget.reserve(upper)
+            print(number, upper, flush=True)
+            for _ in range(draw.randrange(4)):
+                await asyncio.sleep(0)
+            cost = draw.choice([None, upper * draw.random()])
+            print(number, upper if cost is None else cost, flush=True)
+            reservation.settle(cost)
+
+        number = 0
+        while True:
+            ends = await asyncio.gather(*(one(number + n) for n in range(4)), return_exceptions=True)
+            number += 4
+            unexpected = [end for end in ends if isinstance(end, Exception) and not isinstance(end, BudgetReached)]
+            if unexpected:
+                raise unexpected[0]
+            if any(ends):
+                break
+        budget.close()
+
+
+if __name__ == "__main__":
+    folder, worker, *numbers, seed = sys.argv[1:]
+    asyncio.run(spend(Path(folder), worker, *map(float, numbers), int(seed)))
