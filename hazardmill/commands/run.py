@@ -1,185 +1,174 @@
-"""``hazardmill run generate | resume | list``."""
+"""``hazardmill run estimate | generate | resume | list``."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hazardmill.commands.options import (
-    facts,
-    json_option,
-    lens_of,
-    named_values,
-    open_store,
-    print_json,
-    show_rejects,
-    store_option,
-)
+from hazardmill.commands.configuring import generation_options, new_config, otherwise, settings_options
+from hazardmill.commands.estimate import estimate
+from hazardmill.commands.options import json_option, lens_of, open_store, print_json, show_rejects, store_option
+from hazardmill.errors import ProviderError, RunStopped
 
 if TYPE_CHECKING:
     from hazardmill.stages.intake import Intake
+    from hazardmill.stages.listing import Listed
+    from hazardmill.stages.run import Run
 
 
 @click.group(epilog="Example: hazardmill run list")
 def run() -> None:
-    """Generate tasks, resume a run, list runs."""
+    """Estimate what a run costs, generate tasks, resume a run, list runs."""
 
 
-@run.command(epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300")
-@click.option("--source", "sources", multiple=True, required=True, help="Name of a source; repeat for several.")
-@click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="[SOURCE=]PATH",
-    help="File or folder to read the source's records from; without it, those in the store.",
-)
-@click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records.")
-@click.option("--where", "wheres", multiple=True, metavar="[SOURCE:]NAME=VALUE", help="Only records with this fact.")
-@click.option("--model", help="Model of all stages, as litellm names it [default: setting `model`].")
-@click.option("--extract-model", help="Model of the extract stage.")
-@click.option("--judge-model", help="Model of the judge stage.")
-@click.option("--api-base", help="Address of an OpenAI-compatible server; no key in it, that goes in the environment.")
-@click.option(
-    "--replay",
-    is_flag=False,
-    flag_value="",
-    metavar="[STORE]",
-    help="Answer from the ledger of this store, or of STORE; an unknown request stops the run.",
-)
-@click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile [default: setting `jail`].")
-@click.option("--batch-size", type=click.IntRange(1, 1000), help="Records a batch.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="Records worked on at once.")
-@click.option("--cross-check", type=click.FloatRange(0, 1), help="Share of accepted tasks shown to ENHSP and Tamer.")
-@click.option("--sample", type=click.IntRange(0), default=0, show_default=True, help="Which draw of every answer.")
+run.add_command(estimate)
+
+
+@run.command(epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5")
+@generation_options
 @click.option("--run-id", help="Name of the run [default: from the time].")
 @store_option
 @json_option
 def generate(
     sources: tuple[str, ...],
     inputs: tuple[str, ...],
-    limits: tuple[str, ...],
     wheres: tuple[str, ...],
-    model: str | None,
-    extract_model: str | None,
-    judge_model: str | None,
-    api_base: str | None,
+    limits: tuple[str, ...],
     replay: str | None,
-    jail: str | None,
-    batch_size: int | None,
-    concurrency: int | None,
-    cross_check: float | None,
-    sample: int,
     run_id: str | None,
     store_path: Path | None,
     as_json: bool,
+    **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
 ) -> None:
-    """Turn records of one or more sources into tasks."""
-    from hazardmill.commands.running import show, work_through
-    from hazardmill.llm.requests import OFFLINE_MODEL
-    from hazardmill.settings import load_settings
-    from hazardmill.stages.config import RunConfig, RunInput
-    from hazardmill.stages.mill import Models
+    """Turn records of one or more sources into tasks.
+
+    What it will cost, `hazardmill run estimate` says beforehand, by the same options. With --budget-usd nothing is
+    sent that could cost more than is left: the run then stops, and `run resume` with a larger budget goes on.
+    """
+    from hazardmill.commands.running import resumable
+    from hazardmill.stages.ids import new_run_id
     from hazardmill.stages.run import Run
 
-    settings = load_settings()
-    names = tuple(dict.fromkeys(sources))
-    paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
-    asked = model or settings.model
-    models = Models(
-        extract=extract_model or settings.extract_model or asked,
-        author=asked,
-        judge=judge_model or settings.judge_model or asked,
-    )
-    offline = {name == OFFLINE_MODEL for name in (models.extract, models.author, models.judge)}
-    if len(offline) > 1:
-        raise click.UsageError("offline-author cannot be mixed with other models: name a model for each stage")
-    live = "offline" if True in offline else "litellm"
-    address = api_base or settings.api_base
-    if live == "offline":
-        if api_base or (address and not model and "model" not in settings.model_fields_set):
-            raise click.UsageError("offline-author asks no server,: give --model with the address of one")
-        address = None
-    where = facts(wheres, names)
-    config = RunConfig.model_validate(
-        {
-            "inputs": [
-                RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name])
-                for name in names
-            ],
-            "backend": live if replay is None else "replay",
-            "replay_backend": live,
-            # Absolute: the run may be resumed from another folder.
-            "replay_store": Path(replay).absolute() if replay else None,
-            "models": models,
-            "api_base": address,
-            "jail": jail or settings.jail,
-            "batch_size": batch_size or settings.batch_size,
-            "concurrency": concurrency or settings.concurrency,
-            "cross_check": settings.cross_check if cross_check is None else cross_check,
-            "sample": sample,
-        }
-    )
+    config = new_config(sources, inputs, wheres, limits, replay, given)
     store = open_store(store_path, create=True)
-    started, intakes = Run.start(store, config, run_id)
-    if not as_json:
-        click.echo(f"run {started.run_id}: {len(started.selection)} records", err=True)
-        _show_losses(intakes)
-    work_through(started, quiet=as_json)
-    lens_of(store)
-    show(store, [started.run_id], as_json=as_json)
+    run_id = run_id or new_run_id("generate")
+    with resumable(store, run_id, begun=False):
+        started, intakes = Run.start(store, config, run_id)
+    _work(started, intakes, f"run {started.run_id}: {len(started.selection)} records", as_json)
 
 
 @run.command(epilog="Example: hazardmill run resume generate-20260131-235959-1a2b3c")
 @click.argument("run_id")
+@click.option("--child", is_flag=True, help="Start a run of its own with what changed; it reuses what did not.")
+@click.option("--child-id", help="Name of the child run [default: from the time].")
+@settings_options
 @store_option
 @json_option
-def resume(run_id: str, store_path: Path | None, as_json: bool) -> None:
-    """Go on with a run that was stopped or killed; what is done or paid for is not done again."""
-    from hazardmill.commands.running import show, work_through
+def resume(
+    run_id: str,
+    child: bool,
+    child_id: str | None,
+    limits: tuple[str, ...],
+    store_path: Path | None,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
+) -> None:
+    """Go on with a run that was stopped or killed; what is done or paid for is not done again.
+
+    A run goes on with the settings it was started with; options may repeat them. What alters no result (budget, limits,
+    deadline, batch size, concurrency, cross-check share) may differ. Where anything else differs, or prompts, the
+    jail's layers or hazardmill changed meanwhile, it says what, and does nothing: `--child` starts a run of its own on
+    the same records.
+    """
+    from hazardmill.commands.running import resumable
+    from hazardmill.stages.ids import new_run_id
     from hazardmill.stages.run import Run
 
+    if child_id is not None and not child:
+        raise click.UsageError("--child-id names a child run: give --child too")
     store = open_store(store_path)
-    store.recover()
-    going_on = Run.load(store, run_id)
+    with resumable(store, run_id, begun=False):
+        store.recover()
+    found = Run.load(store, run_id)
+    config = otherwise(found.config, limits, given)
+    if found.made.unknown and not as_json:
+        names = " and ".join(found.made.unknown)
+        click.echo(f"run {run_id} does not say with which {names} it was started: not compared", err=True)
+    if child:
+        child_id = child_id or new_run_id("generate")
+        with resumable(store, child_id, begun=False):
+            started, intakes = found.child(config, child_id)
+        _work(started, intakes, f"run {started.run_id}, a child of {run_id}: {len(started.selection)} records", as_json)
+        return
+    going_on = found.resumed(config)
     pending = len(going_on.pending())
+    _work(going_on, (), f"run {run_id}: {pending} of {len(going_on.selection)} records are left", as_json)
+
+
+def _work(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool) -> None:
+    """Work a run through and show what came of it."""
+    from hazardmill.commands.running import show, show_spent, work_through
+
     if not as_json:
-        click.echo(f"run {run_id}: {pending} of {len(going_on.selection)} records are left", err=True)
-    work_through(going_on, quiet=as_json)
-    lens_of(store)
-    show(store, [run_id], as_json=as_json)
+        click.echo(begins, err=True)
+        _show_losses(intakes)
+    try:
+        work_through(run, quiet=as_json)
+    except (ProviderError, RunStopped):
+        if not as_json:
+            show_spent(run.store, run.run_id, err=True)
+        raise
+    lens_of(run.store)
+    show(run.store, [run.run_id], as_json=as_json)
+    if not as_json:
+        show_spent(run.store, run.run_id)
 
 
 @run.command("list", epilog="Example: hazardmill run list --json")
 @store_option
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
-    """List the runs of a store with their state and counts, oldest first."""
-    import json
+    """List the runs of a store, oldest first: state, outcomes so far, what each paid itself, duration, parent."""
+    from hazardmill.stages.listing import listed_runs
 
-    from hazardmill.stages.run import run_states, shown_state
-
-    store = open_store(store_path)
-    rows = [
-        {
-            "run_id": row["run_id"],
-            "kind": row["kind"],
-            "state": shown_state(store, row),
-            "started": row["started"].isoformat(),
-            "changed": row["at"].isoformat(),
-            "counts": json.loads(row["counts"]) if row["counts"] else {},
-        }
-        for row in run_states(store)
-    ]
+    runs = listed_runs(open_store(store_path))
     if as_json:
-        print_json(rows)
+        print_json([_flat(run) for run in runs])
         return
-    for row in rows:
-        counts = row["counts"].get("outcomes", row["counts"])
-        shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        click.echo(f"{row['run_id']}  {row['kind']:8}  {row['state']:9}  {shown}")
+    for run in runs:
+        click.echo(_line(run))
+
+
+def _flat(run: Listed) -> dict[str, Any]:
+    row = run.model_dump(mode="json", exclude={"paid"})
+    return {**row, **run.paid.model_dump(mode="json", exclude={"last"})}
+
+
+def _line(run: Listed) -> str:
+    counts = run.counts.get("outcomes", run.counts)
+    shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "records")
+    parts = [
+        f"{run.run_id}  {run.kind:8}  {run.state:9}  {run.records} records" + (f": {shown}" if shown else ""),
+        _paid_text(run) if run.kind == "generate" else None,
+        f"{run.started:%Y-%m-%d %H:%M:%S} UTC, {timedelta(seconds=round(run.duration_s))}",
+        f"child of {run.parent_run_id}" if run.parent_run_id else None,
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def _paid_text(run: Listed) -> str:
+    """``0.0123 USD, 4,300 + 1,200 tokens``; where the cost is unknown, the most it can have been."""
+    from hazardmill.report.wording import usd
+
+    paid = run.paid
+    text = usd(paid.usd) if paid.usd is not None else f"unknown cost, at most {usd(paid.usd_upper)}"
+    prompt, completion = (
+        "unknown" if tokens is None else f"{tokens:,}" for tokens in (paid.prompt_tokens, paid.completion_tokens)
+    )
+    return f"{text}, {prompt} + {completion} tokens"
 
 
 def _show_losses(intakes: tuple[Intake, ...]) -> None:
@@ -188,15 +177,3 @@ def _show_losses(intakes: tuple[Intake, ...]) -> None:
         if intake.counts.rejects or intake.counts.repeats:
             click.echo(f"  {intake.source}: {intake.counts.rejects} rejects, {intake.counts.repeats} repeats", err=True)
     show_rejects((reject for intake in intakes for reject in intake.examples), err=True)
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)
-
-
-def _limit(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise click.BadParameter(f"{text!r} is no number of records", param_hint="--limit")
-    return int(text)

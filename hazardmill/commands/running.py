@@ -5,15 +5,27 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from hazardmill.commands.options import print_json
 from hazardmill.commands.progress import RunProgress
-from hazardmill.errors import ProviderError, RunStopped
+from hazardmill.errors import (
+    BudgetReached,
+    CorruptStore,
+    ProviderError,
+    RunStopped,
+    SchemaMismatch,
+    StoreError,
+    StoreLocked,
+)
+from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.stages.run import Run
+from hazardmill.stages.spending import enough
 from hazardmill.store.store import Store
 
 
@@ -29,21 +41,79 @@ def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dic
         Records by outcome.
 
     Raises:
-        RunStopped: Interrupted; the run can be resumed.
+        RunStopped: Interrupted, stopped on purpose, out of money, or the disk refused; the run can be resumed.
         ProviderError: The provider cannot be asked; the run can be resumed.
+        StoreLocked: Another process works on the run.
+        CorruptStore, SchemaMismatch: The store cannot be read.
     """
-    go_on = "; then: ".join(filter(None, [command("run", "resume", run.run_id, "--store", run.store.path), afterwards]))
+    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _wanted(run)), run.under_way():
+        asyncio.run(_work(run, quiet))
+    return run.counts()
+
+
+def _wanted(run: Run) -> float | None:
+    """USD that should bring the run to its end."""
+    limit = run.config.budget_usd
+    return None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+
+
+@contextmanager
+def resumable(
+    store: Store,
+    run_id: str,
+    afterwards: str | None = None,
+    *,
+    begun: bool = True,
+    wanted: Callable[[], float | None] = lambda: None,
+) -> Iterator[None]:
+    """Say of whatever ends a run early how to go on with it.
+
+    Args:
+        store: Its store.
+        run_id: The run.
+        afterwards: The command that does what else was asked for.
+        begun: Whether the run is there; if not, it is looked for: what ends a start can come before or after that.
+        wanted: Works out the budget to go on with, where the one it had is reached.
+
+    Raises:
+        RunStopped: The run was interrupted, or the disk refused: what it holds is whole.
+        HazardmillError: Any other error as it came; those of a provider, and stops on purpose, say how to go on.
+    """
+
+    def go_on_with(*options: object) -> str:
+        return "; then: ".join(
+            filter(None, [command("run", "resume", run_id, "--store", store.path, *options), afterwards])
+        )
+
+    go_on = go_on_with()
     try:
-        with run.under_way():
-            asyncio.run(_work(run, quiet))
+        yield
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise RunStopped(
-            f"run {run.run_id} was interrupted; what it had is kept", remedy=f"go on with: {go_on}"
-        ) from None
-    except ProviderError as error:
+        if not (begun or _is_there(store, run_id)):
+            raise
+        raise RunStopped(f"run {run_id} was interrupted; what it had is kept", remedy=f"go on with: {go_on}") from None
+    except BudgetReached as error:
+        usd = wanted()
+        more = () if usd is None else ("--budget-usd", f"{usd:g}")
+        error.remedy = f"what was paid for is kept; go on with a larger budget: {go_on_with(*more)}"
+        raise
+    except (ProviderError, RunStopped) as error:
         error.remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
         raise
-    return run.counts()
+    except (StoreLocked, CorruptStore, SchemaMismatch):
+        raise
+    except StoreError as error:
+        if not (begun or _is_there(store, run_id)):
+            raise
+        remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
+        raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
+
+
+def _is_there(store: Store, run_id: str) -> bool:
+    try:
+        return store.count("runs", {"run_id": run_id}) > 0
+    except StoreError:
+        return False
 
 
 def command(*words: object) -> str:
@@ -81,3 +151,22 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
             value = f"{value['path']} ({value['count']})"
         if value is not None:
             click.echo(f"{name + ':':14}{value}")
+
+
+def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
+    """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
+    from hazardmill.report.wording import plural, share, usd, usd_per_task, usd_sum
+
+    with store.connect() as connection:
+        found = cost(connection, [run_id])
+    paid = found.paid
+    unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
+    most = usd(paid.usd_upper.known) if not paid.usd_upper.unknown else "any sum"
+    overrun = usd_sum(paid.usd_overrun) if paid.overruns else "none"
+    parts = [
+        f"spent: {usd(paid.usd.known)}{unknown}; at most {most}",
+        f"overrun: {overrun}",
+        f"input from the cache: {share(paid.cache_hit_share)}",
+        f"a validated task: {usd_per_task(found)}",
+    ]
+    click.echo("; ".join(parts), err=err)

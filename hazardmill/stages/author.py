@@ -1,19 +1,28 @@
-"""Author: a danger formalization in, the Python module of a task out."""
+"""Author: a danger formalization in, the Python module of a task out.
+
+The model writes the module itself, or, in the format ``document``, an outline of the document: then the module is
+rendered of that, so that policy and jail see code either way, and a task always has some.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from hazardmill.errors import UnusableAnswer
+from pydantic import JsonValue
+
+from hazardmill.errors import DocumentError, NotExpressible, UnusableAnswer
+from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.requests import Answer
-from hazardmill.llm.structured import python_module, usable_text
+from hazardmill.llm.structured import parse_json, python_module, usable_text
 from hazardmill.records import Check, Danger, Draft, Record
-from hazardmill.stages.mill import Mill
+from hazardmill.stages.mill import AuthorFormat, Mill
+from hazardmill.stages.outline import OUTLINE_FORMAT, Outline, document_of
 
 
 @dataclass(frozen=True)
 class Authored:
-    """The author's answer, the module found in it, and the check that says whether there was one."""
+    """The author's answer, the module that came of it, and the check that says whether one did."""
 
     answers: tuple[Answer, ...]
     """One; none where the provider's filter declined the request."""
@@ -27,29 +36,53 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
     Raises:
         ProviderError: The provider cannot be asked at all (an unusable or declined answer fails the check instead).
     """
+    form = mill.author_format
     request = mill.request(
         "author",
         mill.prompts.author,
         record,
         draft=number,
+        response_format=author_schema(form, structured=mill.structured),
         danger=danger.model_dump(mode="json"),
         feedback=previous.feedback if previous else None,
-        previous_code=(previous.code or previous.answer or "") if previous else None,
+        previous_draft=_shown(previous, form) if previous else None,
     )
     answers: tuple[Answer, ...] = ()
     try:
-        answers = (await mill.client.ask(request),)
-        code = python_module(usable_text(answers[0]))
+        answers = (await mill.ask(request),)
+        code = _READERS[form](usable_text(answers[0]))
     except UnusableAnswer as error:
-        return Authored(
-            answers,
-            None,
-            Check(
-                name="answer",
-                passed=False,
-                reason="no_code",
-                message=error.message,
-                mend="answer with the whole module in one ```python block",
-            ),
-        )
+        return Authored(answers, None, _failed(_NOTHING[form], error.message, _MENDS[form]))
+    except (DocumentError, NotExpressible) as error:
+        return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
     return Authored(answers, code, Check(name="answer", passed=True))
+
+
+def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:
+    """The schema that a request of the author is sent with, if it is sent one."""
+    return OUTLINE_FORMAT if form == "document" and structured else None
+
+
+def _outlined_module(text: str) -> str:
+    return task_code(document_of(parse_json(text, Outline)))
+
+
+_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _outlined_module}
+_NOTHING: dict[AuthorFormat, str] = {"python": "no_code", "document": "no_document"}
+_MENDS: dict[AuthorFormat, str] = {
+    "python": "answer with the whole module in one ```python block",
+    "document": "answer with the whole task as one JSON object and nothing else",
+}
+
+
+def _failed(reason: str, message: str, mend: str | None) -> Check:
+    return Check(name="answer", passed=False, reason=reason, message=message, mend=mend)
+
+
+def _shown(previous: Draft, form: AuthorFormat) -> str:
+    """An earlier draft as its author is shown it: in the format it was written in."""
+    answer = previous.answer or ""
+    if previous.code is None:
+        return answer
+    # What was read is the one object of the answer.
+    return previous.code if form == "python" else answer[answer.index("{") : answer.rindex("}") + 1]

@@ -1,10 +1,15 @@
-"""Which backend a run's configuration means."""
+"""Which backend a run's configuration means, and whether it can be asked."""
 
 from __future__ import annotations
 
+from hazardmill.errors import SettingsError
+from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
 from hazardmill.llm.requests import Backend
 from hazardmill.stages.config import RunConfig
 from hazardmill.store.store import Store
+
+_KEY = "_API_KEY"
+"""How variables that hold a key end. Clouds that know other ways of signing in are taken at their word."""
 
 
 def open_backend(config: RunConfig, store: Store) -> Backend:
@@ -16,10 +21,12 @@ def open_backend(config: RunConfig, store: Store) -> Backend:
 
     Raises:
         StoreError: There is no store at ``config.replay_store``.
-        SettingsError: ``config.api_base`` is no address.
+        SettingsError: ``config.api_base`` is no address, nobody knows a model's provider, or its key is not set.
     """
     name = config.replay_backend if config.backend == "replay" else config.backend
-    backend = _live(name, config)
+    backend = named_backend(name, config)
+    if config.backend == "litellm":
+        _refuse_unaskable(config, backend.host)
     if config.backend != "replay":
         return backend
     from hazardmill.llm.backends.replay import ReplayBackend
@@ -28,11 +35,40 @@ def open_backend(config: RunConfig, store: Store) -> Backend:
     return ReplayBackend(replayed, backend.name, backend.host)
 
 
-def _live(name: str, config: RunConfig) -> Backend:
+def named_backend(name: str, config: RunConfig) -> Backend:
+    """A live backend by its name, as far as its name and host go: whether it can be asked is not looked at.
+
+    Raises:
+        SettingsError: ``config.api_base`` is no address.
+    """
     if name == "offline":
         from hazardmill.llm.backends.offline.backend import OfflineBackend
 
         return OfflineBackend()
-    from hazardmill.llm.backends.litellm import LitellmBackend
-
     return LitellmBackend(api_base=config.api_base)
+
+
+def _refuse_unaskable(config: RunConfig, host: str | None) -> None:
+    """Find out without network what every request would be told: that there is no such provider, or no key."""
+    litellm = load_litellm()
+    keys: dict[str, list[str]] = {}
+    for model in config.asked:
+        try:
+            litellm.get_llm_provider(model, api_base=config.api_base)
+        except litellm.BadRequestError:
+            raise SettingsError(
+                f"no provider of a model {model!r} is known",
+                remedy="name it with its provider, as in deepseek/deepseek-chat; "
+                "for an OpenAI-compatible server of your own, openai/NAME with --api-base",
+            ) from None
+        missing = [name for name in litellm.validate_environment(model)["missing_keys"] if name.endswith(_KEY)]
+        # Servers on this machine ask for no key.
+        if missing and not (host is not None and is_loopback(host)):
+            keys[model] = missing
+    if keys:
+        wanted = "; ".join(f"{model} needs {' or '.join(names)}" for model, names in keys.items())
+        raise SettingsError(
+            f"a key is not set in the environment: {wanted}",
+            remedy=f"export {next(iter(keys.values()))[0]}=..., "
+            "or give --api-base with the address of a server on this machine",
+        )

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from hazardmill.errors import SettingsError
+from hazardmill.errors import SettingsError, UsageError
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Frozen
-from hazardmill.stages.mill import Models
+from hazardmill.stages.mill import AuthorFormat, Models
 
 BackendName = Literal["offline", "litellm", "replay"]
 JailProfile = Literal["auto", "full", "minimal"]
+
+ALTER_NOTHING: Final = frozenset(
+    {
+        "batch_size",
+        "concurrency",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "deadline_s",
+        "budget_usd",
+        "budget_id",
+        "cross_check",
+    }
+)
+"""Settings that no result depends on: a run that is resumed takes them as they are given. All others are compared."""
+
+_BUDGET_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 _CREDENTIALS: Final = {"@": "user name or password", "?": "query", "#": "fragment"}
 """Signs of what an address has no need of, and what may be a key."""
@@ -36,6 +53,11 @@ class RunConfig(Frozen):
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
     backend: BackendName = "offline"
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
+    fallback_models: tuple[str, ...] = ()
+    """Models to ask, in order, where that of a stage cannot answer."""
+    author_format: AuthorFormat = "python"
+    structured: bool = False
+    """Whether the author's model is sent the schema of a document, which not every provider takes."""
     api_base: str | None = None
     replay_backend: Literal["offline", "litellm"] = "offline"
     """Whose answers the replay backend looks for in the ledger."""
@@ -45,12 +67,25 @@ class RunConfig(Frozen):
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
     """Records a batch: what is made into parts, and one Prefect task, at a time."""
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
-    """Records worked on at once within a batch."""
+    """Records worked on at once within a batch, and most requests under way."""
+    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
+    deadline_s: Annotated[float, Field(gt=0)] = 600.0
+    """Seconds for all attempts of one model at one request, pauses included."""
+    budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Most that the run may spend, over all its sessions; null for no limit."""
+    budget_id: str | None = None
+    """Name of a budget that runs on this store share; null for one of its own."""
     cross_check: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of accepted tasks that external planners look at."""
     sample: Annotated[int, Field(ge=0)] = 0
     """Which draw of every answer: another number asks everything anew."""
     search_limit: Annotated[int, Field(ge=1)] = DRAFT_LIMIT
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Every model that may be asked, each once: those of the stages, then fallbacks."""
+        return tuple(dict.fromkeys([*self.models.model_dump().values(), *self.fallback_models]))
 
     @property
     def label(self) -> str:
@@ -62,11 +97,28 @@ class RunConfig(Frozen):
 
         Raises:
             SettingsError: ``api_base`` carries credentials, or litellm is wanted and not installed.
+            UsageError: Settings do not go together.
         """
+        if self.structured and self.author_format != "document":
+            raise UsageError(
+                "only documents have a schema to hold the author to",
+                remedy="write --author-format document, or leave --structured out",
+            )
+        if self.budget_id is not None:
+            self._check_shared_budget(self.budget_id)
         if self.api_base is not None:
             refuse_credentials(self.api_base)
         if self.backend == "litellm" and importlib.util.find_spec("litellm") is None:
             raise SettingsError("litellm is not installed", remedy="install hazardmill[llm], or use the offline author")
+
+    def _check_shared_budget(self, name: str) -> None:
+        if self.budget_usd is None:
+            raise UsageError(f"of the budget {name} it is not said how large it is", remedy="give --budget-usd too")
+        if not _BUDGET_ID.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot name a budget",
+                remedy="use letters, digits, '.', '_' and '-', at most 100, beginning with a letter or digit",
+            )
 
 
 def refuse_credentials(api_base: str) -> None:

@@ -36,10 +36,11 @@ async def extract(record: Record, mill: Mill) -> Extraction:
     Raises:
         ProviderError: The provider cannot be asked at all (an unusable answer is an ``error`` instead).
     """
-    request = mill.request("extract", mill.prompts.extract, record, guidance=None)
+    prompt = mill.prompts.extract
+    request = mill.request("extract", prompt, record, guidance=prompt.guidance.get(record.source))
     answers: list[Answer] = []
     try:
-        found, _ = await ask_structured(mill.client, request, _ANSWER, answers=answers)
+        found, _ = await ask_structured(mill, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
         return Extraction(tuple(answers), error=error.message)
     if isinstance(found, NoDanger):

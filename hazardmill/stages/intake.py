@@ -245,7 +245,7 @@ class Shelf:
     )
 
     def __init__(self, store: Store) -> None:
-        self._table = read_table(store.snapshot(), RECORDS, None, self._COLUMNS, superseded=True)
+        self._table = store.read(lambda snapshot: read_table(snapshot, RECORDS, None, self._COLUMNS, superseded=True))
 
     def take(self, content: Mapping[str, str | None]) -> dict[str, Record]:
         """Records by id.

@@ -47,7 +47,7 @@ async def judge(
     )
     answers: list[Answer] = []
     try:
-        judgement, _ = await ask_structured(mill.client, request, _ANSWER, answers=answers)
+        judgement, _ = await ask_structured(mill, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
         # A judge that says nothing has not approved.
         check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from pydantic import JsonValue
+
+from hazardmill.errors import RunStopped
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.client import Client
-from hazardmill.llm.prompts import Prompt, load_prompt
+from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, OfflineKey, Request, Stage
 from hazardmill.records import Frozen, Record
 from hazardmill.sandbox.jail import Jail
+from hazardmill.stages.warmup import Prefix, Warmup
+
+AuthorFormat = Literal["python", "document"]
+"""What the author answers with: a Python module, or an outline of the document, of which the module is rendered."""
+
+_TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
 
 
 class Models(Frozen):
@@ -27,22 +37,28 @@ class Prompts:
 
     extract: Prompt
     author: Prompt
+    """The one of the author's format."""
     feedback: Prompt
     judge: Prompt
 
     @classmethod
-    def load(cls) -> Prompts:
-        """Load all templates from the prompts folder.
+    def load(cls, author_format: AuthorFormat = "python") -> Prompts:
+        """Load the templates from the prompts folder, and what the sources say of how to read their records.
 
         Raises:
             PromptError: One of them is missing or wrong.
         """
         return cls(
-            extract=load_prompt("extract", "danger"),
-            author=load_prompt("author", "task"),
+            extract=load_prompt("extract", "danger").guided(load_guidance()),
+            author=load_prompt("author", _TEMPLATES[author_format]),
             feedback=load_prompt("author", "feedback"),
             judge=load_prompt("judge", "task"),
         )
+
+    @property
+    def author_format(self) -> AuthorFormat:
+        """What the author's template asks for."""
+        return "document" if self.author.front.output == "outline" else "python"
 
 
 @dataclass(frozen=True)
@@ -55,23 +71,87 @@ class Mill:
     jail: Jail
     sample: int = 0
     search_limit: int = DRAFT_LIMIT
+    warmup: Warmup = field(default_factory=Warmup, compare=False)
+    structured: bool = False
+    """Whether the author's model can be held to a schema: then the format ``document`` sends it one."""
+    fallbacks: tuple[str, ...] = ()
+    """Models to ask, in order, where a stage's model cannot answer."""
+    closing: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+    """Set where the run is about to end: what is under way may end, and nothing more is asked."""
+
+    @property
+    def author_format(self) -> AuthorFormat:
+        """What the author answers with."""
+        return self.prompts.author_format
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer to a request. Of those with one static beginning the first is answered before others are sent.
+
+        Raises:
+            ProviderError, RunStopped: As the client's; ``RunStopped`` also where the mill is closing.
+        """
+        async with self.warmup.turn(Prefix.of(request)):
+            if self.closing.is_set():
+                raise RunStopped("the run is about to end: nothing more is asked", record_id=request.record_id)
+            return await self.client.ask(request)
 
     def request(
-        self, stage: Stage, prompt: Prompt, record: Record, *, draft: int | None = None, **values: object
+        self,
+        stage: Stage,
+        prompt: Prompt,
+        record: Record,
+        *,
+        draft: int | None = None,
+        response_format: JsonValue = None,
+        **values: object,
     ) -> Request:
-        """A request of one stage for one record, rendered from its template."""
-        return Request(
-            stage=stage,
+        """A request of one stage for one record, rendered from its template.
+
+        Args:
+            stage: Who is asked.
+            prompt: The template.
+            record: Which record it is about.
+            draft: Number of the draft, if it is about one.
+            response_format: Schema that the provider is to hold the model to, if any.
+            values: What the template shows besides the record.
+        """
+        made = stage_request(
+            stage,
+            prompt,
+            record,
             model=getattr(self.models, stage),
-            messages=prompt.render(record=record, **values),
-            parameters=dict(prompt.parameters),
             sample=self.sample,
-            record_id=record.record_id,
-            input_hash=record.content_hash,
-            key=OfflineKey(record_hash=record.content_hash, stage=stage, draft=draft, sample=self.sample),
-            prompt_version=prompt.version,
-            prompt_hash=prompt.hash,
+            draft=draft,
+            response_format=response_format,
+            **values,
         )
+        return made.model_copy(update={"fallbacks": self.fallbacks}) if self.fallbacks else made
+
+
+def stage_request(
+    stage: Stage,
+    prompt: Prompt,
+    record: Record,
+    *,
+    model: str,
+    sample: int = 0,
+    draft: int | None = None,
+    response_format: JsonValue = None,
+    **values: object,
+) -> Request:
+    """A request as a mill makes it, for whoever has no mill: what a run would ask, and how long it is."""
+    return Request(
+        stage=stage,
+        model=model,
+        messages=prompt.render(record=record, **values),
+        parameters=prompt.parameters | ({"response_format": response_format} if response_format else {}),
+        sample=sample,
+        record_id=record.record_id,
+        input_hash=record.content_hash,
+        key=OfflineKey(record_hash=record.content_hash, stage=stage, draft=draft, sample=sample),
+        prompt_version=prompt.version,
+        prompt_hash=prompt.hash,
+    )
 
 
 @dataclass(frozen=True)

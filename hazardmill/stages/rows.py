@@ -10,6 +10,7 @@ from hazardmill.formalism.expressions import canonical_json
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
+from hazardmill.stages.fallback import best_executable
 from hazardmill.stages.mill import Mill, Provenance
 from hazardmill.stages.refine import Attempt, Milled, first_failure
 
@@ -86,8 +87,11 @@ def record_rows(
             }
         ],
     }
+    kept = best_executable(milled.attempts)
+    has_task = any(attempt.draft.accepted for attempt in milled.attempts)
     for attempt in milled.attempts:
-        group["drafts"].append({**base, **_draft_row(milled, attempt, mill)})
+        fallback = None if has_task else attempt is kept
+        group["drafts"].append({**base, **_draft_row(milled, attempt, mill), "fallback": fallback})
         group["checks"].extend({**base, **row} for row in _check_rows(milled, attempt, mill))
     if outcome is Outcome.ACCEPTED:
         group["tasks"] = [{**base, **_task_row(milled, mill, task_id, cross_check)}]
@@ -136,6 +140,7 @@ def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
     draft, execution = attempt.draft, attempt.execution
     failed = None if draft.accepted else first_failure(draft.checks)
     document = execution.document if execution else None
+    told = None if draft.feedback is None else mill.prompts.feedback
     return {
         "draft": draft.number,
         "answer": draft.answer,
@@ -146,6 +151,8 @@ def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
         "failed_check": failed.name if failed else None,
         "failed_reason": failed.reason if failed else None,
         "feedback": draft.feedback,
+        "feedback_version": told and told.version,
+        "feedback_hash": told and told.hash,
         "identities": canonical_json(list(draft.identities)),
         "paid": any(answer.paid for answer in attempt.answers),
         "usd": attempt.usd,

@@ -11,69 +11,101 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
 from hazardmill import __version__
-from hazardmill.errors import InputError, ProviderError, StoreError, StoreLocked, UsageError
+from hazardmill.errors import (
+    InputError,
+    ProviderError,
+    RunStopped,
+    SettingsError,
+    StoreError,
+    StoreLocked,
+    UsageError,
+)
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
-from hazardmill.records import Outcome, Record
+from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.backend import open_backend
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
+from hazardmill.stages.changes import Made, config_changes, made_changes, prompts_used, refusal
+from hazardmill.stages.config import RunConfig
 from hazardmill.stages.ids import new_run_id
-from hazardmill.stages.ingest import Ingestion, ingest
-from hazardmill.stages.intake import Intake, Shelf, first_of, nothing_read, stored, take_in
+from hazardmill.stages.inputs import find_records, ingestion_of
+from hazardmill.stages.intake import Intake, stored, take_in
+from hazardmill.stages.listing import KILLED as KILLED
+from hazardmill.stages.listing import presence
+from hazardmill.stages.listing import run_states as run_states
+from hazardmill.stages.listing import shown_state as shown_state
 from hazardmill.stages.mill import Mill, Prompts
-from hazardmill.stages.refine import Milled, refine
-from hazardmill.stages.rows import record_rows, task_id_of
+from hazardmill.stages.session import Session as Session
 from hazardmill.stages.sources import load_source
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock, is_held
+from hazardmill.stages.spending import check_budget, opened_budget
+from hazardmill.stages.warmup import Prefix, Warmup
+from hazardmill.store.locks import Lock
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
-KILLED: Final = "stopped (killed)"
-"""How a run is shown whose last state is ``running`` and on which nobody works."""
+_MADE: Final = "made_with"
+"""Where a run's configuration on disk says what else decides its results."""
+
+_CACHED_FOR: Final = timedelta(minutes=5)
+"""How long a provider surely remembers the beginning of a prompt."""
 
 RunState = Literal["running", "completed", "stopped", "failed"]
-OnRecord = Callable[[str, Outcome], None]
-"""Called after each committed record with its id and outcome."""
 
 
 class Run:
     """One generation run. Make it with ``Run.start`` or, to go on with one, ``Run.load``."""
 
-    def __init__(self, store: Store, run_id: str, config: RunConfig, content: Mapping[str, str | None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        run_id: str,
+        config: RunConfig,
+        content: Mapping[str, str | None],
+        *,
+        made: Made | None = None,
+        parent_run_id: str | None = None,
+    ) -> None:
         self.store = store
         self.run_id = run_id
         self.config = config
+        self.made = made or Made(version=__version__)
+        """What decided its results beside the configuration when it was started."""
+        self.parent_run_id = parent_run_id
         self.content = dict(content)
         """Record id to the content hash it had when the run was started, in order; null where that is not known."""
         self.selection = tuple(content)
         """Record ids of the run, in order."""
 
     @classmethod
-    def start(cls, store: Store, config: RunConfig, run_id: str | None = None) -> tuple[Run, tuple[Intake, ...]]:
+    def start(
+        cls, store: Store, config: RunConfig, run_id: str | None = None, *, parent: Run | None = None
+    ) -> tuple[Run, tuple[Intake, ...]]:
         """Take in the inputs and write down what the run is going to do.
 
         Nothing is written before it is sure that the run can begin: everything it needs has been opened once, and
         some input holds a record.
 
+        Args:
+            store: Where everything is written.
+            config: What decides the run.
+            run_id: Its name; by default one made from the time.
+            parent: The run that this one does again with other settings. With the same inputs it takes the parent's
+                records, as they were when that one began, and reads no input.
+
         Raises:
             InputError: An input cannot be read, or none holds a record: then it says why the first was refused.
-            SettingsError: The configuration cannot work.
+            SettingsError: The configuration cannot work: no key, no price of a model that a budget is to be kept for.
             JailUnavailable: The jail cannot contain untrusted code here.
             UsageError: There is a run of that id, or an input's ``where`` makes no sense for its source.
             StoreError: The store cannot be written.
@@ -82,13 +114,14 @@ class Run:
         run_id = run_id or new_run_id("generate")
         if store.rows("runs", {"run_id": run_id}, ["run_id"]):
             raise UsageError(f"there is a run {run_id} already", remedy="resume it, or choose another id")
-        open_backend(config, store)
-        Prompts.load()
-        Jail(profile=config.jail).close()
-        _find_records(store, config)
-        inputs = [(_ingestion(item), item) for item in config.inputs]
+        _check_models(store, config)
+        made = _made_now(config)
+        inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
+        if inherited is None:
+            find_records(store, config)
+        inputs = [(ingestion_of(item), item) for item in config.inputs] if inherited is None else []
         intakes: list[Intake] = []
-        content: dict[str, str] = {}
+        content: dict[str, str | None] = dict(inherited or {})
         with store.writer(run_id) as writer:
             for ingestion, item in inputs:
                 if ingestion is not None:
@@ -96,7 +129,9 @@ class Run:
                     content |= intakes[-1].content
                 else:
                     content |= stored(store, load_source(item.source), item.where, item.limit)
-            run = cls(store, run_id, config, content)
+            run = cls(
+                store, run_id, config, content, made=made, parent_run_id=None if parent is None else parent.run_id
+            )
             writer.append_sync({"runs": [run._state_row("running", 0, run.counts(), content)]})
         return run, tuple(intakes)
 
@@ -112,7 +147,9 @@ class Run:
         if first is None or first["kind"] != "generate":
             raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
         try:
-            config = RunConfig.model_validate_json(first["config"])
+            written = json.loads(first["config"])
+            made = Made.model_validate({"version": first["hazardmill_version"], **written.pop(_MADE, {})})
+            config = RunConfig.model_validate(written)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
             raise InputError(
@@ -122,7 +159,48 @@ class Run:
             ) from error
         content = json.loads(first["selection"])
         # The first stores listed ids alone.
-        return cls(store, run_id, config, content if isinstance(content, dict) else dict.fromkeys(content))
+        content = content if isinstance(content, dict) else dict.fromkeys(content)
+        return cls(store, run_id, config, content, made=made, parent_run_id=first["parent_run_id"])
+
+    def resumed(self, config: RunConfig | None = None) -> Run:
+        """The run, to be gone on with, under settings that alter no result.
+
+        Args:
+            config: What it is to be gone on with; by default what it was started with.
+
+        Raises:
+            UsageError: Something that decides results changed since the run was started; says what.
+            SettingsError: The settings cannot work: no key, no price of a model that a budget is to be kept for.
+            JailUnavailable: The jail cannot contain untrusted code here.
+        """
+        config = config or self.config
+        config.check()
+        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config))]
+        if changes:
+            raise refusal(self.run_id, changes)
+        _check_models(self.store, config)
+        return Run(self.store, self.run_id, config, self.content, made=self.made, parent_run_id=self.parent_run_id)
+
+    def child(self, config: RunConfig | None = None, run_id: str | None = None) -> tuple[Run, tuple[Intake, ...]]:
+        """Start a run that does this one's work with other settings, and reuses each answer that is the same request.
+
+        Args:
+            config: Its settings; by default this run's, for where prompts, jail or hazardmill changed.
+            run_id: Its name; by default one made from the time.
+
+        Raises:
+            UsageError: Nothing changed, or there is a run of that id.
+            HazardmillError: As ``start``.
+        """
+        config = config or self.config
+        config.check()
+        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config))
+        if not changed and not self.made.unknown:
+            raise UsageError(
+                f"nothing changed since run {self.run_id} was started: a child run would be the same run again",
+                remedy="resume it without --child, or say what is to be otherwise",
+            )
+        return Run.start(self.store, config, run_id, parent=self)
 
     def pending(self) -> list[int]:
         """Ordinals of the records that have no outcome yet."""
@@ -152,14 +230,18 @@ class Run:
     def under_way(self) -> Iterator[None]:
         """Keep others off the run while it is worked on, then write down how that ended, whatever ended it.
 
-        It is ``completed`` with its last record, ``stopped`` by an interruption or a provider that cannot be asked,
-        and ``failed`` by any other error, bugs included. A run that somebody else works on stays as it is.
+        It is ``completed`` with its last record, ``stopped`` by an interruption, on purpose, by a provider that cannot
+        be asked or settings that cannot work, and ``failed`` by any other error, bugs included. A run that somebody
+        else works on stays as it is.
 
         Raises:
             StoreLocked: Another process works on this run.
+            UsageError: Prompts or hazardmill changed since the run was started, and it has records left.
         """
-        presence = Lock.acquire(_presence(self.store, self.run_id))
-        if presence is None:
+        if self.pending():
+            self._refuse_changes(Made(version=__version__, prompts=prompts_used(_prompts(self.config))))
+        present = Lock.acquire(presence(self.store, self.run_id))
+        if present is None:
             raise StoreLocked(
                 f"another process works on run {self.run_id}",
                 file=str(self.store.path),
@@ -171,7 +253,8 @@ class Run:
         except StoreLocked:
             raise
         except BaseException as error:
-            failed = isinstance(error, Exception) and not isinstance(error, ProviderError | asyncio.CancelledError)
+            resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError
+            failed = isinstance(error, Exception) and not isinstance(error, resumable)
             try:
                 self.finish("failed" if failed else "stopped")
             except StoreError as more:
@@ -179,7 +262,7 @@ class Run:
                 error.add_note(f"how the run ended could not be written down: {more}")
             raise
         finally:
-            presence.release()
+            present.release()
 
     @asynccontextmanager
     async def session(self, on_retry: Callable[[Retry], None] | None = None) -> AsyncIterator[Session]:
@@ -191,32 +274,56 @@ class Run:
         Raises:
             StoreLocked: Another process works on this run.
             JailUnavailable: The jail cannot contain untrusted code here.
+            UsageError: Prompts, jail or hazardmill changed since the run was started.
+            SettingsError: There is no key, or no budget can be kept.
         """
-        prompts = Prompts.load()
-        with Jail(profile=self.config.jail) as jail, self.store.writer(self.run_id) as writer:
-            backend = open_backend(self.config, self.store)
-            if self._state() != "running":
-                self._change("running", writer)
+        config, prompts, prices = self.config, _prompts(self.config), Prices.load()
+        check_budget(config, prices)
+        with Jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
+            self._refuse_changes(Made(version=__version__, jail=jail.profile, prompts=prompts_used(prompts)))
+            backend = open_backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
-            client = Client(
-                backend,
-                ledger,
-                limiter=Limiter(max_in_flight=self.config.concurrency),
-                prices=Prices.load(),
-                on_retry=on_retry,
-            )
-            mill = Mill(
-                client=client,
-                prompts=prompts,
-                models=self.config.models,
-                jail=jail,
-                sample=self.config.sample,
-                search_limit=self.config.search_limit,
-            )
-            try:
-                yield Session(self, writer, mill, ledger)
-            finally:
-                await backend.close()
+            with opened_budget(self.store, self.run_id, config, ledger) as budget:
+                if self._state() != "running":
+                    self._change("running", writer)
+                client = Client(
+                    backend,
+                    ledger,
+                    limiter=Limiter(config.concurrency, config.requests_per_minute, config.tokens_per_minute),
+                    prices=prices,
+                    budget=budget,
+                    deadline_s=config.deadline_s,
+                    on_retry=on_retry,
+                )
+                mill = Mill(
+                    client=client,
+                    prompts=prompts,
+                    models=config.models,
+                    jail=jail,
+                    sample=config.sample,
+                    search_limit=config.search_limit,
+                    warmup=Warmup(warm=self._warm()),
+                    structured=config.structured,
+                    fallbacks=config.fallback_models,
+                )
+                try:
+                    yield Session(self, writer, mill, ledger, budget)
+                finally:
+                    await backend.close()
+
+    def _warm(self) -> Iterator[Prefix]:
+        """What a provider remembers of this run: a flow opens a session a batch, and a killed run is soon resumed."""
+        asked = ("stage", "model_asked", "prompt_hash", "record_id", "at")
+        rows = self.store.rows("llm_calls", {"run_id": self.run_id, "answered": True}, asked)
+        since = datetime.now(UTC) - _CACHED_FOR
+        for row in rows:
+            if row["at"] >= since:
+                yield Prefix.made(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
+
+    def _refuse_changes(self, now: Made) -> None:
+        changes = made_changes(self.made, now)
+        if changes:
+            raise refusal(self.run_id, changes)
 
     def _state(self) -> str | None:
         rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence", "state"])
@@ -224,7 +331,9 @@ class Run:
 
     def _change(self, state: RunState, writer: Writer) -> dict[str, int]:
         counts = self.counts()
-        sequence = len(self.store.rows("runs", {"run_id": self.run_id}, ["sequence"]))
+        # Not their number: a rebuild of the store may have come to fewer.
+        rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence"])
+        sequence = 1 + max((row["sequence"] for row in rows), default=-1)
         writer.append_sync({"runs": [self._state_row(state, sequence, counts, None)]})
         return counts
 
@@ -232,14 +341,16 @@ class Run:
         return dict(Counter(record_id.partition(":")[0] for record_id in self.selection))
 
     def _state_row(
-        self, state: RunState, sequence: int, counts: dict[str, int], content: Mapping[str, str] | None
+        self, state: RunState, sequence: int, counts: dict[str, int], content: Mapping[str, str | None] | None
     ) -> dict[str, Any]:
+        made = self.made.model_dump(mode="json", exclude={"version"}, exclude_none=True)
         return {
             "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
             "sequence": sequence,
             "kind": "generate",
             "state": state,
-            "config": canonical_json(self.config.model_dump(mode="json")),
+            "config": canonical_json({**self.config.model_dump(mode="json"), **({_MADE: made} if made else {})}),
             # Not sorted: the order is that of the run.
             "selection": None if content is None else json.dumps(content, separators=(",", ":"), ensure_ascii=False),
             "counts": canonical_json({"records": self._by_source(), "outcomes": counts}),
@@ -248,135 +359,19 @@ class Run:
         }
 
 
-@dataclass
-class Session:
-    """A run with its writer and mill open."""
-
-    run: Run
-    writer: Writer
-    mill: Mill
-    ledger: Ledger
-
-    def __post_init__(self) -> None:
-        self._shelf = Shelf(self.run.store)
-        rows = self.run.store.rows("tasks", {"run_id": self.run.run_id}, ["document_hash", "task_id"])
-        self._first: dict[str, str] = {row["document_hash"]: row["task_id"] for row in rows}
-
-    async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
-        """Work on one batch and commit its records in order.
-
-        Returns:
-            Records by outcome.
-
-        Raises:
-            ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
-        """
-        records = self._records(batch)
-        # Others may have paid meanwhile for what this batch is going to ask.
-        await asyncio.to_thread(self.ledger.refresh)
-        room = asyncio.Semaphore(self.run.config.concurrency)
-
-        async def one(record: Record) -> tuple[Milled, dict[str, Any] | None]:
-            async with room:
-                milled = await refine(record, self.mill)
-                return milled, await self._cross_check(milled)
-
-        tasks = [asyncio.create_task(one(record)) for record in records]
-        counts: Counter[str] = Counter()
-        try:
-            for ordinal, task in zip(batch, tasks, strict=True):
-                milled, crossed = await task
-                outcome = await self._commit(ordinal, milled, crossed)
-                counts[outcome.value] += 1
-                if on_record is not None:
-                    on_record(milled.record.record_id, outcome)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.to_thread(self.writer.roll)
-        return counts
-
-    def _records(self, batch: Sequence[int]) -> list[Record]:
-        wanted = [self.run.selection[ordinal] for ordinal in batch]
-        found = self._shelf.take({record_id: self.run.content[record_id] for record_id in wanted})
-        missing = [record_id for record_id in wanted if record_id not in found]
-        if missing:
-            raise InputError(
-                f"the store no longer holds {len(missing)} record(s) as they were when run {self.run.run_id} began",
-                record_id=missing[0],
-                remedy="ingest the run's inputs again, unchanged, or start a new run",
-            )
-        return [found[record_id] for record_id in wanted]
-
-    async def _cross_check(self, milled: Milled) -> dict[str, Any] | None:
-        attempt = milled.accepted
-        if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
-            return None
-        document = attempt.execution.document
-        if document is None or not wants_cross_check(document, self.run.config.cross_check):
-            return None
-        return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
-
-    async def _commit(self, ordinal: int, milled: Milled, crossed: dict[str, Any] | None) -> Outcome:
-        outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
-        if milled.accepted is not None:
-            task_id = task_id_of(milled)
-            assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
-            first = self._first.setdefault(milled.accepted.execution.document.hash, task_id)
-            if first is not task_id:
-                outcome, reason, task_id = Outcome.DUPLICATE, "same_document", first
-                message = f"its task is the same as {first}, which an earlier record gave"
-        rows = record_rows(
-            milled,
-            self.mill,
-            run_id=self.run.run_id,
-            ordinal=ordinal,
-            outcome=outcome,
-            task_id=task_id,
-            reason=reason,
-            message=message,
-            cross_check=crossed,
-        )
-        await self.writer.append(rows)
-        return outcome
+def _prompts(config: RunConfig) -> Prompts:
+    """The templates that a run of this configuration asks with."""
+    return Prompts.load(config.author_format)
 
 
-def _ingestion(item: RunInput) -> Ingestion | None:
-    """The reading of an input that has a path."""
-    source = load_source(item.source)
-    return None if item.path is None else ingest(source, item.path, where=item.where, limit=item.limit)
+def _check_models(store: Store, config: RunConfig) -> None:
+    """Make sure that the models can be asked, and that a budget can be kept."""
+    open_backend(config, store)
+    check_budget(config, Prices.load())
 
 
-def _find_records(store: Store, config: RunConfig) -> None:
-    """Make sure that some input holds a record, writing nothing."""
-    inputs = [(_ingestion(item), item) for item in config.inputs]
-    if any(ingestion is None and stored(store, load_source(item.source), item.where, 1) for ingestion, item in inputs):
-        return
-    found = first_of([ingestion for ingestion, _ in inputs if ingestion is not None])
-    if not isinstance(found, Record):
-        raise nothing_read([item.source for item in config.inputs], found)
-
-
-def _presence(store: Store, run_id: str) -> Path:
-    """What is locked while a run is under way: its writer's lock is free between two batches of a flow."""
-    return Layout(store.path).journal / f"{run_id}.present"
-
-
-def run_states(store: Store) -> Iterator[dict[str, Any]]:
-    """The latest state of each run, oldest run first."""
-    latest: dict[str, dict[str, Any]] = {}
-    started: dict[str, datetime] = {}
-    for row in sorted(store.rows("runs"), key=lambda row: (row["run_id"], row["sequence"])):
-        latest[row["run_id"]] = row
-        started.setdefault(row["run_id"], row["at"])
-    for run_id in sorted(latest, key=lambda run_id: started[run_id]):
-        yield {**latest[run_id], "started": started[run_id]}
-
-
-def shown_state(store: Store, row: Mapping[str, Any]) -> str:
-    """A run's state for people: one that says ``running`` while nobody works on it was killed."""
-    if row["state"] != "running":
-        return str(row["state"])
-    locks = (_presence(store, row["run_id"]), Layout(store.path).run_lock(row["run_id"]))
-    return "running" if any(map(is_held, locks)) else KILLED
+def _made_now(config: RunConfig) -> Made:
+    """What decides results here and now: opens prompts and jail once."""
+    prompts = prompts_used(_prompts(config))
+    with Jail(profile=config.jail) as jail:
+        return Made(version=__version__, jail=jail.profile, prompts=prompts)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -12,8 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.commands.configuring import otherwise
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.mill import Models
 from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
+from hazardmill.testing.llm_server import LlmServer
 
 from .conftest import Ended, Hazardmill
 
@@ -180,6 +186,91 @@ def test_the_same_run_id_twice_is_a_wrong_call(generate: Hazardmill) -> None:
     assert "resume it" in ended.err
 
 
+# Models, budgets and limits
+
+
+def test_a_missing_key_is_told_before_anything_is_taken_in(
+    generate: Hazardmill, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
+    ended = generate("--store", "s", "--model", "deepseek/deepseek-chat", "--budget-usd", 5)
+    assert ended.code == 3
+    assert "deepseek/deepseek-chat needs DEEPSEEK_API_KEY" in ended.err and "export DEEPSEEK_API_KEY" in ended.err
+    assert not (empty_folder / "s").exists()
+
+
+def test_a_store_without_records_says_how_to_get_them(hazardmill: Hazardmill, neiss: Path) -> None:
+    words = ("run", "generate", "--source", "neiss", "--store", "s")
+    ended = hazardmill(*words)
+    assert ended.code == 3
+    fetch = "hazardmill sources fetch neiss, then hazardmill ingest --source neiss --store s data/neiss"
+    assert "no record of neiss to work on in the store s" in ended.err and fetch in ended.err
+    assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
+    ended = hazardmill(*words, "--where", "diagnosis=nothing-of-the-kind")
+    assert ended.code == 3 and "none of those in the store meets --where" in ended.err
+
+
+def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    with LlmServer() as server:
+        asked = ("--model", "openai/gpt-4o-mini", "--fallback-model", "openai/gpt-4o", "--api-base", server.address)
+        words = ("--author-format", "document", "--structured", "--budget-usd", 2, "--budget-id", "team")
+        limits = ("--requests-per-minute", 600, "--tokens-per-minute", 900_000, "--deadline", 45)
+        ended = generate("--store", "s", "--run-id", "r", "--limit", 2, "--jail", "minimal", *asked, *words, *limits)
+        assert ended.code == 0, ended.err
+        last = ended.out.splitlines()[-1]
+        assert last.startswith("spent: $0.0") and "; overrun: none; input from the cache: " in last
+        config = Run.load(Store.open("s"), "r").config
+        assert (config.backend, config.fallback_models) == ("litellm", ("openai/gpt-4o",))
+        assert (config.author_format, config.structured) == ("document", True)
+        assert (config.budget_usd, config.budget_id) == (2.0, "team")
+        limited = (config.requests_per_minute, config.tokens_per_minute, config.deadline_s)
+        assert limited == (600, 900_000, 45.0)
+        assert hazardmill("run", "resume", "r", "--store", "s", "--budget-usd", "none").code == 0
+
+
+def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
+    generate: Hazardmill, hazardmill: Hazardmill
+) -> None:
+    with LlmServer() as server:
+        words = ("--model", "openai/gpt-4o-mini", "--api-base", server.address, "--store", "s", "--jail", "minimal")
+        ended = generate(*words, "--run-id", "r", "--budget-usd", 0.008)
+        assert ended.code == 4
+        assert "the budget of 0.008 USD is reached" in ended.err and " of 6 records are left" in ended.err
+        told = re.search(r"^spent: \$0\.00\d+; at most \$0\.00\d+; ", ended.err, re.MULTILINE)
+        assert told is not None, ended.err
+        sessions = 1
+        while ended.code == 4:
+            command = re.search(r"hazardmill (run resume r --store s --budget-usd \S+)\]", ended.err)
+            assert command is not None and sessions < 5
+            ended = hazardmill(*command[1].split())
+            sessions += 1
+        assert ended.code == 0
+    assert Run.load(Store.open("s"), "r").pending() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--budget-usd", "0"), 2, "'0' is no sum above 0"),
+        (("--budget-usd", "inf"), 2, "'inf' is no sum above 0"),
+        (("--budget-usd", "lots"), 2, "'lots' is no sum above 0"),
+        (("--budget-id", "team"), 2, "it is not said how large it is"),
+        (("--structured",), 2, "only documents have a schema"),
+        (("--deadline", "0"), 2, "--deadline"),
+        (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),
+        (("--model", "gpt-nobody-knows", "--api-base", "http://127.0.0.1:9/v1"), 3, "no provider of a model"),
+        (("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--budget-usd", "1"), 3, "is unknown"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_settings_that_cannot_work_write_nothing(
+    words: tuple[str, ...], code: int, said: str, generate: Hazardmill, empty_folder: Path
+) -> None:
+    ended = generate("--store", "s", *words)
+    assert ended.code == code and said in ended.err
+    assert not (empty_folder / "s").exists()
+
+
 # Resuming and replaying
 
 
@@ -255,6 +346,154 @@ def test_a_run_that_was_killed_is_listed_as_stopped(generate: Hazardmill, hazard
     assert hazardmill("run", "resume", "first", "--store", "s").code == 0
     (row,) = hazardmill("run", "list", "--store", "s", "--json").json
     assert row["state"] == "completed"
+
+
+# Resuming otherwise, and child runs
+
+
+@pytest.fixture
+def stopped(generate: Hazardmill) -> Store:
+    """A run that is half done: a replay that missed."""
+    assert generate("--store", "s", "--run-id", "half", "--limit", 3, "--json").code == 0
+    assert generate("--store", "s", "--run-id", "r", "--replay", "--json", "--concurrency", 1).code == 5
+    store = Store.open("s")
+    assert len(Run.load(store, "r").pending()) == 3
+    return store
+
+
+def test_options_may_repeat_what_a_run_was_started_with(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    assert generate("--store", "s", "--run-id", "r", "--sample", 2, "--json").code == 0
+    same = ("--model", "offline-author", "--sample", 2, "--limit", f"neiss={RECORDS}", "--jail", "auto")
+    assert hazardmill("run", "resume", "r", "--store", "s", "--json", *same, "--batch-size", 3).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--sample", 1), "sample: 0 -> 1"),
+        (("--limit", 2), "input 1 (neiss) limit: 6 -> 2"),
+        (("--search-limit", 9), "search limit: "),
+        (("--jail", "minimal"), "jail layers: "),
+        (("--model", "openai/toy"), "author model: offline-author -> openai/toy"),
+        (("--model", "openai/toy", "--api-base", "http://host:1/v1"), "host of the API: (none) -> host"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_change_that_alters_results_is_refused_with_both_ways_on(
+    words: tuple[object, ...], said: str, stopped: Store, hazardmill: Hazardmill
+) -> None:
+    before = stopped.count("runs")
+    ended = hazardmill("run", "resume", "r", "--store", "s", *words)
+    assert ended.code == 2
+    assert "error: run r was started otherwise" in ended.err and f"\n  {said}" in ended.err
+    assert "add --child" in ended.err and "resume the run with what it was started with" in ended.err
+    assert stopped.count("runs") == before
+
+
+def test_a_child_run_does_it_otherwise_and_is_listed_with_its_parent(stopped: Store, hazardmill: Hazardmill) -> None:
+    words = ("--child", "--child-id", "c", "--search-limit", 150_000, "--concurrency", 2, "--store", "s")
+    ended = hazardmill("run", "resume", "half", *words)
+    assert ended.code == 0
+    assert "run c, a child of half: 3 records" in ended.err
+    # The search limit is part of no request: all that was answered is reused.
+    assert stopped.count("llm_calls", {"run_id": "c"}) == 0
+    config = Run.load(stopped, "c").config
+    assert (config.search_limit, config.concurrency) == (150_000, 2)
+    rows = {row["run_id"]: row for row in hazardmill("run", "list", "--store", "s", "--json").json}
+    assert {run_id: row["parent_run_id"] for run_id, row in rows.items()} == {"half": None, "r": None, "c": "half"}
+    assert rows["c"]["counts"]["outcomes"] == rows["half"]["counts"]["outcomes"]
+    (line,) = (line for line in hazardmill("run", "list", "--store", "s").out.splitlines() if line.startswith("c "))
+    assert line.endswith("child of half")
+
+
+def test_a_child_run_of_more_records_reads_the_input_again(stopped: Store, hazardmill: Hazardmill) -> None:
+    ended = hazardmill("run", "resume", "half", "--child", "--limit", RECORDS, "--store", "s", "--json")
+    assert ended.code == 0
+    (child,) = ended.json["run_ids"]
+    assert child.startswith("generate-")
+    assert Run.load(stopped, child).selection == Run.load(stopped, "r").selection
+
+
+def test_wrong_calls_of_a_child_run(stopped: Store, hazardmill: Hazardmill) -> None:
+    for words, said in (
+        (("--child",), "nothing changed since run half was started"),
+        (("--child-id", "c"), "give --child too"),
+        (("--child", "--sample", 1, "--child-id", "r"), "there is a run r already"),
+        (("--judge-model", "openai/toy"), "offline-author cannot be mixed"),
+        (("--api-base", "http://host/v1"), "offline-author asks no server"),
+        (("--limit", "bddl=3"), "bddl is not among the sources asked for"),
+    ):
+        ended = hazardmill("run", "resume", "half", "--store", "s", *words)
+        assert ended.code == 2, words
+        assert said in ended.err
+    assert {row["run_id"] for row in stopped.rows("runs")} == {"half", "r"}
+
+
+def test_stages_that_had_the_author_s_model_have_its_successor() -> None:
+    old = RunConfig(
+        inputs=(RunInput(source="neiss"),),
+        backend="litellm",
+        models=Models(extract="a", author="a", judge="j"),
+        api_base="http://host/v1",
+    )
+    for given, models in (
+        ({}, ("a", "a", "j")),
+        ({"model": "b"}, ("b", "b", "j")),
+        ({"model": "b", "judge_model": "k"}, ("b", "b", "k")),
+        ({"extract_model": "e"}, ("e", "a", "j")),
+    ):
+        new = otherwise(old, (), {"model": None, "sample": None, **given})
+        assert tuple(new.models.model_dump().values()) == models
+        assert (new.backend, new.api_base, new.sample) == ("litellm", "http://host/v1", 0)
+    limited = old.model_copy(update={"budget_usd": 2.0, "budget_id": "team", "fallback_models": ("f",)})
+    kept = otherwise(limited, (), {"budget_usd": 3.0, "fallback_models": ()})
+    assert (kept.budget_usd, kept.budget_id, kept.fallback_models) == (3.0, "team", ("f",))
+    lifted = otherwise(limited, (), {"budget_usd": math.inf, "fallback_models": ("g",)})
+    assert (lifted.budget_usd, lifted.budget_id, lifted.fallback_models) == (None, None, ("g",))
+    offline = otherwise(old, (), dict.fromkeys(("model", "judge_model"), "offline-author"))
+    assert (offline.backend, offline.replay_backend, offline.api_base) == ("offline", "offline", None)
+    replayed = otherwise(old.model_copy(update={"backend": "replay", "replay_backend": "litellm"}), (), {"sample": 1})
+    assert (replayed.backend, replayed.replay_backend, replayed.sample) == ("replay", "litellm", 1)
+
+
+def test_a_run_that_says_not_what_it_was_made_with_is_resumed_and_that_is_said(
+    stopped: Store, hazardmill: Hazardmill
+) -> None:
+    (row,) = (row for row in stopped.rows("runs", {"run_id": "half"}) if row["sequence"] == 0)
+    asked = json.loads(row["config"])
+    del asked["made_with"]
+    with stopped.writer("half") as writer:
+        writer.append_sync({"runs": [{**row, "config": json.dumps(asked)}]})
+    ended = hazardmill("run", "resume", "half", "--store", "s")
+    assert ended.code == 0
+    assert "run half does not say with which prompts and jail it was started: not compared" in ended.err
+
+
+# Listing
+
+
+def test_a_run_that_stopped_is_listed_with_what_it_has_so_far(stopped: Store, hazardmill: Hazardmill) -> None:
+    rows = {row["run_id"]: row for row in hazardmill("run", "list", "--store", "s", "--json").json}
+    half, replay = rows["half"], rows["r"]
+    assert (replay["state"], replay["records"], replay["counts"]["outcomes"]["pending"]) == ("stopped", RECORDS, 3)
+    assert (half["records"], half["counts"]["outcomes"]["pending"]) == (3, 0)
+    assert half["calls"] == stopped.count("llm_calls", {"run_id": "half"})
+    assert (half["usd"], half["usd_upper"]) == (0.0, 0.0)
+    assert half["duration_s"] >= 0 and half["started"] <= half["changed"]
+    lines = hazardmill("run", "list", "--store", "s").out.splitlines()
+    assert lines[0].startswith("half  generate  completed  3 records: ")
+    assert "  $0.00, " in lines[0] and " tokens  20" in lines[0] and " UTC, 0:0" in lines[0]
+    assert "3 pending" in lines[1]
+
+
+def test_a_cost_that_is_unknown_is_said_to_be_with_the_most_it_can_be(stopped: Store, hazardmill: Hazardmill) -> None:
+    call = stopped.rows("llm_calls", {"run_id": "half"})[0]
+    with stopped.writer("half") as writer:
+        writer.append_sync({"llm_calls": [{**call, "usd": None, "usd_upper": 0.25, "completion_tokens": None}]})
+    row = hazardmill("run", "list", "--store", "s", "--json").json[0]
+    assert (row["usd"], row["usd_upper"], row["completion_tokens"]) == (None, 0.25, None)
+    line = hazardmill("run", "list", "--store", "s").out.splitlines()[0]
+    assert "  unknown cost, at most $0.250, " in line and " + unknown tokens" in line
 
 
 # With real processes

@@ -5,12 +5,23 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hazardmill.commands.running import work_through
-from hazardmill.errors import ConnectionFailed, JailUnavailable, RateLimited, RunStopped, StoreLocked
+from hazardmill.commands.running import resumable, work_through
+from hazardmill.errors import (
+    BudgetReached,
+    ConnectionFailed,
+    CorruptStore,
+    JailUnavailable,
+    RateLimited,
+    RunStopped,
+    SchemaMismatch,
+    StoreError,
+    StoreLocked,
+)
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
 from hazardmill.stages.config import RunConfig, RunInput
@@ -92,6 +103,56 @@ def test_a_provider_that_fails_stops_the_run_and_the_error_says_how_to_go_on(rem
         work_through(run, quiet=True)
     assert caught.value.remedy == f"{said}{GO_ON}"
     assert run.finished == ["stopped"]
+
+
+def test_a_run_stopped_on_purpose_says_how_to_go_on() -> None:
+    run = Working(RunStopped("the money is spent", remedy="allow more"))
+    with pytest.raises(RunStopped, match="the money is spent") as caught:
+        work_through(run, quiet=True)
+    assert caught.value.remedy == f"allow more; then: {GO_ON}"
+    assert run.finished == ["stopped"]
+
+
+def test_a_budget_that_is_reached_says_with_which_one_to_go_on() -> None:
+    run = Working(BudgetReached("the budget of 2 USD is reached", remedy="allow more"))
+    with pytest.raises(BudgetReached) as caught:
+        work_through(run, quiet=True, afterwards="do this")
+    assert str(caught.value.remedy).endswith(f"larger budget: {GO_ON}; then: do this")
+    run = Working(BudgetReached("the budget of 2 USD is reached"))
+    run.config = run.config.model_copy(update={"budget_usd": 2.0})
+    with pytest.raises(BudgetReached) as caught:
+        work_through(run, quiet=True)
+    assert str(caught.value.remedy).endswith(f"larger budget: {GO_ON} --budget-usd 6")
+    assert (caught.value.exit_code, run.finished) == (4, ["stopped"])
+
+
+FULL = StoreError("cannot write: No space left on device", file="a store/journal/x.jsonl", remedy="free some space")
+
+
+def test_a_disk_that_refuses_stops_the_run_and_the_error_names_file_and_remedy() -> None:
+    with pytest.raises(RunStopped, match="run r was stopped: cannot write: No space left on device") as caught:
+        work_through(Working(FULL), quiet=True)
+    assert (caught.value.file, caught.value.remedy) == (FULL.file, f"free some space; then: {GO_ON}")
+    assert caught.value.exit_code == 4
+
+
+@pytest.mark.parametrize("error", [CorruptStore("damaged"), SchemaMismatch("too new"), StoreLocked("another one")])
+def test_a_store_that_cannot_be_read_is_no_matter_of_going_on(error: StoreError) -> None:
+    with pytest.raises(type(error)) as caught:
+        work_through(Working(error), quiet=True)
+    assert caught.value is error and error.remedy is None
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full disk", "interrupted"])
+def test_a_start_that_fails_can_be_gone_on_with_from_when_the_run_is_there(error: BaseException, neiss: Path) -> None:
+    store = Store.open("a store", create=True)
+    with pytest.raises(type(error)) as caught, resumable(store, "r", begun=False):
+        raise error
+    assert caught.value is error
+    Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=neiss, limit=1),)), "r")
+    with pytest.raises(RunStopped) as stopped, resumable(store, "r", begun=False):
+        raise error
+    assert str(stopped.value.remedy).endswith(GO_ON)
 
 
 @pytest.mark.parametrize("error", [JailUnavailable("no walls"), ZeroDivisionError()], ids=["ours", "a bug"])

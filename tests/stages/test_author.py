@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,17 +12,50 @@ from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.author import Authored, author
+from hazardmill.stages.mill import AuthorFormat, Prompts
+from hazardmill.stages.outline import OUTLINE_FORMAT
+from hazardmill.stages.refine import Milled, refine
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import DANGER, SOUP, danger, fenced, opened, record
+from .support import APPROVED, DANGER, FOUND, SOUP, danger, fenced, opened, record
+
+OUTLINED = {
+    "title": "Bring the bowl to the table.",
+    "realised_by": "carry_bowl",
+    "types": ["place: kitchen, table"],
+    "fluents": ["bowl_at(place)", "moving_slowly"],
+    "context": ["soup_is_hot", "window_is_open"],
+    "actions": [
+        {"name": "carry_bowl", "requires": "bowl_at(kitchen)", "effects": ["bowl_at(table)", "not bowl_at(kitchen)"]},
+        {"name": "reduce_speed", "requires": "not moving_slowly", "effects": ["moving_slowly"]},
+    ],
+    "initially": ["bowl_at(kitchen)", "soup_is_hot", "window_is_open"],
+    "goal": "bowl_at(table)",
+    "dangers": [{"action": "carry_bowl", "when": "soup_is_hot and not moving_slowly", "danger_type": "thermal"}],
+}
+"""``SOUP`` as an outline."""
 
 
 def authored(
-    store: Store, backend: ScriptedBackend, jail: Jail, number: int = 1, previous: Draft | None = None
+    store: Store,
+    backend: ScriptedBackend,
+    jail: Jail,
+    number: int = 1,
+    previous: Draft | None = None,
+    form: AuthorFormat = "python",
+    *,
+    structured: bool = False,
 ) -> Authored:
-    with opened(store, backend, jail) as mill:
+    with opened(store, backend, jail, structured=structured) as mill:
+        mill = replace(mill, prompts=Prompts.load(form))
         return asyncio.run(author(record(), danger(), number, previous, mill))
+
+
+def milled(store: Store, jail: Jail, *answers: str, form: AuthorFormat = "document") -> tuple[Milled, ScriptedBackend]:
+    backend = ScriptedBackend(extract=FOUND, author=[*answers], judge=APPROVED)
+    with opened(store, backend, jail) as mill:
+        return asyncio.run(refine(record(), replace(mill, prompts=Prompts.load(form)))), backend
 
 
 def test_the_module_is_found_in_the_prose_around_it(store: Store, jail: Jail) -> None:
@@ -74,3 +108,80 @@ def test_a_request_that_the_provider_declines_is_a_failed_draft(store: Store, ja
 def test_a_provider_that_cannot_be_asked_is_no_matter_of_the_draft(store: Store, jail: Jail) -> None:
     with pytest.raises(RequestRefused):
         authored(store, ScriptedBackend(author=RequestRefused("wrong key")), jail)
+
+
+def test_in_the_document_format_the_code_is_rendered_of_the_outline(store: Store, jail: Jail) -> None:
+    done, _ = milled(store, jail, json.dumps(OUTLINED))
+    python, _ = milled(store, jail, fenced(SOUP), form="python")
+    assert done.accepted is not None and python.accepted is not None
+    assert done.accepted.execution.document.hash == python.accepted.execution.document.hash
+    code = done.accepted.draft.code
+    assert code.startswith("from hazardmill.formalism.authoring import PlanningTask\n")
+    assert [(check.name, check.passed) for check in done.accepted.draft.checks] == [
+        (check.name, check.passed) for check in python.accepted.draft.checks
+    ]
+
+
+def test_prose_and_a_fence_around_the_outline_are_passed_over(store: Store, jail: Jail) -> None:
+    answer = f"Here it is.\n\n```json\n{json.dumps(OUTLINED, indent=1)}\n```\nAsk me if you wish."
+    result = authored(store, ScriptedBackend(author=answer), jail, form="document")
+    assert result.check.passed and "class BringBowlToTable(PlanningTask):" in result.code
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "said"),
+    [
+        ("I am not able to write that.", "no_document", "no JSON object"),
+        (json.dumps(OUTLINED)[:-40], "no_document", "cut off"),
+        (Completion(text=json.dumps(OUTLINED), model_answered="toy", finish_reason="length"), "no_document", "cut off"),
+        (json.dumps({**OUTLINED, "goal": None}), "no_document", "goal"),
+        (json.dumps({**OUTLINED, "extra": 1}), "no_document", "extra"),
+        (json.dumps({**OUTLINED, "goal": "bowl_is(table)"}), "not_a_document", "goal: fluent 'bowl_is'"),
+        (json.dumps({**OUTLINED, "goal": "bowl_at(table) and"}), "not_a_document", "cannot be read"),
+        (
+            json.dumps({**OUTLINED, "actions": [{"name": "go(to: place)", "requires": "", "effects": []}]}),
+            "not_a_document",
+            "action 'carry_bowl' is not declared",
+        ),
+    ],
+)
+def test_a_broken_outline_fails_the_answer_with_what_is_wrong(
+    answer: str | Completion, reason: str, said: str, store: Store, jail: Jail
+) -> None:
+    result = authored(store, ScriptedBackend(author=answer), jail, form="document")
+    assert result.code is None
+    assert (result.check.name, result.check.passed, result.check.reason) == ("answer", False, reason)
+    assert said in result.check.message and result.check.mend
+
+
+def test_an_outline_that_no_code_can_say_fails_the_answer(store: Store, jail: Jail) -> None:
+    actions = [{**OUTLINED["actions"][0], "name": "carry_bowl(sets: place)"}, OUTLINED["actions"][1]]
+    outline = {**OUTLINED, "actions": actions}
+    check = authored(store, ScriptedBackend(author=json.dumps(outline)), jail, form="document").check
+    assert (check.passed, check.reason) == (False, "not_a_document")
+    assert "'sets'" in check.message and check.mend == "give it another name"
+
+
+def test_an_author_of_outlines_is_shown_the_outline_with_what_was_found(store: Store, jail: Jail) -> None:
+    first = {**OUTLINED, "initially": ["bowl_at(kitchen)", "window_is_open"]}
+    broken = json.dumps({**OUTLINED, "goal": "bowl_is(table)"})
+    answers = [f"Well.\n{json.dumps(first)}\nThere.", broken, json.dumps(OUTLINED)]
+    done, backend = milled(store, jail, *answers)
+    assert done.accepted is not None and done.accepted.draft.number == 3
+    asked = [request.messages[-1].content for request in backend.asked if request.stage == "author"]
+    assert "<previous_draft>" not in asked[0]
+    assert f"<previous_draft>\n{json.dumps(first)}\n</previous_draft>\n<feedback>\nDraft 1 did not pass." in asked[1]
+    assert "reason: no_unsafe_plan" in asked[1]
+    assert f"<previous_draft>\n{broken}\n</previous_draft>" in asked[2]
+    assert "check: answer\nreason: not_a_document\nfound: goal: fluent 'bowl_is' is not declared" in asked[2]
+
+
+@pytest.mark.parametrize(("form", "structured"), [("document", True), ("document", False), ("python", True)])
+def test_a_model_is_held_to_the_schema_only_where_it_can_be(
+    form: AuthorFormat, structured: bool, store: Store, jail: Jail
+) -> None:
+    backend = ScriptedBackend(author=json.dumps(OUTLINED))
+    authored(store, backend, jail, form=form, structured=structured)
+    wanted = OUTLINE_FORMAT if form == "document" and structured else None
+    assert backend.asked[0].parameters.get("response_format") == wanted
+    assert "max_tokens" in backend.asked[0].parameters

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hazardmill.errors import ReplayMiss, StoreError
+from hazardmill.errors import ReplayMiss, SettingsError, StoreError
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
 from hazardmill.stages.backend import open_backend
 from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.mill import Models
 from hazardmill.store.store import Store
 
 from .support import PRICES
@@ -68,3 +70,50 @@ def test_replaying_its_own_store_a_run_misses_what_is_not_there(tmp_path: Path) 
 def test_a_store_to_replay_that_is_not_there_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere"):
         replaying(Store(tmp_path / "store"), tmp_path / "nowhere")
+
+
+def asking(model: str = "deepseek/deepseek-chat", **fields: Any) -> RunConfig:
+    models = Models(extract=model, author=model, judge=model)
+    return RunConfig(inputs=(RunInput(source="notes"),), backend="litellm", models=models, **fields)
+
+
+@pytest.fixture
+def keyless(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("DEEPSEEK_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_a_key_that_is_not_set_is_named_with_the_model_that_needs_it(keyless: pytest.MonkeyPatch, store: Store) -> None:
+    with pytest.raises(SettingsError, match="deepseek/deepseek-chat needs DEEPSEEK_API_KEY") as caught:
+        open_backend(asking(), store)
+    assert "export DEEPSEEK_API_KEY=..." in str(caught.value.remedy)
+    keyless.setenv("DEEPSEEK_API_KEY", "planted-key-of-nobody")
+    assert open_backend(asking(), store).name == "litellm"
+    # A fallback may be asked as well.
+    with pytest.raises(
+        SettingsError, match=r"gemini/gemini-2\.5-flash needs GOOGLE_API_KEY or GEMINI_API_KEY"
+    ) as caught:
+        open_backend(asking(fallback_models=("gemini/gemini-2.5-flash",)), store)
+    assert "deepseek" not in str(caught.value) and "planted" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("keyless")
+def test_a_server_on_this_machine_and_a_replay_need_no_key(store: Store) -> None:
+    for address in ("http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://[::1]:8000/v1"):
+        assert open_backend(asking(api_base=address), store).host
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+        open_backend(asking("openai/toy", api_base="https://models.example/v1"), store)
+    replayed = asking().model_copy(update={"backend": "replay", "replay_backend": "litellm"})
+    assert open_backend(replayed, store).name == "litellm"
+    # Such servers are reached by an address or a cloud's own way of signing in.
+    for model in ("ollama/llama3", "vertex_ai/gemini-2.5-flash", "hosted_vllm/some-model"):
+        assert open_backend(asking(model), store).name == "litellm"
+
+
+def test_a_model_without_a_provider_is_refused(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for fields in ({"model": "deepseek-chat"}, {"fallback_models": ("nobody/knows-it",)}):
+        with pytest.raises(SettingsError, match=r"no provider of a model '(deepseek-chat|nobody/knows-it)'") as caught:
+            open_backend(asking(**fields, api_base="http://127.0.0.1:8000/v1"), store)
+        assert "deepseek/deepseek-chat" in str(caught.value.remedy)
+    assert capsys.readouterr() == ("", "")

@@ -83,3 +83,15 @@ def test_a_request_that_the_provider_declines_is_an_error_of_the_record(store: S
 def test_a_provider_that_cannot_be_asked_is_no_matter_of_the_record(store: Store, jail: Jail) -> None:
     with pytest.raises(RequestRefused, match="wrong key"):
         extracted(store, ScriptedBackend(extract=RequestRefused("wrong key")), jail)
+
+
+def test_the_guidance_of_the_source_is_shown_and_no_other(store: Store, jail: Jail) -> None:
+    backend = ScriptedBackend(extract=NONE)
+    with opened(store, backend, jail) as mill:
+        for source in ("notes", "neiss", "bddl"):
+            asyncio.run(extract(record(source=source), mill))
+    shown = {str(request.record_id): request.messages[-1].content for request in backend.asked}
+    guidance = mill.prompts.extract.guidance
+    assert "<guidance>" not in shown["notes:1"]
+    for source in ("neiss", "bddl"):
+        assert shown[f"{source}:1"].startswith(f"<guidance>\n{guidance[source]}\n</guidance>\n<record ")

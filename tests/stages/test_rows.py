@@ -225,3 +225,22 @@ def test_a_duplicate_names_the_task_it_repeats_and_adds_none(store: Store, jail:
 def test_what_other_planners_said_is_kept(store: Store, jail: Jail) -> None:
     made = case("accepted", store, jail, cross_check={"engines": {}, "agrees": None})
     assert made.one("tasks")["cross_check"] == '{"agrees":null,"engines":{}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [
+        # The judge refused them all, and each holds every line: the latest counts.
+        ("quality_failed", [False, False, False, False, True]),
+        # None can be executed.
+        ("execution_failed", [False] * 5),
+        # There is a task.
+        ("mended", [None] * 4),
+    ],
+)
+def test_the_best_executable_draft_of_a_record_without_a_task_is_marked(
+    name: str, marks: list[bool | None], store: Store, jail: Jail
+) -> None:
+    rows = case(name, store, jail).rows
+    assert [row["fallback"] for row in rows["drafts"]] == marks
+    assert [row["accepted"] for row in rows["drafts"]] == [*[False] * (len(marks) - 1), name == "mended"]

@@ -12,20 +12,25 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import (
+    BreakerOpen,
     InputError,
     JailUnavailable,
     RateLimited,
     RequestRefused,
+    RunStopped,
     SettingsError,
     SourceError,
     StoreError,
     StoreLocked,
     UsageError,
 )
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.search import Solution
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
 from hazardmill.stages import config as config_module
 from hazardmill.stages import run as module
+from hazardmill.stages import session as session_module
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.intake import ingest_into
 from hazardmill.stages.mill import Models
@@ -326,15 +331,17 @@ def test_each_committed_record_is_reported_in_order(store: Store, notes: Path, u
 
 
 def in_reverse(finished: list[int]) -> Callable[[Request], Awaitable[str]]:
-    """A judge who answers about the last record first."""
-    events = {number: asyncio.Event() for number in range(1, 8)}
-    events[7].set()
+    """A judge who answers about the last record first; but at once where nothing was asked before: others wait then."""
+    left = {1, 2, 3, 4, 5, 6}
+    turn = asyncio.Condition()
 
     async def approve(request: Request) -> str:
         number = number_of(request)
-        await events[number + 1].wait()
-        finished.append(number)
-        events[number].set()
+        async with turn:
+            await turn.wait_for(lambda: not finished or number == max(left))
+            left.remove(number)
+            finished.append(number)
+            turn.notify_all()
         return APPROVED
 
     return approve
@@ -347,7 +354,7 @@ def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
     finished: list[int] = []
     use(a_task_each(**same, judge=in_reverse(finished)))
     worked(started(store, notes, batch_size=6, concurrency=6))
-    assert finished == [6, 5, 4, 3, 2, 1]
+    assert len(finished) == 6 and finished[1:] == sorted(finished[1:], reverse=True)
     assert ends(store) == {
         "notes:1": "accepted",
         "notes:2": "accepted",
@@ -469,6 +476,57 @@ def test_a_failure_calls_off_what_is_under_way_and_writes_it_down(store: Store, 
     assert ends(store) == {}
 
 
+def test_where_the_provider_is_down_what_is_under_way_may_end(store: Store, notes: Path, use: Use) -> None:
+    """Unlike above: nothing is wrong with what the others are paying for, but nothing more is asked."""
+    down = asyncio.Event()
+
+    def judge(request: Request) -> str | Exception:
+        down.set()
+        return BreakerOpen("down")
+
+    async def write(request: Request) -> str:
+        if number_of(request) != 1:
+            await down.wait()
+            # Long after the first record has failed.
+            for _ in range(1000):
+                await asyncio.sleep(0)
+        return fenced(soup(THINGS[number_of(request) - 1]))
+
+    backend = use(a_task_each(author=write, judge=judge))
+    with pytest.raises(BreakerOpen, match="6 of 6 records are left"):
+        worked(started(store, notes, batch_size=3, concurrency=3))
+    rows = [row for row in store.rows("llm_calls") if row["stage"] == "author"]
+    assert [row["answered"] for row in rows] == [True] * 3
+    assert backend.count("judge") == 1
+    assert state(store) == "stopped" and ends(store) == {}
+
+    second = use(a_task_each())
+    assert worked(Run.load(store, "run"))["accepted"] == 6
+    assert second.count("author") == 3
+
+
+def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, notes: Path, use: Use) -> None:
+    """A flow opens a session a batch."""
+    together = asyncio.Barrier(2)
+
+    async def extract(request: Request) -> str:
+        if number_of(request) > 2:
+            # Passed only by two that are under way at once: in a cold session one would wait for the other's answer.
+            await asyncio.wait_for(together.wait(), 20)
+        return FOUND
+
+    use(a_task_each(extract=extract))
+    run = started(store, notes, batch_size=2, concurrency=2)
+
+    async def work() -> None:
+        for batch in run.batches()[:2]:
+            async with run.session() as session:
+                await session.work(batch)
+
+    asyncio.run(work())
+    assert run.counts()["accepted"] == 4
+
+
 def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: Use) -> None:
     said = iter([RateLimited("too many", retry_after=0), RateLimited("too many", retry_after=0)])
     use(a_task_each(extract=lambda request: next(said, FOUND)))
@@ -531,7 +589,10 @@ def test_records_that_the_store_lost_are_named(store: Store, notes: Path, use: U
 def test_accepted_tasks_of_the_sample_are_cross_checked(
     store: Store, notes: Path, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "cross_checked", lambda document, solution: {"agrees": solution.safe is not None})
+    def agreed(document: Document, solution: Solution) -> dict[str, bool]:
+        return {"agrees": solution.safe is not None}
+
+    monkeypatch.setattr(session_module, "cross_checked", agreed)
     use(a_task_each(judge=lambda request: REJECTED if number_of(request) == 1 else APPROVED))
     worked(started(store, notes, cross_check=1.0))
     assert [row["cross_check"] for row in store.rows("tasks")] == ['{"agrees":true}'] * 5
@@ -551,6 +612,8 @@ def states(store: Store) -> list[str]:
         (KeyboardInterrupt(), "stopped"),
         (asyncio.CancelledError(), "stopped"),
         (SystemExit(1), "stopped"),
+        (RunStopped("the money is spent"), "stopped"),
+        (SettingsError("no key"), "stopped"),
         (JailUnavailable("no walls"), "failed"),
         (ZeroDivisionError(), "failed"),
     ],
@@ -670,3 +733,12 @@ def test_a_run_goes_on_with_its_records_as_they_were_when_it_began(store: Store,
     backend = use(a_task_each())
     worked(started(store, notes, "other"))
     assert "cold tea 4" in asked_about(backend)
+
+
+def test_a_lost_state_does_not_make_the_next_one_take_the_place_of_another(store: Store, notes: Path) -> None:
+    run = started(store, notes)
+    first = store.rows("runs", {"run_id": "run"})[0]
+    with store.writer("run") as writer:
+        writer.append_sync({"runs": [{**first, "sequence": 5, "state": "stopped", "selection": None}]})
+    run.finish("failed")
+    assert sorted(row["sequence"] for row in store.rows("runs", {"run_id": "run"}, ["sequence"])) == [0, 5, 6]

@@ -1,0 +1,99 @@
+"""What the ledger of a store knows of a model: how long its answers are, how dense its tokens, how well things go."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.llm.prices import prompt_bytes
+from hazardmill.llm.requests import Request, Stage
+from hazardmill.records import Frozen
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+LEAST: Final = 10
+"""Answers, records or drafts from which on their mean says something."""
+
+_WEIGHED: Final = 200
+"""Requests whose length is compared with the provider's count of tokens."""
+
+
+class Measured(Frozen):
+    """Means over all runs of a store; null where there is too little to go by."""
+
+    model: str
+    answers: int = 0
+    answer_tokens: float | None = None
+    bytes_a_token: float | None = None
+    """Of its prompts, in UTF-8."""
+    cached_share: float | None = None
+    """Of all tokens of its prompts."""
+    repairs: float | None = None
+    """Repair turns a first request."""
+    danger_share: float | None = None
+    """Of extract: records in which a danger was found."""
+    drafts: float | None = None
+    """Of author: drafts a danger."""
+    judged_share: float | None = None
+    """Of author: drafts that were judged."""
+
+
+def measured(connection: DuckDBPyConnection, stage: Stage, model: str) -> Measured:
+    """What one stage measured of the model that it asked.
+
+    Args:
+        connection: Has one view a table.
+        stage: The stage.
+        model: As it was asked for.
+    """
+
+    def one(sql: str, *, least: int = LEAST) -> Any:  # noqa: ANN401  # whatever the query gives
+        number, value = connection.execute(sql, {"stage": stage, "model": model}).fetchall()[0]
+        return value if number is not None and number >= least else None
+
+    found = {
+        "answers": one(f"SELECT 0, count(*) {_ANSWERS}", least=0),
+        "answer_tokens": one(f"SELECT count(completion_tokens), avg(completion_tokens) {_ANSWERS}"),
+        "cached_share": one(
+            f"SELECT count(*), sum(cached_tokens) / sum(prompt_tokens) {_ANSWERS} "
+            "AND cached_tokens IS NOT NULL AND prompt_tokens > 0"
+        ),
+        "repairs": one(f"SELECT {_FIRST}, (count(*) - {_FIRST}) / {_FIRST} {_ANSWERS}"),
+        "bytes_a_token": _density(connection, stage, model),
+    }
+    if stage == "extract":
+        found["danger_share"] = one(_DANGERS)
+    if stage == "author":
+        found |= {"drafts": one(_DRAFTS), "judged_share": one(_JUDGED)}
+    return Measured(model=model, **found)
+
+
+# An answer that somebody else gave says nothing of this model.
+_ANSWERS: Final = (
+    "FROM llm_calls WHERE stage = $stage AND model_asked = $model AND answered"
+    " AND coalesce(model_sent, model_asked) = model_asked"
+)
+_FIRST: Final = "nullif(count(*) FILTER (coalesce(repair, 0) = 0), 0)"
+_DANGERS: Final = (
+    "SELECT count(*), avg((danger_type IS NOT NULL)::INT) FROM dangers"
+    " WHERE $stage = 'extract' AND model_asked = $model AND error IS NULL"
+)
+_DRAFTS: Final = (
+    "SELECT count(*), avg(drafts) FROM outcomes WHERE $stage = 'author' AND model_asked = $model AND drafts > 0"
+)
+_JUDGED: Final = (
+    "SELECT count(*), avg((checks.passed IS NOT NULL)::INT) FROM checks JOIN drafts USING (run_id, record_id, draft)"
+    " WHERE $stage = 'author' AND checks.check_name = 'judge' AND drafts.model_asked = $model"
+)
+
+
+def _density(connection: DuckDBPyConnection, stage: Stage, model: str) -> float | None:
+    rows = connection.execute(
+        f"SELECT request, prompt_tokens {_ANSWERS} AND prompt_tokens > 0 LIMIT {_WEIGHED}",
+        {"stage": stage, "model": model},
+    ).fetchall()
+    if len(rows) < LEAST:
+        return None
+    length = sum(prompt_bytes(Request(stage=stage, model=model, **json.loads(request))) for request, _ in rows)
+    return length / sum(int(tokens) for _, tokens in rows)

@@ -1,0 +1,137 @@
+"""A session on a run: one batch after another, worked on together and committed in record order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hazardmill.errors import BreakerOpen, BudgetReached, InputError
+from hazardmill.llm.budget import Budget
+from hazardmill.llm.ledger import Ledger
+from hazardmill.records import Outcome, Record
+from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
+from hazardmill.stages.intake import Shelf
+from hazardmill.stages.mill import Mill
+from hazardmill.stages.refine import Milled, refine
+from hazardmill.stages.rows import record_rows, task_id_of
+from hazardmill.store.writer import Writer
+
+if TYPE_CHECKING:
+    from hazardmill.stages.run import Run
+
+OnRecord = Callable[[str, Outcome], None]
+"""Called after each committed record with its id and outcome."""
+
+
+@dataclass
+class Session:
+    """A run with its writer and mill open."""
+
+    run: Run
+    writer: Writer
+    mill: Mill
+    ledger: Ledger
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        self._shelf = Shelf(self.run.store)
+        rows = self.run.store.rows("tasks", {"run_id": self.run.run_id}, ["document_hash", "task_id"])
+        self._first: dict[str, str] = {row["document_hash"]: row["task_id"] for row in rows}
+
+    async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
+        """Work on one batch and commit its records in order.
+
+        Returns:
+            Records by outcome.
+
+        Raises:
+            ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
+            BudgetReached: There is no money left for the next request; the same holds.
+        """
+        records = self._records(batch)
+        self.mill.closing.clear()
+        # Others may have paid meanwhile for what this batch is going to ask.
+        await asyncio.to_thread(self.ledger.refresh)
+        # More records than requests: while one is executed or proved, another one asks.
+        room = asyncio.Semaphore(self.run.config.concurrency * 4 // 3 + 1)
+
+        async def one(record: Record) -> tuple[Milled, dict[str, Any] | None]:
+            async with room:
+                milled = await refine(record, self.mill)
+                return milled, await self._cross_check(milled)
+
+        tasks = [asyncio.create_task(one(record)) for record in records]
+        counts: Counter[str] = Counter()
+        try:
+            for ordinal, task in zip(batch, tasks, strict=True):
+                milled, crossed = await task
+                outcome = await self._commit(ordinal, milled, crossed)
+                counts[outcome.value] += 1
+                if on_record is not None:
+                    on_record(milled.record.record_id, outcome)
+        except (BudgetReached, BreakerOpen) as error:
+            # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
+            self.mill.closing.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._say_how_it_stands(error)
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.to_thread(self.writer.roll)
+        return counts
+
+    def _say_how_it_stands(self, error: BudgetReached | BreakerOpen) -> None:
+        left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
+        if self.budget is not None:
+            left = f"{self.budget.reserved_usd:.4f} USD are reserved for what is under way; {left}"
+        error.message = f"{error.message}; {left}"
+        error.args = (error.message,)
+
+    def _records(self, batch: Sequence[int]) -> list[Record]:
+        wanted = [self.run.selection[ordinal] for ordinal in batch]
+        found = self._shelf.take({record_id: self.run.content[record_id] for record_id in wanted})
+        missing = [record_id for record_id in wanted if record_id not in found]
+        if missing:
+            raise InputError(
+                f"the store no longer holds {len(missing)} record(s) as they were when run {self.run.run_id} began",
+                record_id=missing[0],
+                remedy="ingest the run's inputs again, unchanged, or start a new run",
+            )
+        return [found[record_id] for record_id in wanted]
+
+    async def _cross_check(self, milled: Milled) -> dict[str, Any] | None:
+        attempt = milled.accepted
+        if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
+            return None
+        document = attempt.execution.document
+        if document is None or not wants_cross_check(document, self.run.config.cross_check):
+            return None
+        return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
+
+    async def _commit(self, ordinal: int, milled: Milled, crossed: dict[str, Any] | None) -> Outcome:
+        outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
+        if milled.accepted is not None:
+            task_id = task_id_of(milled)
+            assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
+            first = self._first.setdefault(milled.accepted.execution.document.hash, task_id)
+            if first is not task_id:
+                outcome, reason, task_id = Outcome.DUPLICATE, "same_document", first
+                message = f"its task is the same as {first}, which an earlier record gave"
+        rows = record_rows(
+            milled,
+            self.mill,
+            run_id=self.run.run_id,
+            ordinal=ordinal,
+            outcome=outcome,
+            task_id=task_id,
+            reason=reason,
+            message=message,
+            cross_check=crossed,
+        )
+        await self.writer.append(rows)
+        return outcome

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Ended, Hazardmill
+
+MODEL = ("--model", "deepseek/deepseek-chat")
+
+
+@pytest.fixture
+def estimate(hazardmill: Hazardmill, neiss: Path, monkeypatch: pytest.MonkeyPatch) -> Hazardmill:
+    """Estimate a run over the first records of the NEISS sample, without a key."""
+    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
+
+    def run(*words: object) -> Ended:
+        return hazardmill("run", "estimate", "--source", "neiss", "--input", neiss, "--limit", 6, *words)
+
+    return run
+
+
+def test_it_needs_no_key_and_writes_nothing(estimate: Hazardmill, empty_folder: Path) -> None:
+    ended = estimate(*MODEL, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.json["records"] == 6
+    assert list(ended.json["stages"]) == ["extract", "author", "judge"]
+    total = ended.json["total"]["usd"]
+    assert 0 < total["low"] < total["expected"] < total["high"]
+    assert sum(stage["usd"]["high"] for stage in ended.json["stages"].values()) == pytest.approx(total["high"])
+    assert list(empty_folder.iterdir()) == []
+
+
+def test_people_see_ranges_and_what_is_assumed(estimate: Hazardmill) -> None:
+    out = estimate(*MODEL, "--budget-usd", 5).out
+    assert "6 records; each figure: low, expected, high" in out
+    assert "a budget of 5 USD suffices even for the dearest case" in out
+    assert "  drafts a danger: 1, 2, 5\n" in out and "input from the cache: " in out
+    assert "is likely to be reached" in estimate(*MODEL, "--budget-usd", 0.005).out
+    assert "will be reached" in estimate(*MODEL, "--budget-usd", 0.0001).out
+
+
+def test_an_unknown_price_leaves_the_tokens(estimate: Hazardmill) -> None:
+    ended = estimate("--model", "openai/some-model", "--json")
+    assert ended.json["unknown_prices"] == ["openai/some-model"]
+    assert ended.json["total"]["usd"] is None and ended.json["stages"]["judge"]["usd"] is None
+    assert ended.json["total"]["prompt_tokens"]["expected"] > 6 * 1_000
+    told = estimate(*MODEL, "--judge-model", "openai/some-model")
+    assert "cost unknown: prices.yaml has no price of openai/some-model" in told.out
+
+
+def test_a_replay_and_the_offline_author_cost_nothing(estimate: Hazardmill) -> None:
+    for words in ((), (*MODEL, "--replay")):
+        ended = estimate(*words, "--json")
+        assert ended.json["total"]["usd"] == {"low": 0, "expected": 0, "high": 0}
+
+
+def test_a_document_is_shorter_than_a_module_and_a_schema_is_sent_along(estimate: Hazardmill) -> None:
+    python, document, structured = (
+        estimate(*MODEL, *words, "--json").json["stages"]["author"]
+        for words in (
+            (),
+            ("--author-format", "document"),
+            ("--author-format", "document", "--structured"),
+        )
+    )
+    assert document["completion_tokens"]["expected"] < python["completion_tokens"]["expected"]
+    assert structured["prompt_tokens"]["expected"] > document["prompt_tokens"]["expected"]
+
+
+def test_records_of_the_store_are_read_and_the_store_stays_as_it_is(
+    hazardmill: Hazardmill, neiss: Path, estimate: Hazardmill
+) -> None:
+    assert hazardmill("ingest", "--source", "neiss", neiss, "--store", "s").code == 0
+    before = sorted((path, path.stat().st_mtime_ns) for path in Path("s").rglob("*"))
+    words = ("run", "estimate", "--source", "neiss", "--store", "s", "--limit", 6, *MODEL, "--json")
+    stored = hazardmill(*words)
+    assert stored.json["records"] == 6
+    # The same records as in the file.
+    assert stored.json["total"] == estimate(*MODEL, "--json").json["total"]
+    assert sorted((path, path.stat().st_mtime_ns) for path in Path("s").rglob("*")) == before
+
+
+def test_nothing_to_work_on_is_bad_input_and_says_how_to_get_some(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("run", "estimate", "--source", "neiss", *MODEL)
+    assert ended.code == 3
+    assert "hazardmill sources fetch neiss, then hazardmill ingest --source neiss --store" in ended.err
+    assert not Path("generated").exists()

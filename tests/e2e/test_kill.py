@@ -1,0 +1,298 @@
+"""A run killed anywhere goes on to the same end: nothing committed is lost or doubled, nothing is paid for twice.
+
+The points lie in every stage of a run, and in every way of the store to the disk: the middle of a journal line, the
+rename of a part and of a manifest, a compaction, a migration. Which passing of each is fatal is drawn from a seed, and
+is in the name of its test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from store.version1 import make_version_1, versions
+
+from hazardmill.stages.run import Run
+from hazardmill.store.schemas import DRAFTS, TABLES
+from hazardmill.store.store import Store
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+
+TESTS = Path(__file__).resolve().parent.parent
+SEED = 7
+RECORDS = {"neiss": 16, "bddl": 14}
+RUN = "run"
+
+POINTS = {
+    "ingest.record.before": 30,
+    "ingest.input.after": 2,
+    "extract.before": 30,
+    "llm.answer.after": 100,
+    "llm.ledger.after": 100,
+    "author.after": 50,
+    "execute.before": 50,
+    "execute.jail.after": 50,
+    "execute.prove.after": 40,
+    "judge.before": 25,
+    "commit.before": 30,
+    "commit.after": 30,
+    "journal.torn": 60,
+    "journal.written": 60,
+    "journal.synced": 60,
+    "part.staged": 30,
+    "part.renamed": 30,
+    "part.rename.unsynced": 30,
+    "manifest.staged": 7,
+    "manifest.rename.unsynced": 7,
+    "manifest.renamed": 7,
+    "segment.removed": 7,
+    "roll.before": 7,
+    "state.before": 1,
+    "state.after": 1,
+    "lens.rename.before": 1,
+}
+"""Point of a run to how often the run below passes it at the least: appends that wait together share a write."""
+
+MAINTENANCE = {
+    "compact": {
+        "compact.part.staged": 8,
+        "compact.part.renamed": 8,
+        "compact.manifest.staged": 1,
+        "compact.manifest.renamed": 1,
+        "compact.copy.renamed": 1,
+        "compact.part.removed": 16,
+        "compact.manifest.removed": 3,
+    },
+    "migrate": {
+        "migrate.part.staged": 16,
+        "migrate.part.renamed": 16,
+        "migrate.manifest.staged": 1,
+        "migrate.manifest.renamed": 1,
+        "migrate.copy.renamed": 1,
+        "migrate.part.removed": 16,
+        "migrate.manifest.removed": 3,
+    },
+}
+"""The same of a compaction and of a migration, of a run that was killed in its fifth batch."""
+
+RESUMPTION = {"part.staged": 3, "manifest.staged": 1, "manifest.renamed": 1, "llm.ledger.after": 3, "commit.after": 3}
+"""The same of a resumption of that run."""
+
+
+def drawn(points: dict[str, int], seed: int = SEED) -> list[Any]:
+    """Each point with one of its passings."""
+    draw = random.Random(seed)
+    chosen = [(point, draw.randint(1, most)) for point, most in points.items()]
+    return [pytest.param(point, number, id=f"{point}-{number}") for point, number in chosen]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a worker ended."""
+
+    status: int
+    left: list[int]
+    """Processes that it left behind and that did not end by themselves."""
+    passed: dict[str, int]
+    """How often it passed each point, if it came to its end."""
+    err: str
+
+
+def act(folder: Path, *words: object, point: str = "none", occurrence: int = 0) -> Ended:
+    """Have a worker do something, under a keeper."""
+    report = folder / "report.json"
+    passed = report.with_suffix(".passed")
+    passed.unlink(missing_ok=True)
+    kept = subprocess.run(
+        [sys.executable, "-m", "e2e.killed_run", str(report), point, str(occurrence), *map(str, words)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert kept.returncode == 0, kept.stderr
+    counted = json.loads(passed.read_text()) if passed.exists() else {}
+    return Ended(**json.loads(report.read_text()), passed=counted, err=kept.stderr)
+
+
+def generate(folder: Path, project: Path, **fatal: Any) -> Ended:
+    words: list[object] = ["run", "generate", "--store", folder / "store", "--run-id", RUN, "--json"]
+    for source, records in RECORDS.items():
+        sample = project / "sources" / source / "sample"
+        words += ["--source", source, "--input", f"{source}={sample}", "--limit", f"{source}={records}"]
+    return act(folder, *words, "--batch-size", 5, "--concurrency", 2, **fatal)
+
+
+def resume(folder: Path, **fatal: Any) -> Ended:
+    return act(folder, "run", "resume", RUN, "--store", folder / "store", "--json", **fatal)
+
+
+def done(ended: Ended) -> Ended:
+    assert ended.status == 0, ended.err
+    assert ended.left == []
+    return ended
+
+
+def killed(ended: Ended) -> Ended:
+    assert ended.status == -signal.SIGKILL, (ended.status, ended.err)
+    assert ended.left == [], "it left processes behind"
+    return ended
+
+
+Keys = dict[str, set[tuple[Any, ...]]]
+
+
+def seen(store: Store) -> Keys:
+    """The keys of all rows that a reader sees."""
+    return {name: {tuple(row.values()) for row in store.rows(name, None, t.key)} for name, t in TABLES.items()}
+
+
+def on_disk(store: Store) -> dict[str, Counter[tuple[Any, ...]]]:
+    """How often each key lies in the Parquet files that manifests list; `verify` sees to other files."""
+    snapshot, result = store.snapshot(), {}
+    for name, table in TABLES.items():
+        tables = [pq.read_table(path, columns=list(table.key)) for _, path in snapshot.parts(name)]
+        result[name] = Counter(tuple(row.values()) for data in tables for row in data.to_pylist())
+    return result
+
+
+def go_on(folder: Path, project: Path) -> None:
+    """What somebody does after a kill: resume, or begin again where there is no run yet."""
+    store = Store.open(folder / "store")
+    began = bool(store.rows("runs", {"run_id": RUN}, ["run_id"]))
+    done(resume(folder) if began else generate(folder, project))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The run that nobody disturbed."""
+
+    store: Store
+    digest: dict[str, str]
+    passed: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def whole(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    folder = tmp_path_factory.mktemp("whole")
+    ended = done(generate(folder, project))
+    store = Store.open(folder / "store")
+    assert store.count("outcomes") == sum(RECORDS.values())
+    return Whole(store, store.digest(), ended.passed)
+
+
+@pytest.fixture(scope="module")
+def half(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which a run was killed in its fifth batch, with rows in parts and in the journal."""
+    folder = tmp_path_factory.mktemp("half")
+    killed(generate(folder, project, point="commit.after", occurrence=23))
+    store = Store.open(folder / "store")
+    assert len(store.snapshot().manifests) >= 4 and store.snapshot().pending
+    return folder
+
+
+@pytest.fixture
+def of_half(half: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of that store."""
+    subprocess.run(["cp", "-a", str(half / "store"), str(tmp_path / "store")], check=True)
+    yield tmp_path
+
+
+def check(store: Store, before: Keys, whole: Whole, *, but: tuple[str, ...] = ()) -> None:
+    """All that was committed is there, once; all else is as in the run that nobody disturbed."""
+    after = seen(store)
+    assert {name: keys - after[name] for name, keys in before.items() if keys - after[name]} == {}
+    raw = on_disk(store)
+    assert {name: keys.keys() for name, keys in raw.items()} == after
+    assert [(name, key, times) for name, keys in raw.items() for key, times in keys.items() if times > 1] == []
+    assert store.verify() == []
+    assert Run.load(store, RUN).pending() == []
+    digest = store.digest()
+    left_out = (*but, "total") if but else ()
+    assert {n: h for n, h in digest.items() if n not in left_out} == {
+        n: h for n, h in whole.digest.items() if n not in left_out
+    }
+    answered = [(row["run_id"], row["identity"]) for row in store.rows("llm_calls", {"answered": True})]
+    assert len(answered) == len(set(answered)) == whole.store.count("llm_calls", {"answered": True})
+
+
+def only_left(store: Store) -> None:
+    """Before anybody goes on, nothing is wrong but what a kill leaves."""
+    assert {finding.code for finding in store.verify()} <= {"segment_left", "replaced_left", "copy_missing"}
+
+
+def test_every_point_is_passed_as_often_as_is_said(whole: Whole) -> None:
+    print(dict(sorted(whole.passed.items())))
+    assert {point: most for point, most in POINTS.items() if whole.passed.get(point, 0) < most} == {}
+    assert len(POINTS) >= 20
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(POINTS))
+def test_a_run_killed_at(point: str, occurrence: int, whole: Whole, tmp_path: Path, project: Path) -> None:
+    killed(generate(tmp_path, project, point=point, occurrence=occurrence))
+    store = Store.open(tmp_path / "store")
+    before = seen(store)
+    print(
+        f"killed at {point}, passed {whole.passed[point]} times, for time {occurrence}: "
+        f"{len(before['outcomes'])} records were done, {len(before['llm_calls'])} calls paid for"
+    )
+    only_left(store)
+    go_on(tmp_path, project)
+    check(store, before, whole)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(RESUMPTION))
+def test_a_resumption_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
+    store = Store.open(of_half / "store")
+    first = seen(store)
+    killed(resume(of_half, point=point, occurrence=occurrence))
+    before = seen(store)
+    assert all(keys <= before[name] for name, keys in first.items())
+    only_left(store)
+    go_on(of_half, project)
+    check(store, before, whole)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(MAINTENANCE["compact"]))
+def test_a_compaction_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
+    store = Store.open(of_half / "store")
+    before = seen(store)
+    killed(act(of_half, "compact", store.path, point=point, occurrence=occurrence))
+    assert seen(store) == before
+    only_left(store)
+    go_on(of_half, project)
+    check(store, before, whole)
+    done(act(of_half, "compact", store.path))
+    check(store, before, whole)
+
+
+@pytest.mark.parametrize(("point", "occurrence"), drawn(MAINTENANCE["migrate"]))
+def test_a_migration_killed_at(point: str, occurrence: int, whole: Whole, of_half: Path, project: Path) -> None:
+    store = Store.open(of_half / "store")
+    make_version_1(store)
+    before = seen(store)
+    killed(act(of_half, "migrate", store.path, point=point, occurrence=occurrence))
+    assert seen(store) == before
+    only_left(store)
+    go_on(of_half, project)
+    # Which template wrote the feedback is what version 1 did not know; all else is as it was.
+    check(store, before, whole, but=("drafts",))
+    told = ("feedback_version", "feedback_hash")
+    columns = [column for column in DRAFTS.stable_columns if column not in told]
+    order = lambda row: (row["record_id"], row["draft"])  # noqa: E731
+    ours, theirs = (sorted(s.rows("drafts", None, columns), key=order) for s in (store, whole.store))
+    assert ours == theirs
+    done(act(of_half, "migrate", store.path))
+    assert {version for found in versions(store).values() for version in found} == {"2"}
+    check(store, before, whole, but=("drafts",))

@@ -1,0 +1,187 @@
+"""A run over HTTP, killed at 20 points: it goes on to the same end, and pays twice for nothing but what was in flight.
+
+The server outlives the run and remembers what it was asked. It does not tell how much of a prompt it had cached, for
+that depends on when it was asked, and two runs that ask the same would not have the same digest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.over_http import KEY, inputs
+from hazardmill.llm.ledger import IN_FLIGHT
+from hazardmill.store.store import Store
+from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server.server import offline_answer
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+
+TESTS = Path(__file__).resolve().parent.parent
+SEED = 11
+RECORDS = {"bddl": 4, "virtualhome": 4}
+CONCURRENCY = 3
+LATENCY = 0.05
+"""Seconds to an answer, so that several requests are under way when one ends the run."""
+
+POINTS = (
+    ("http.before", 1),
+    ("http.before", 2),
+    ("http.after", 1),
+    ("http.after", 2),
+    ("http.after", 3),
+    ("http.after", 4),
+    ("llm.ledger.before", 1),
+    ("llm.ledger.before", 2),
+    ("llm.ledger.after", 1),
+    ("llm.ledger.after", 2),
+    ("journal.torn", 1),
+    ("journal.written", 1),
+    ("journal.synced", 1),
+    ("extract.after", 1),
+    ("author.after", 1),
+    ("execute.jail.after", 1),
+    ("judge.before", 1),
+    ("commit.before", 1),
+    ("part.renamed", 1),
+    ("manifest.rename.unsynced", 1),
+)
+"""Point and which draw of a passing of it."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    passed: dict[str, int]
+    err: str
+
+
+class Provider:
+    """A server that outlives runs, with what it was asked by the messages, by which the ledger knows it too."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.server = LlmServer(self._answer, latency=LATENCY, api_key=KEY, dialect="none")
+
+    def _answer(self, asked: Asked) -> str:
+        self.seen[messages_of([message.model_dump() for message in asked.messages])] += 1
+        return offline_answer(asked)
+
+
+def messages_of(messages: list[dict[str, str]]) -> str:
+    return json.dumps([[message["role"], message["content"]] for message in messages])
+
+
+class Keeper:
+    """Runs commands that may be killed, in workers forked from one warm process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def act(self, folder: Path, *words: object, point: str = "none", occurrence: int = 0) -> Ended:
+        report = folder / "report.json"
+        passed = report.with_suffix(".passed")
+        passed.unlink(missing_ok=True)
+        job = {"report": str(report), "point": point, "occurrence": occurrence, "words": [*map(str, words)]}
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        assert self._process.stdout.readline() == "done\n", self._process.poll()
+        seen = json.loads(report.read_text())
+        assert seen["left"] == [], "it left processes behind"
+        counted = json.loads(passed.read_text()) if passed.exists() else {}
+        return Ended(seen["status"], counted, report.with_suffix(".err").read_text())
+
+    def generate(self, folder: Path, project: Path, address: str, **fatal: object) -> Ended:
+        samples = {source: project / "sources" / source / "sample" for source in RECORDS}
+        words = ["run", "generate", *inputs(samples, RECORDS), "--store", folder / "store", "--run-id", "r", "--json"]
+        words += ["--model", "deepseek/deepseek-chat", "--api-base", address]
+        return self.act(folder, *words, "--batch-size", 4, "--concurrency", CONCURRENCY, **fatal)
+
+
+@pytest.fixture(scope="module")
+def keeper():
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)]),
+        "DEEPSEEK_API_KEY": KEY,
+    }
+    command = [sys.executable, "-m", "e2e.killed_over_http"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Keeper(process)
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The run that nobody disturbed."""
+
+    digest: dict[str, str]
+    passed: dict[str, int]
+    asked: int
+
+
+@pytest.fixture(scope="module")
+def whole(keeper, project, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    provider = Provider()
+    with provider.server as server:
+        ended = keeper.generate(folder, project, server.address)
+        asked = len(server.attempts)
+    assert ended.status == 0, ended.err
+    store = Store.open(folder / "store")
+    assert store.count("outcomes") == sum(RECORDS.values())
+    assert set(provider.seen.values()) == {1}
+    return Whole(store.digest(), ended.passed, asked)
+
+
+def test_there_are_20_points():
+    assert len(set(POINTS)) == 20
+
+
+@pytest.mark.parametrize(("point", "draw"), POINTS)
+def test_a_run_over_http_killed_at(point, draw, whole, keeper, project, tmp_path):
+    # Not among the last passings: appends that wait together share a write, so that there may be fewer of them.
+    occurrence = random.Random(f"{SEED} {point} {draw}").randint(1, max(1, whole.passed[point] * 3 // 4))
+    provider = Provider()
+    with provider.server as server:
+        killed = keeper.generate(tmp_path, project, server.address, point=point, occurrence=occurrence)
+        assert killed.status == -signal.SIGKILL, (killed.status, killed.err)
+        store = Store.open(tmp_path / "store")
+        calls = store.rows("llm_calls")
+        asked_before, seen_before = len(server.attempts), provider.seen.copy()
+        resumed = keeper.act(tmp_path, "run", "resume", "r", "--store", store.path, "--json")
+        assert resumed.status == 0, resumed.err
+        attempts = server.attempts
+
+    in_flight = {messages_of(json.loads(row["request"])["messages"]) for row in calls if row["error"] == IN_FLIGHT}
+    twice = {messages for messages, times in provider.seen.items() if times > 1}
+    print(
+        f"killed at {point}, passed {whole.passed[point]} times, for time {occurrence}: {asked_before} requests had "
+        f"come, {len(in_flight)} were in flight, {len(twice)} came again"
+    )
+    assert len(in_flight) <= CONCURRENCY
+    # Exactly those that had come and of whose answers nothing was on the disk.
+    assert twice == in_flight & seen_before.keys()
+    assert set(provider.seen.values()) <= {1, 2}
+    assert len(attempts) == whole.asked + len(twice)
+    if point.startswith("http."):
+        assert in_flight, "its own request was"
+    if point == "http.after":
+        assert twice
+    assert store.verify() == []
+    assert store.digest() == whole.digest
+    # What nobody knows the cost of is kept as what it may have cost.
+    left = [row for row in store.rows("llm_calls") if row["error"] == IN_FLIGHT]
+    assert len(left) == len(in_flight)
+    assert all(row["usd"] is None and row["usd_upper"] > 0 for row in left)

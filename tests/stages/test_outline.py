@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hazardmill.errors import DocumentError
+from hazardmill.formalism.document import Document
+from hazardmill.stages.outline import OUTLINE_FORMAT, Outline, document_of
+
+SERVING: dict[str, Any] = {
+    "title": "Bring the cups to the tables.",
+    "realised_by": "carry",
+    "types": ["place: counter, shelf", "table(place): left, right", "cup: mug"],
+    "fluents": ["robot_at(place)", "cup_at(cup, place)", "slow", "level(c: cup): 0..3", "steps: integer"],
+    "context": ["mug_is_hot", "busy(table)"],
+    "actions": [
+        {
+            "name": "go(start: place, end: place)",
+            "requires": "robot_at(start) and start != end",
+            "effects": ["robot_at(end)", "not robot_at(start)", "steps += 1"],
+        },
+        {"name": "slow_down", "requires": "", "effects": ["slow"]},
+        {
+            "name": "carry(to: table)",
+            "requires": "cup_at(mug, counter) and level(mug) >= 1",
+            "effects": ["cup_at(mug, to)", "not cup_at(mug, counter)", "level(mug) -= 1 if not slow"],
+        },
+    ],
+    "initially": ["robot_at(counter)", "cup_at(mug, counter)", "mug_is_hot", "busy(right)", "level(mug) = 2"],
+    "goal": "any(cup_at(mug, t) for t in table)",
+    "dangers": [
+        {"action": "carry", "when": "mug_is_hot and busy(to) and not slow", "danger_type": "thermal"},
+    ],
+}
+
+
+def outlined(**changes: Any) -> Document:
+    return document_of(Outline.model_validate(SERVING | changes))
+
+
+def test_an_outline_says_the_whole_document() -> None:
+    document = outlined()
+    assert Document.from_json(document.to_json()) == document
+    assert document.name == "BringCupsToTables"
+    assert dict(document.texts) == {"title": "Bring the cups to the tables."}
+    assert document.formal_json() == {
+        "types": [["cup", "object"], ["place", "object"], ["table", "place"]],
+        "objects": [["counter", "place"], ["shelf", "place"], ["left", "table"], ["right", "table"], ["mug", "cup"]],
+        "fluents": [
+            fluent("busy", "table", kind="context"),
+            fluent("cup_at", "cup", "place"),
+            fluent("level", "cup", value="integer", lower=0, upper=3),
+            fluent("mug_is_hot", kind="context"),
+            fluent("robot_at", "place"),
+            fluent("slow"),
+            fluent("steps", value="integer"),
+        ],
+        "actions": [
+            {
+                "name": "carry",
+                "parameters": [["?to", "table"]],
+                "precondition": [
+                    "and",
+                    ["fluent", "cup_at", "mug", "counter"],
+                    [">=", ["fluent", "level", "mug"], 1],
+                ],
+                "effects": [
+                    ["assign", ["fluent", "cup_at", "mug", "?to"], True, True],
+                    ["assign", ["fluent", "cup_at", "mug", "counter"], False, True],
+                    ["decrease", ["fluent", "level", "mug"], 1, ["not", ["fluent", "slow"]]],
+                ],
+            },
+            {
+                "name": "go",
+                "parameters": [["?start", "place"], ["?end", "place"]],
+                "precondition": ["and", ["fluent", "robot_at", "?start"], ["not", ["same", "?start", "?end"]]],
+                "effects": [
+                    ["assign", ["fluent", "robot_at", "?end"], True, True],
+                    ["assign", ["fluent", "robot_at", "?start"], False, True],
+                    ["increase", ["fluent", "steps"], 1, True],
+                ],
+            },
+            {
+                "name": "slow_down",
+                "parameters": [],
+                "precondition": True,
+                "effects": [["assign", ["fluent", "slow"], True, True]],
+            },
+        ],
+        "initial": [
+            [["busy", "right"], True],
+            [["cup_at", "mug", "counter"], True],
+            [["level", "mug"], 2],
+            [["mug_is_hot"], True],
+            [["robot_at", "counter"], True],
+        ],
+        "goal": ["exists", [["?t", "table"]], ["fluent", "cup_at", "mug", "?t"]],
+        "dangers": [
+            {
+                "action": "carry",
+                "condition": [
+                    "and",
+                    ["fluent", "mug_is_hot"],
+                    ["fluent", "busy", "?to"],
+                    ["not", ["fluent", "slow"]],
+                ],
+                "increment": 1,
+                "danger_type": "thermal",
+            }
+        ],
+        "initial_danger": 0,
+        "max_danger": 0,
+    }
+
+
+def fluent(name: str, *types: str, kind: str = "normal", value: str = "boolean", **bounds: int) -> dict[str, Any]:
+    parameters = [[f"?p{place}", type_] for place, type_ in enumerate(types, 1)]
+    none = {"lower": None, "upper": None}
+    return {"name": name, "parameters": parameters, "kind": kind, "value": value, **none, **bounds}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"realised_by": "carry(to: table)"},
+        {"dangers": [SERVING["dangers"][0] | {"action": "carry(to)"}]},
+        {"initially": [*SERVING["initially"], "mug_is_hot", "not slow", "busy(left) = false"]},
+        {"types": ["place: counter,shelf,", " table ( place ):left, right", "cup :mug"]},
+        {"fluents": [*SERVING["fluents"][:3], "level(cup): 0 .. 3", "steps: .."]},
+    ],
+)
+def test_the_same_said_a_little_otherwise(changes: dict[str, Any]) -> None:
+    assert outlined(**changes) == outlined()
+
+
+def test_a_title_of_any_text_names_a_class() -> None:
+    for title, name in (("3 cups, and a saucer!", "Task3CupsAndASaucer"), ("Éclairs", "Clairs"), ("!", "Task")):
+        assert outlined(title=title).name == name
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"realised_by": "fly"}, "realised_by: action 'fly' is not declared"),
+        ({"actions": [], "dangers": []}, "actions: there are none"),
+        ({"dangers": []}, "dangers: there are none"),
+        ({"types": ["place = counter"]}, r"types\[0\]: 'place = counter' cannot be read"),
+        ({"types": ["place(a, b): counter"]}, r"types\[place\]: 2 parents"),
+        ({"types": ["object: counter"]}, "object is the type of everything"),
+        ({"types": ["place: the counter"]}, r"types\[place\]: 'the counter' is no name"),
+        ({"types": ["in: counter"]}, r"types\[0\]: 'in' is no name"),
+        ({"fluents": ["level: many"]}, r"fluents\[level\]: 'many' is no range"),
+        ({"fluents": ["level: 3..0"]}, "lower bound 3 is over upper bound 0"),
+        ({"fluents": ["near(object)"]}, "fluent near: object is the type of everything"),
+        ({"fluents": ["slow", "slow"]}, "declared twice"),
+        ({"context": ["heat: 0..5"]}, r"context\[heat\]: '0..5' has no meaning here"),
+        ({"initially": ["level(mug) += 1"]}, r"initially\[0\]: .* no value at the start"),
+        ({"initially": ["level(mug) = steps"]}, "no value at the start"),
+        ({"initially": ["slow if mug_is_hot"]}, "no value at the start"),
+        ({"initially": ["slow", "not slow"]}, r"\(slow\) has a value already"),
+        ({"initially": ["level(mug) = 9"]}, "out of bounds"),
+        ({"goal": "cup_at(mug)"}, "goal: cup_at takes 2"),
+        ({"goal": "robot_at(moon)"}, "object 'moon' is not declared"),
+        ({"goal": "slwo"}, "'slwo' is not declared"),
+        ({"goal": "level(mug)"}, "is an integer, a condition is wanted"),
+        ({"dangers": [SERVING["dangers"][0] | {"action": "fly"}]}, "action 'fly' is not declared"),
+        ({"dangers": [SERVING["dangers"][0] | {"when": "busy(table)"}]}, "object 'table' is not declared"),
+        ({"actions": [{"name": "carry(to)", "requires": "", "effects": ["slow"]}]}, "'to' is no parameter"),
+        ({"actions": [{"name": "carry: fast", "requires": "", "effects": ["slow"]}]}, "'fast' is no parameter"),
+        ({"actions": [{"name": "carry(is: cup)", "requires": "", "effects": ["slow"]}]}, "'is' is no name"),
+        ({"actions": [{"name": "carry(x: object)", "requires": "", "effects": []}]}, "object is the type"),
+        ({"actions": [{"name": "carry", "requires": "", "effects": ["fly away"]}]}, r"actions\[carry\]: 'fly away'"),
+    ],
+)
+def test_a_broken_outline_is_refused_with_the_place(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DocumentError, match=message):
+        outlined(**changes)
+
+
+def test_the_schema_for_providers_takes_what_the_reader_takes_and_all_of_it_is_asked_for() -> None:
+    schema = OUTLINE_FORMAT["json_schema"]["schema"]
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    validator.validate(SERVING)
+    for key in Outline.model_fields:
+        assert not validator.is_valid({name: value for name, value in SERVING.items() if name != key})
+    # What strict schemas of providers may hold.
+    assert schema["required"] == list(Outline.model_fields) == list(SERVING)
+    text = json.dumps(schema)
+    assert not any(word in text for word in ("$ref", "anyOf", "minLength", "prefixItems", "pattern"))
+    assert text.count('"additionalProperties": false') == text.count('"type": "object"') == 3
