@@ -1,0 +1,115 @@
+"""Requests as the ledger has them: what was asked, what came back, what it took and who paid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from hazardmill.llm.requests import Message
+from hazardmill.report.cost import Sum
+from hazardmill.report.queries import Row
+from hazardmill.report.why.model import Asked, Attempt, Payer, Spent
+
+
+class Calls:
+    """The ledger's rows on one record, as one run saw them."""
+
+    def __init__(self, rows: Iterable[Row], run_id: str | None) -> None:
+        self._run_id = run_id
+        self._by_identity: dict[str, list[Row]] = {}
+        for row in sorted(rows, key=lambda row: (row["at"], row["run_id"], row["attempt"])):
+            self._by_identity.setdefault(row["identity"], []).append(row)
+
+    def asked(self, identity: str) -> Asked:
+        """One request."""
+        rows = self._by_identity.get(identity)
+        if not rows:
+            return _lost(identity)
+        answers = [row for row in rows if row["answered"]]
+        # As the ledger chooses: the run's own answer, else the one that came first.
+        answer = min(answers, key=lambda row: row["run_id"] != self._run_id, default=None)
+        shown = answer or next((row for row in rows if row["run_id"] == self._run_id), rows[0])
+        told = {self._run_id, shown["run_id"]}
+        payer, payer_run = self._payer(answer)
+        request = json.loads(shown["request"])
+        return Asked(
+            identity=identity,
+            **{name: shown[name] for name in _SHOWN},
+            messages=tuple(Message.model_validate(message) for message in request["messages"]),
+            parameters=request["parameters"],
+            payer=payer,
+            payer_run=payer_run,
+            attempts=tuple(_attempt(row) for row in rows if row["run_id"] in told),
+        )
+
+    def loose(self, known: Iterable[str]) -> tuple[Asked, ...]:
+        """Requests that the run itself sent, in the order in which it did, but for those that are known."""
+        known = set(known)
+        own = [
+            identity
+            for identity, rows in self._by_identity.items()
+            if identity not in known and any(row["run_id"] == self._run_id for row in rows)
+        ]
+        return tuple(map(self.asked, own))
+
+    def _payer(self, answer: Row | None) -> tuple[Payer, str | None]:
+        if answer is None:
+            return "unknown", None
+        if answer["usd_upper"] == 0 and answer["usd"] != 0:
+            # It has a price, and nothing was paid: a replay of another store's answer.
+            return "nobody", None
+        return ("this_run" if answer["run_id"] == self._run_id else "earlier_run"), answer["run_id"]
+
+
+_SHOWN = (
+    "stage",
+    "draft",
+    "sample",
+    "backend",
+    "host",
+    "model_asked",
+    "model_answered",
+    "prompt_version",
+    "prompt_hash",
+    "answer",
+    "finish_reason",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "usd",
+    "latency_s",
+)
+
+
+def _lost(identity: str) -> Asked:
+    nothing = dict.fromkeys((*_SHOWN, "messages", "parameters", "payer_run"))
+    return Asked.model_validate({**nothing, "identity": identity, "payer": "unknown", "attempts": ()})
+
+
+def _attempt(row: Row) -> Attempt:
+    same = ("run_id", "attempt", "answered", "error", "error_message", "latency_s", "usd", "usd_upper")
+    return Attempt(**{name: row[name] for name in same}, ended=row["at"].isoformat())
+
+
+def spent(requests: Sequence[Asked], run_id: str | None) -> Spent:
+    """What requests took, each once."""
+    once = tuple({request.identity: request for request in requests}.values())
+    attempts = [
+        attempt for request in once for attempt in request.attempts if attempt.run_id == run_id or attempt.answered
+    ]
+    answers = [request for request in once if request.answer is not None or not request.attempts]
+    failed = [attempt for request in once for attempt in request.attempts if not attempt.answered]
+    return Spent(
+        requests=len(once),
+        attempts=len(attempts),
+        prompt_tokens=Sum.of(request.prompt_tokens for request in answers),
+        cached_tokens=Sum.of(request.cached_tokens for request in answers),
+        completion_tokens=Sum.of(request.completion_tokens for request in answers),
+        usd=Sum.of([*(request.usd for request in answers), *(_paid(attempt) for attempt in failed)]),
+        paid_here=Sum.of(_paid(attempt) for attempt in attempts if attempt.run_id == run_id),
+    )
+
+
+def _paid(attempt: Attempt) -> float | None:
+    """What was paid for an attempt; null where nobody knows how it ended, or at what price."""
+    return 0.0 if attempt.usd_upper == 0 else attempt.usd

@@ -1,0 +1,133 @@
+"""From an id to a record and a run, and what to say of an id that nobody knows."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hazardmill.errors import InputError
+from hazardmill.report.why.shelf import Shelf
+
+_NEIGHBOURS: Final = 500
+"""Ids on either side that are compared with one that is not known: comparing with a million would take a minute."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an id stands for."""
+
+    record_id: str
+    run_id: str | None
+    """Null where no run has met the record."""
+    met_by: tuple[str, ...]
+    """Runs that met the record, oldest first."""
+    task_of: Mapping[str, str]
+    """Where the id is that of a task: the record by each run that has the task."""
+
+
+def find(shelf: Shelf, asked: str, run_id: str | None = None) -> Place:
+    """Find the record that an id of a record or task means, and the run to tell of.
+
+    Args:
+        shelf: The store.
+        asked: The id.
+        run_id: The run; without it, the latest that has the task or met the record.
+
+    Raises:
+        InputError: Nobody knows the id or the run, or the run has nothing of it.
+    """
+    # Only a record's id has a colon.
+    tasks = {} if ":" in asked else _records_of_task(shelf, asked)
+    if tasks:
+        chosen = _choose(shelf, asked, shelf.by_age(tasks), run_id)
+        assert chosen is not None  # one run at least has the task
+        record_id = tasks[chosen]
+        return Place(record_id, chosen, _met_by(shelf, record_id), tasks)
+    met_by = _met_by(shelf, asked)
+    if not met_by and not shelf.versions_of(asked):
+        raise _unknown(shelf, asked)
+    return Place(asked, _choose(shelf, asked, met_by, run_id), met_by, {})
+
+
+def _records_of_task(shelf: Shelf, task_id: str) -> dict[str, str]:
+    rows = shelf.rows("tasks", {"task_id": task_id}, ["run_id", "record_id"])
+    return {row["run_id"]: row["record_id"] for row in rows}
+
+
+def _met_by(shelf: Shelf, record_id: str) -> tuple[str, ...]:
+    return shelf.by_age(shelf.outcomes(record_id).keys() | set(shelf.selected_by(record_id)))
+
+
+def _choose(shelf: Shelf, asked: str, runs: tuple[str, ...], run_id: str | None) -> str | None:
+    if run_id is None:
+        return runs[-1] if runs else None
+    if run_id in runs:
+        return run_id
+    place = str(shelf.store.path)
+    if run_id not in shelf.runs:
+        raise InputError(
+            f"there is no run {run_id!r} in this store{_perhaps(run_id, shelf.runs)}",
+            file=place,
+            remedy=f"see: hazardmill run list --store {shlex.quote(place)}",
+        )
+    raise InputError(
+        f"run {run_id} has nothing of {asked}",
+        file=place,
+        remedy=f"runs that have: {', '.join(runs)}" if runs else "no run has met that record yet",
+    )
+
+
+def _unknown(shelf: Shelf, asked: str) -> InputError:
+    place = str(shelf.store.path)
+    source, _, native_id = asked.partition(":")
+    refused = shelf.rows("rejects", {"source": source, "native_id": native_id}) if native_id else []
+    if refused:
+        why = refused[-1]
+        return InputError(
+            f"{asked} became no record: {why['message']}",
+            file=why["file"],
+            line=None if why["line"] < 0 else why["line"],
+            remedy=why["remedy"],
+        )
+    if asked in shelf.runs:
+        return InputError(
+            f"{asked} is a run, and not a record or task",
+            file=place,
+            remedy=f"see: hazardmill report --run {shlex.quote(asked)} --store {shlex.quote(place)}",
+        )
+    known = [*shelf.all_of("records", "record_id"), *set(shelf.all_of("tasks", "task_id"))]
+    sql = '"select record_id, outcome, task_id from outcomes limit 10"'
+    return InputError(
+        f"there is no record or task {asked!r} in this store{_perhaps(asked, known)}",
+        file=place,
+        remedy=f"list some with: hazardmill query {sql} --store {shlex.quote(place)}",
+    )
+
+
+def _perhaps(asked: str, known: Iterable[str]) -> str:
+    """``; is it one of ...?`` with the ids that are spelled most alike, if any are."""
+    near = similar(asked, known)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def similar(asked: str, known: Iterable[str]) -> list[str]:
+    """At most three ids that are spelled much as one is, the most similar first."""
+    return difflib.get_close_matches(asked, _neighbours(asked, sorted(known)), n=3, cutoff=0.7)
+
+
+def _neighbours(asked: str, known: list[str]) -> list[str]:
+    """Ids that begin or end as one does: a slip of the pen leaves one of the two as it was."""
+    if len(known) <= 4 * _NEIGHBOURS:
+        return known
+    backwards = sorted(text[::-1] for text in known)
+    near = _around(known, asked) + [text[::-1] for text in _around(backwards, asked[::-1])]
+    return list(dict.fromkeys(near))
+
+
+def _around(ordered: list[str], text: str) -> list[str]:
+    at = bisect_left(ordered, text)
+    return ordered[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]

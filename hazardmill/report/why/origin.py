@@ -1,0 +1,78 @@
+"""Whether the file that a record was read from still holds it, at that place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hazardmill.records import Record, Reject
+from hazardmill.report.queries import Row
+from hazardmill.report.why.model import Still
+from hazardmill.stages.sources import Note, load_source
+
+
+def inputs_of(config: Row, source: str) -> Iterator[Path]:
+    """The paths from which a run, of ingestion or generation, read a source."""
+    for given in config.get("inputs") or [config]:
+        if given.get("source") == source and given.get("path"):
+            yield Path(given["path"])
+
+
+def look(row: Row, paths: Iterable[Path]) -> Still:
+    """Read the record's file again, as far as the record's place in it. Never an error: files go and change.
+
+    Args:
+        row: The record, as the store has it.
+        paths: Where its file may be: what was given to the runs that read it.
+    """
+    tried: list[str] = []
+    wrong: str | None = None
+    for path in dict.fromkeys(paths):
+        tried.append(str(path))
+        try:
+            if path.exists():
+                still = _read_again(row, path)
+                if still is not None:
+                    return still
+        except Exception as error:  # whatever a reader makes of what is there now, it is only looked at
+            wrong = f"{path} could not be read again: {error}"
+    if wrong is None:
+        wrong = f"{row['file']} is not at {' or '.join(tried)}" if tried else "no run says where the file lay"
+    return Still(state="not_here", message=wrong)
+
+
+def _read_again(row: Row, path: Path) -> Still | None:
+    source = load_source(row["source"])
+    file = next((file for file in source.discover(path) if file.name == row["file"]), None)
+    if file is None or not file.path.exists():
+        return None
+    items = source.read(file)
+    place = _at(items, row)
+    lies = str(file.path.resolve())
+    if isinstance(place, Record):
+        found = place.content_hash
+        if found == row["content_hash"]:
+            return Still(state="unchanged", message="the file holds it there", path=lies, content_hash=found)
+        other = "" if place.native_id == row["native_id"] else f": it is {place.record_id}"
+        return Still(
+            state="changed", message=f"what is there now says something else{other}", path=lies, content_hash=found
+        )
+    why = "nothing of it is there now" if place is None else f"what is there now is refused: {place.message}"
+    return Still(state="changed", message=why, path=lies)
+
+
+def _at(items: Iterator[Record | Reject | Note], row: Row) -> Record | Reject | None:
+    """What a file has at the record's place; of several items there, the one of the record's id."""
+    here: Record | Reject | None = None
+    for item in items:
+        if isinstance(item, Note):
+            continue
+        line: Any = item.line
+        if row["line"] is not None and line is not None and line > row["line"]:
+            break
+        if item.native_id == row["native_id"] and line == row["line"]:
+            return item
+        if line == row["line"] or line is None:
+            here = here or item
+    return here

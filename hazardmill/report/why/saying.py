@@ -1,0 +1,214 @@
+"""Words that the text and the page share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from hazardmill.llm.ledger import IN_FLIGHT
+from hazardmill.records import Check, Outcome
+from hazardmill.report.why.model import (
+    Asked,
+    Attempt,
+    Change,
+    Drafted,
+    Ended,
+    Fired,
+    Spent,
+    Step,
+    Stepped,
+    Story,
+    Tasked,
+    Value,
+)
+from hazardmill.report.wording import UNKNOWN, plural, reason, token_sum, usd, usd_sum
+
+STILL_WORDS: Final = {
+    "unchanged": "unchanged",
+    "changed": "CHANGED since",
+    "not_here": "not here to be looked into",
+}
+"""State of the record's file, in words."""
+
+
+def headline(story: Story) -> str:
+    """What became of the record, one sentence."""
+    ended = story.ended
+    if ended is None:
+        return "no run has met this record yet"
+    if ended.outcome is Outcome.ACCEPTED:
+        return f"accepted as task {ended.task_id} with draft {ended.drafts}"
+    if ended.outcome is Outcome.DUPLICATE:
+        first = f", which {story.task.record_id} gave first" if story.task else ""
+        return f"a duplicate of task {ended.task_id}{first}"
+    if ended.outcome is Outcome.PENDING:
+        return f"pending: {ended.message}"
+    after = f" after {plural(ended.drafts, 'draft')}" if ended.drafts else ""
+    return f"{ended.words}{after}: {why(ended)}"
+
+
+def why(ended: Ended) -> str:
+    """Why a record ended so: its message, with the reason where that says something else."""
+    message = ended.message or code(ended.reason)
+    told = ended.outcome is Outcome.NO_DANGER or not ended.message or not ended.reason
+    return message if told else f"{code(ended.reason)}; {message}"
+
+
+def code(of: str | None) -> str:
+    """A reason's code as words; of a judge's, ``judge: entity``."""
+    return reason(of and of.replace("judge:", "judge: "))
+
+
+def place(story: Story) -> str:
+    """``file:line`` of the record."""
+    if story.origin is None:
+        return UNKNOWN
+    line = "" if story.origin.line is None else f":{story.origin.line}"
+    return f"{story.origin.file}{line}"
+
+
+def asked_as(asked: Asked) -> str:
+    """What kind of request it is."""
+    return reason(asked.stage) if asked.stage else "request"
+
+
+def who(asked: Asked) -> str:
+    """Who was asked, where, and who answered."""
+    host = "" if asked.host is None else f" at {asked.host}"
+    asked_for = f"asked {asked.model_asked or UNKNOWN}{host}, backend {asked.backend or UNKNOWN}"
+    return f"{asked_for}; answered by {asked.model_answered or 'nobody'}"
+
+
+def failed(attempt: Attempt) -> str:
+    """An attempt that brought no answer."""
+    if attempt.error == IN_FLIGHT:
+        return f"attempt {attempt.attempt} of run {attempt.run_id}: sent, and how it ended is {UNKNOWN}"
+    return f"attempt {attempt.attempt} of run {attempt.run_id}: {attempt.error}: {attempt.error_message or UNKNOWN}"
+
+
+def took(asked: Asked) -> str:
+    """Time and tokens of a request."""
+    if asked.messages is None:
+        return "the ledger holds it no more"
+    if asked.answer is None:
+        return f"no answer, after {plural(len(asked.attempts), 'attempt')}"
+    seconds = UNKNOWN if asked.latency_s is None else f"{asked.latency_s:.2f} s"
+    tokens = f"{number(asked.prompt_tokens)} tokens in (cached: {number(asked.cached_tokens)})"
+    return f"{seconds}; {tokens}, {number(asked.completion_tokens)} out"
+
+
+def paid(asked: Asked) -> str:
+    """What a request cost, and who paid."""
+    if asked.answer is None:
+        free = asked.attempts and all(attempt.usd_upper == 0 for attempt in asked.attempts)
+        return "nothing was paid" if free else f"cost {UNKNOWN}"
+    payer = {
+        "this_run": "paid by this run",
+        "earlier_run": f"paid by run {asked.payer_run}, not again",
+        "nobody": "replayed: nobody paid again",
+        "unknown": "who paid is unknown",
+    }
+    price = f"cost {UNKNOWN}" if asked.usd is None else usd(asked.usd)
+    return f"{price}, {payer[asked.payer]}"
+
+
+def whole_cost(spent: Spent) -> str:
+    """What all requests for the record took."""
+    tokens = f"{token_sum(spent.prompt_tokens)} tokens in, {token_sum(spent.completion_tokens)} out"
+    return (
+        f"{plural(spent.requests, 'request')}, {plural(spent.attempts, 'attempt')}; {tokens};"
+        f" {usd_sum(spent.usd)}; this run paid {usd_sum(spent.paid_here)}"
+    )
+
+
+def moment(iso: str) -> str:
+    """A time to the second."""
+    return f"{datetime.fromisoformat(iso):%Y-%m-%d %H:%M:%S} UTC" if iso else UNKNOWN
+
+
+def number(value: int | None) -> str:
+    """``1,200``, or unknown."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def prompt(version: str | None, hash_: str | None) -> str:
+    """Version of a prompt and the beginning of its hash."""
+    return f"{version or UNKNOWN}, hash {hash_[:12] if hash_ else UNKNOWN}"
+
+
+def draft_result(draft: Drafted) -> str:
+    """Whether a draft was accepted, or what it failed at first."""
+    if draft.accepted:
+        return "accepted"
+    return f"failed at {reason(draft.failed_check)}: {code(draft.failed_reason).removeprefix('judge: ')}"
+
+
+def changed_lines(draft: Drafted) -> str:
+    """How much of its code changed from the draft before."""
+    if draft.diff is None:
+        return "no code" if draft.code is None else f"{plural(len(draft.code.splitlines()), 'line')}"
+    added = sum(line.startswith("+") for line in draft.diff)
+    removed = sum(line.startswith("-") for line in draft.diff)
+    return f"+{added} -{removed} lines" if draft.diff else "came back unchanged"
+
+
+def check_word(check: Check) -> str:
+    """``passed``, ``failed``, ``did not run``."""
+    return "did not run" if check.passed is None else "passed" if check.passed else "failed"
+
+
+def claim_word(passed: bool | None) -> str:
+    """``proved``, ``refuted``, ``not decided``."""
+    return "not decided" if passed is None else "proved" if passed else "refuted"
+
+
+def value(of: Value) -> str:
+    """A fluent's value."""
+    return str(of).lower() if isinstance(of, bool) else str(of)
+
+
+def change(of: Change) -> str:
+    """``(wet floor): false -> true``."""
+    return f"{of.fluent}: {value(of.before)} -> {value(of.after)}"
+
+
+def fired(entry: Fired) -> str:
+    """``danger +1 (thermal)``."""
+    kind = f" ({reason(entry.danger_type)})" if entry.danger_type else ""
+    return f"danger {entry.increment:+d}{kind}"
+
+
+def because(entry: Fired) -> str:
+    """The literals that held."""
+    return " and ".join(entry.literals) or "it always fires"
+
+
+def verdict(plan: Stepped) -> str:
+    """What is true of a plan, one sentence."""
+    if not plan.feasible:
+        return "not feasible"
+    safe = "safe" if plan.safe else "not safe"
+    intention = "holds" if plan.safety_intention else "does not hold"
+    danger = f"danger {number(plan.danger)}, allowed {plan.max_danger}"
+    return f"reaches the goal, {safe}: {danger}; safety intention {intention}"
+
+
+def way_out(story: Story, step: Step) -> str | None:
+    """What is said of the step before which a safe way is left for the last time; null at any other."""
+    if not step.last_way_out:
+        return None
+    way = story.task.no_return.way_out if story.task and story.task.no_return else None
+    return "point of no return: before this step a safe way is left" + (f", {way or '()'}" if way is not None else "")
+
+
+def parting(task: Tasked) -> str | None:
+    """Where the two plans part; null where there is only one."""
+    if task.safe is None:
+        return None
+    unsafe, safe = ([step.action for step in plan.steps] for plan in (task.unsafe, task.safe))
+    alike = next((place for place, (a, b) in enumerate(zip(unsafe, safe, strict=False)) if a != b), None)
+    if alike is None:
+        return "One of the two plans is the beginning of the other."
+    return (
+        f"The two plans part at step {alike + 1}: {unsafe[alike]} in the dangerous one, {safe[alike]} in the safe one."
+    )

@@ -1,0 +1,123 @@
+"""Plans stepped: what each action changes, and which danger entries fire on which literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hazardmill.formalism.certificate.plans import Moment, moments
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.explain import ground_nnf, support
+from hazardmill.formalism.expressions import fluents_of, render
+from hazardmill.formalism.system import GroundAction, System, shown
+from hazardmill.formalism.verdicts import Judge
+from hazardmill.report.why.model import Change, Circumstance, Entry, Fired, Step, Stepped, Value
+
+_WRITTEN_OUT = 128
+"""Bits of an integer that is written out: more are told by its size."""
+
+
+class Stepper:
+    """Steps plans on one task."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._system = System(document)
+        self._judge = Judge(self._system)
+
+    def stepped(self, plan: str, last_way_out: int | None = None) -> Stepped:
+        """A plan with everything that happens along it.
+
+        Args:
+            plan: The plan string.
+            last_way_out: The step, from 1, before which a safe way is left for the last time; null if none is known.
+        """
+        verdict = self._judge.verdict(plan)
+        actions = self._judge.reader.steps(plan)
+        before = moments(self._system, [action for action in actions if action is not None])
+        steps = []
+        for step in verdict.trace:
+            action, place = actions[step.index - 1], step.index - 1
+            done = action is not None and step.applicable
+            steps.append(
+                Step(
+                    index=step.index,
+                    action=step.text,
+                    applicable=step.applicable,
+                    changes=tuple(self._changes(before[place], before[place + 1])) if done else (),
+                    fired=tuple(self._fired(action, before[place])) if done and action is not None else (),
+                    danger=before[place + 1].danger if done else None,
+                    unmet=step.unmet,
+                    last_way_out=step.index == last_way_out,
+                )
+            )
+        return Stepped(
+            plan=plan,
+            feasible=verdict.feasible,
+            safe=verdict.safe,
+            danger=verdict.danger,
+            safety_intention=verdict.safety_intention,
+            initial_danger=self._document.initial_danger,
+            max_danger=self._document.max_danger,
+            steps=tuple(steps),
+        )
+
+    def given(self) -> tuple[str, ...]:
+        """What is true at the start, and the value of each integer; context aside."""
+        normal = {name for name, fluent in self._system.fluents.items() if fluent.kind == "normal"}
+        true = [_named(atom) for atom, value in self._document.initial if value is True and atom[0] in normal]
+        numbers = zip(self._system.integers, self._system.initial.numbers, strict=True)
+        return (*true, *(f"{_named(atom)} = {shown(value)}" for atom, value in numbers))
+
+    def circumstances(self) -> tuple[Circumstance, ...]:
+        """Each ground context fluent at the start."""
+        start = dict(self._document.initial)
+        read = {node[1] for entry in self._document.dangers for node in fluents_of(entry.condition)}
+        return tuple(
+            Circumstance(fluent=_named(atom), holds=bool(start.get(atom, False)), read=atom[0] in read)
+            for fluent in self._document.fluents
+            if fluent.kind == "context"
+            for binding in self._system.bindings([(p.name, p.type) for p in fluent.parameters], {})
+            for atom in [(fluent.name, *binding.values())]
+        )
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The danger entries."""
+        return tuple(
+            Entry(
+                action=entry.action,
+                condition=render(entry.condition),
+                increment=entry.increment,
+                danger_type=entry.danger_type,
+            )
+            for entry in self._document.dangers
+        )
+
+    def _changes(self, before: Moment, after: Moment) -> Iterator[Change]:
+        """What was gained, then what was lost, then integers; each in the order of names."""
+        changes = []
+        for atom in (*self._system.atoms, *self._system.integers):
+            old = self._system.value(atom, before.bits, before.numbers)
+            new = self._system.value(atom, after.bits, after.numbers)
+            if old != new:
+                changes.append((new is not True, new is not False, _named(atom), old, new))
+        for _, _, name, old, new in sorted(changes, key=lambda change: change[:3]):
+            yield Change(fluent=name, before=_value(old), after=_value(new))
+
+    def _fired(self, action: GroundAction, moment: Moment) -> Iterator[Fired]:
+        for entry in action.firing(moment.bits, moment.numbers):
+            condition = ground_nnf(self._system, entry.condition, action.binding)
+            yield Fired(
+                action=entry.action,
+                condition=render(entry.condition),
+                increment=entry.increment,
+                danger_type=entry.danger_type,
+                literals=support(self._system, condition, moment.bits, moment.numbers),
+            )
+
+
+def _named(atom: Sequence[str]) -> str:
+    return f"({' '.join(atom)})"
+
+
+def _value(value: bool | int) -> Value:
+    return value if value.bit_length() <= _WRITTEN_OUT else shown(value)

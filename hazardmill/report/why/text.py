@@ -1,0 +1,310 @@
+"""The story for a terminal: short, with what was cut counted, or whole."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from hazardmill.formalism.certificate import described
+from hazardmill.printable import printable
+from hazardmill.records import Check, Outcome
+from hazardmill.report.why import saying
+from hazardmill.report.why.model import Asked, Drafted, Stepped, Story, Tasked
+from hazardmill.report.wording import UNKNOWN, reason, usd
+
+_LABEL: Final = 15
+"""Columns of a field's name."""
+_SHORT: Final = 280
+"""Characters of a text that the short form shows at the most."""
+_LINES: Final = 12
+"""Lines of a diff that the short form shows at the most."""
+
+
+def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
+    """The story as text.
+
+    Args:
+        story: The story.
+        full: Whether to print prompts, answers and code whole.
+        width: Columns of the terminal.
+    """
+    page = _Page(full, max(40, width))
+    _begin(page, story)
+    _record(page, story)
+    if story.run is not None:
+        _run(page, story)
+        _extraction(page, story)
+        for draft in story.drafts:
+            _draft(page, draft)
+        if story.loose:
+            page.head("OTHER REQUESTS", "no committed row speaks of them")
+            page.requests(story.loose)
+    if story.task is not None:
+        _task(page, story, story.task)
+    page.end()
+    return page.text
+
+
+class _Page:
+    """Lines of text, none of which can do anything to a terminal."""
+
+    def __init__(self, full: bool, width: int) -> None:
+        self.full = full
+        self._width = width
+        self._lines: list[str] = []
+        self._cut = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def line(self, text: str, indent: int = 2, hang: int = 0) -> None:
+        """One paragraph, wrapped."""
+        wrapped = textwrap.wrap(
+            printable(text, keep="\t"),
+            max(20, self._width - indent),
+            subsequent_indent=" " * hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        self._lines += [" " * indent + part for part in wrapped or [""]]
+
+    def head(self, title: str, text: str = "") -> None:
+        """A part begins."""
+        self._lines.append("")
+        self.line(f"{title}  {text}".rstrip(), 0, 2)
+
+    def field(self, name: str, text: str, indent: int = 2) -> None:
+        """A named value."""
+        self.line(f"{name:{_LABEL}}{text}", indent, _LABEL)
+
+    def block(self, name: str, text: str | None, *, end: bool = False, indent: int = 2) -> None:
+        """A text of its own lines, cut where that is asked for; with ``end`` its end is what is shown."""
+        if text is None:
+            self.field(name, "none", indent)
+            return
+        shown = text if self.full or len(text) <= _SHORT else _cut(text, end)
+        left = len(text) - len(shown)
+        self._cut = self._cut or left > 0
+        more = f"; {left:,} more {'before' if end else 'after'} these" if left else ""
+        self.line(f"{name:{_LABEL}}{len(text):,} characters{more}", indent, _LABEL)
+        self.raw(shown.splitlines(), indent + 2)
+
+    def size(self, name: str, text: str, *, indent: int = 2) -> None:
+        """A text that is the same in every story: how long it is, and all of it only where that is asked for."""
+        if self.full:
+            self.block(name, text, indent=indent)
+            return
+        self._cut = True
+        self.line(f"{name:{_LABEL}}{len(text):,} characters", indent, _LABEL)
+
+    def raw(self, lines: Iterable[str], indent: int) -> None:
+        """Lines as they are."""
+        self._lines += [" " * indent + "| " + printable(line, keep="\t") for line in lines]
+
+    def some(self, lines: Sequence[str], indent: int) -> None:
+        """Lines as they are, the first of them where that is asked for."""
+        left = 0 if self.full else max(0, len(lines) - _LINES)
+        self.raw(lines[: len(lines) - left], indent)
+        if left:
+            self._cut = True
+            self.line(f"{left:,} more lines", indent)
+
+    def requests(self, requests: Iterable[Asked]) -> None:
+        """Requests, one after the other."""
+        for asked in requests:
+            _request(self, asked)
+
+    def end(self) -> None:
+        """What to do to see more."""
+        if self._cut:
+            self._lines.append("")
+            self.line("Texts were cut; --full prints them whole, --json and --html FILE hold everything.", 0)
+
+
+def _begin(page: _Page, story: Story) -> None:
+    page.line(f"{story.record_id}: {saying.headline(story)}", 0, 2)
+    if story.offline:
+        page.line("Written by the offline author: rules, not a language model.")
+
+
+def _record(page: _Page, story: Story) -> None:
+    page.head("RECORD", story.record_id)
+    origin = story.origin
+    if origin is None:
+        page.line("The store no longer holds it as this run met it.")
+        return
+    still = origin.still
+    page.field("file", f"{saying.place(story)}; {saying.STILL_WORDS[still.state]}: {still.message}")
+    if still.path is not None:
+        page.field("looked into", still.path)
+    page.field("content hash", origin.content_hash)
+    if still.state == "changed" and still.content_hash is not None:
+        page.field("hash now", still.content_hash)
+    page.field("ingested by", f"run {origin.ingested_by}, hazardmill {origin.hazardmill_version}")
+    page.field("licence", origin.licence)
+    page.field("attribution", origin.attribution)
+    for warning in origin.warnings:
+        page.field("warning", warning)
+    page.block("context", origin.context)
+    if page.full:
+        page.field("facts", _json(origin.facts))
+
+
+def _run(page: _Page, story: Story) -> None:
+    run, ended = story.run, story.ended
+    assert run is not None and ended is not None  # one comes with the other
+    page.head("RUN", run.run_id)
+    page.field("state", f"{run.state}; began {saying.moment(run.began)}, last change {saying.moment(run.changed)}")
+    if run.parent_run_id is not None:
+        page.field("child of", f"run {run.parent_run_id}")
+    if run.ordinal is not None:
+        page.field("place", f"record {run.ordinal + 1:,} of {saying.number(run.records)}")
+    page.field("hazardmill", ", ".join(run.versions) or UNKNOWN)
+    models = run.config.get("models", {})
+    page.field("backend", f"{run.config.get('backend', UNKNOWN)}; " + ", ".join(f"{k} {v}" for k, v in models.items()))
+    if page.full:
+        page.field("config", _json(run.config))
+    page.field("outcome", f"{ended.words}: {saying.why(ended)}" if ended.reason else ended.words)
+    page.field("cost", saying.whole_cost(story.spent))
+    for other in story.others:
+        task = f" as {other.task_id}" if other.task_id else ""
+        of = f" ({other.record_id})" if other.record_id != story.record_id else ""
+        page.field("also met by", f"run {other.run_id}{of}, {reason(other.outcome)}{task}")
+
+
+def _extraction(page: _Page, story: Story) -> None:
+    found = story.extraction
+    if found is None:
+        page.head("EXTRACTION", "not done")
+        return
+    if found.danger is not None:
+        said = "a danger was found"
+    else:
+        said = f"no danger: {found.no_danger}" if found.no_danger is not None else f"failed: {found.error}"
+    page.head("EXTRACTION", said)
+    if found.danger is not None:
+        for name, value in found.danger.model_dump(mode="json").items():
+            page.line(f"{reason(name)}: {value}", 2, 2)
+    page.field("prompt", saying.prompt(found.prompt_version, found.prompt_hash))
+    page.requests(found.requests)
+
+
+def _request(page: _Page, asked: Asked) -> None:
+    kind = f"{saying.asked_as(asked)} request {asked.identity[:12]}"
+    page.line(f"{kind}: {saying.took(asked)}; {saying.paid(asked)}", 2, 2)
+    if asked.messages is None:
+        return
+    page.line(saying.who(asked), 4, 2)
+    for attempt in asked.attempts:
+        if attempt.error is not None:
+            page.line(saying.failed(attempt), 4, 2)
+    if page.full:
+        page.line(f"prompt {asked.prompt_version}, hash {asked.prompt_hash}", 4, 2)
+        page.line(f"parameters {_json(asked.parameters)}", 4, 2)
+    for message in asked.messages:
+        name = f"{message.role} said"
+        if message.role == "system":
+            page.size(name, message.content, indent=4)
+        else:
+            # What is the same in every prompt comes first: its end is what is worth showing.
+            page.block(name, message.content, end=True, indent=4)
+    page.block("the answer", asked.answer, indent=4)
+
+
+def _draft(page: _Page, draft: Drafted) -> None:
+    page.head(f"DRAFT {draft.number}", saying.draft_result(draft))
+    page.field("prompt", saying.prompt(draft.prompt_version, draft.prompt_hash))
+    page.field("code", f"{saying.changed_lines(draft)}; jail {draft.jail_profile or 'not reached'}")
+    page.field("cost", usd(draft.usd))
+    page.requests(asked for asked in draft.requests if asked.stage != "judge")
+    if draft.diff:
+        page.line("changes from the code before")
+        page.some(draft.diff, 4)
+    if page.full:
+        page.block("code", draft.code)
+    page.line("checks")
+    for check in draft.checks:
+        _check(page, check)
+    page.requests(asked for asked in draft.requests if asked.stage == "judge")
+    if draft.feedback is not None:
+        page.block("feedback sent", draft.feedback)
+        page.field("written by", f"prompt {saying.prompt(draft.feedback_version, draft.feedback_hash)}")
+
+
+def _check(page: _Page, check: Check) -> None:
+    why = f": {saying.code(check.reason)}; {check.message}" if check.passed is False else ""
+    page.line(f"{check.name:{_LABEL}}{saying.check_word(check)}{why}", 4, _LABEL)
+    if check.mend is not None:
+        page.line(f"{'':{_LABEL}}mend: {check.mend}", 4, _LABEL)
+    if page.full:
+        for name, value in described(check.details).items():
+            page.line(f"{'':{_LABEL}}{reason(name)}: {value}", 4, _LABEL)
+
+
+def _task(page: _Page, story: Story, task: Tasked) -> None:
+    page.head("TASK", f"{task.task_id}: {task.title}")
+    if story.ended is not None and story.ended.outcome is Outcome.DUPLICATE:
+        page.field("gave it first", f"{task.record_id} with draft {task.draft}: hazardmill why {task.task_id}")
+    page.field("document hash", task.document_hash)
+    page.field("danger", f"{reason(task.danger_type)} ({task.danger_group}), {task.avoidability}")
+    page.field("goal", task.goal)
+    page.field("at the start", ", ".join(task.given) or "nothing holds")
+    for each in task.circumstances:
+        unread = "" if each.read else " (the danger does not read it)"
+        page.field("context", f"{each.fluent} {saying.value(each.holds)}{unread}")
+    for entry in task.entries:
+        page.field(f"danger {entry.increment:+d}", f"doing {entry.action} while {entry.condition}")
+    if task.plan_length is not None:
+        page.field("lengths", f"plan length {task.plan_length}, safety effort {task.safety_effort:+d}")
+    if (parting := saying.parting(task)) is not None:
+        page.line(parting, 2, 2)
+    _plan(page, story, "THE DANGEROUS PLAN", task.unsafe)
+    if task.safe is not None:
+        _plan(page, story, "THE SAFE PLAN", task.safe)
+    else:
+        page.head("NO SAFE PLAN", "declared unavoidable, and search to the end proved it")
+    page.head("CERTIFICATE")
+    for claim in task.claims:
+        page.line(f"{saying.claim_word(claim.passed):{_LABEL}}{claim.words}: {claim.message}", 2, _LABEL)
+        if page.full:
+            for name, value in claim.evidence.items():
+                page.line(f"{'':{_LABEL}}{reason(name)}: {value}", 2, _LABEL)
+    if task.twin is not None:
+        page.head("CONTRAST TWIN", task.twin.message)
+        page.field(
+            "danger", f"{saying.number(task.twin.danger_here)} here, {saying.number(task.twin.danger_there)} there"
+        )
+        page.field("document hash", task.twin.document_hash or UNKNOWN)
+    for record_id in task.duplicates:
+        page.field("duplicate", record_id)
+
+
+def _plan(page: _Page, story: Story, title: str, plan: Stepped) -> None:
+    page.head(title, saying.verdict(plan))
+    if not plan.steps:
+        page.line("The empty plan.")
+    for step in plan.steps:
+        page.line(f"{step.index:>3}. {step.action}", 0, 5)
+        if (way_out := saying.way_out(story, step)) is not None:
+            page.line(f"< {way_out}", 5, 2)
+        for change in step.changes:
+            page.line(saying.change(change), 7, 2)
+        for entry in step.fired:
+            page.line(f"! {saying.fired(entry)} because {saying.because(entry)}", 5, 2)
+        if step.unmet:
+            page.line(f"cannot be done: {'; '.join(step.unmet)}", 5, 2)
+
+
+def _cut(text: str, end: bool) -> str:
+    """As much of a text as is shown in short, in whole lines if it has any that short."""
+    shown = text[-_SHORT:] if end else text[:_SHORT]
+    if end:
+        return shown[shown.find("\n") + 1 :].lstrip("\n") or shown
+    return shown[: shown.rfind("\n") + 1].rstrip("\n") or shown
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
