@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,6 +15,9 @@ from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.formalism.effort import DRAFT_LIMIT
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from hazardmill.quality.corpus import CorpusReport, Gate, Thresholds
     from hazardmill.quality.lint import Item, Report
     from hazardmill.store.store import Store
 
@@ -34,21 +37,41 @@ _LONGEST: Final = 160
 )
 @click.option("--imported", is_flag=True, help="Count what fails as findings [default: of tasks that say so].")
 @click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")
+@click.option("--gate", is_flag=True, help="Exit code 1 too unless every gate of the corpus is passed.")
+@click.option(
+    "--threshold",
+    "settings",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="What a gate insists on; repeat for several. `enough` is the fewest tasks of which shares say anything.",
+)
 @json_option
-def lint(place: Path, limit_examples: int, limit: int, imported: bool, strict: bool, as_json: bool) -> None:
+def lint(
+    place: Path,
+    limit_examples: int,
+    limit: int,
+    imported: bool,
+    strict: bool,
+    gate: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Count what is wrong with many tasks, by rule, with examples.
 
     DIR is a folder with task folders in it, at any depth; STORE is the folder of a store. The rules are the claims of a
-    certificate, and what shows when tasks are compared: see docs/formalism.md.
+    certificate, and what shows when tasks are compared: see docs/formalism.md. The gates hold figures of the whole
+    corpus against thresholds: see docs/report.md.
 
-    Exit code 1 if any task is refused, 3 if there is no task to look at.
+    Exit code 1 if any task is refused, 3 if there is no task to look at. With --gate a gate that is unknown is not
+    passed.
     """
     from hazardmill.quality.lint import Linter
     from hazardmill.quality.lint import lint as looked_at
-    from hazardmill.report.structure import structure_key
+    from hazardmill.quality.structure import structure_id
 
+    thresholds = thresholds_of(settings)
     items = tasks_in(place, imported)
-    report = looked_at(_watched(items), Linter(limit, structure_key), limit_examples)
+    report = looked_at(_watched(items), Linter(limit, structure_id), limit_examples, thresholds)
     if not report.tasks:
         raise InputError(
             "there is no task here", file=str(place), remedy="name a folder that holds task folders, or a store"
@@ -58,8 +81,34 @@ def lint(place: Path, limit_examples: int, limit: int, imported: bool, strict: b
     else:
         for text in in_words(report):
             click.echo(text)
-    if report.refused or (strict and report.found):
+    if report.refused or (strict and report.found) or (gate and report.corpus.passed is not True):
         sys.exit(1)
+
+
+def thresholds_of(settings: tuple[str, ...]) -> Thresholds:
+    """The thresholds, some of them as ``NAME=NUMBER`` says.
+
+    Raises:
+        click.BadParameter: There is no such threshold, or it cannot have that value.
+    """
+    from pydantic import ValidationError
+
+    from hazardmill.quality.corpus import Thresholds
+
+    given: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or name not in Thresholds.model_fields:
+            raise click.BadParameter(
+                f"{setting!r} is not NAME=NUMBER with a name of {', '.join(Thresholds.model_fields)}",
+                param_hint="--threshold",
+            )
+        given[name] = value
+    try:
+        return Thresholds.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise click.BadParameter(f"{wrong['loc'][0]}: {wrong['msg']}", param_hint="--threshold") from error
 
 
 def tasks_in(place: Path, imported: bool = False) -> Iterator[Item]:
@@ -96,7 +145,30 @@ def _in_folders(place: Path, imported: bool) -> Iterator[Item]:
         except DocumentError as error:
             yield Item(name, error)
             continue
-        yield Item(name, document, declared_unavoidable(path), imported or is_imported(document))
+        source, danger = _origin(path)
+        yield Item(
+            name, document, declared_unavoidable(path), imported or is_imported(document), source=source, danger=danger
+        )
+
+
+def _origin(folder: Path) -> tuple[str | None, dict[str, Any] | None]:
+    """Source and danger formalization of a task, as its folder's metadata says; null where it does not."""
+    try:
+        metadata = _object((folder / "metadata.json").read_bytes()) or {}
+    except OSError:
+        return None, None
+    ours, danger = metadata.get("hazardmill"), metadata.get("danger_formalization")
+    source = ours.get("source") if isinstance(ours, dict) else None
+    return source if isinstance(source, str) else None, danger if isinstance(danger, dict) else None
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    """A JSON object; null where the text is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _in_store(store: Store, imported: bool) -> Iterator[Item]:
@@ -104,19 +176,31 @@ def _in_store(store: Store, imported: bool) -> Iterator[Item]:
     from hazardmill.formalism.document import Document
     from hazardmill.quality.lint import Item
 
-    with store.connect() as connection:
-        cursor = connection.execute("SELECT task_id, document, avoidability FROM latest_tasks ORDER BY task_id")
-        while rows := cursor.fetchmany(_FETCHED):
-            for name, text, avoidability in rows:
-                try:
-                    document = Document.from_json(json.loads(text))
-                except DocumentError as error:
-                    yield Item(name, error)
-                except (ValueError, RecursionError) as error:
-                    yield Item(name, DocumentError(f"the task is no JSON: {error}"))
-                else:
-                    unavoidable = avoidability == "unavoidable"
-                    yield Item(name, document, unavoidable, imported or is_imported(document))
+    cursor, rows = store.query(_first_of_all)
+    while rows:
+        for name, source, danger, text, avoidability in rows:
+            try:
+                document = Document.from_json(json.loads(text))
+            except DocumentError as error:
+                yield Item(name, error)
+            except (ValueError, RecursionError) as error:
+                yield Item(name, DocumentError(f"the task is no JSON: {error}"))
+            else:
+                yield Item(
+                    name,
+                    document,
+                    avoidability == "unavoidable",
+                    imported or is_imported(document),
+                    source=source,
+                    danger=_object(danger),
+                )
+        rows = cursor.fetchmany(_FETCHED)
+
+
+def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
+    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    cursor = views.execute("SELECT task_id, source, danger, document, avoidability FROM latest_tasks ORDER BY task_id")
+    return cursor, cursor.fetchmany(_FETCHED)
 
 
 def _watched(items: Iterable[Item]) -> Iterator[Item]:
@@ -141,3 +225,27 @@ def in_words(report: Report) -> Iterator[str]:
             message = each.message if len(each.message) <= _LONGEST else each.message[: _LONGEST - 3] + "..."
             yield printable(f"{'':<11}{each.task}: {message}")
     yield f"{report.tasks} tasks, {report.clean} of them without any finding"
+    for text in corpus_in_words(report.corpus):
+        yield printable(text)
+
+
+def corpus_in_words(corpus: CorpusReport) -> Iterator[str]:
+    """The gates for people, and what the corpus is made of."""
+    for gate in corpus.gates:
+        word = {True: "passed", False: "FAILED", None: "unknown"}[gate.passed]
+        yield f"gate {word:<8} {gate.name}: {_figure(gate)}"
+        for example in gate.examples:
+            yield f"{'':<14}{example}"
+    found = corpus.structures
+    if found.effective is not None and found.effective_simpson is not None:
+        yield (
+            f"structures: {found.kinds:,} distinct; effective number {found.effective:.1f} (exp of the entropy), "
+            f"{found.effective_simpson:.1f} (1 / sum of squared shares)"
+        )
+
+
+def _figure(gate: Gate) -> str:
+    from hazardmill.report.corpus import gate_figure, gate_threshold
+
+    why = f"; {gate.why}" if gate.why else ""
+    return f"{gate_figure(gate)}, wanted {gate_threshold(gate)}; {gate.says} (n = {gate.tasks:,}{why})"

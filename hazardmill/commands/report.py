@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.commands.options import json_option, lens_of, open_store, print_json, store_option
 from hazardmill.errors import InputError
 
+if TYPE_CHECKING:
+    from hazardmill.store.store import Store
+
 
 @click.command(epilog="Example: hazardmill report --out report --store demo-out/store")
 @click.option("--run", "runs", multiple=True, help="Run to report on; repeat for several [default: the latest].")
+@click.option("--source", "sources", multiple=True, help="Source to restrict it to; repeat for several [default: all].")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md"]),
+    default="html",
+    show_default=True,
+    help="One self-contained page, or Markdown with its figures as SVG files beside it.",
+)
 @click.option(
     "--out",
+    "--output",
+    "out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("report"),
     show_default=True,
-    help="Folder to write report.html and the task folders to.",
+    help="Folder to write the report and the task folders to.",
 )
 @store_option
 @json_option
-def report(runs: tuple[str, ...], out: Path, store_path: Path | None, as_json: bool) -> None:
-    """Write report.html, one folder an accepted task, and the store's DuckDB file."""
+def report(
+    runs: tuple[str, ...], sources: tuple[str, ...], form: str, out: Path, store_path: Path | None, as_json: bool
+) -> None:
+    """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
+    from hazardmill.report.markdown import write_markdown
     from hazardmill.stages.run import run_states
 
     store = open_store(store_path)
@@ -36,11 +56,40 @@ def report(runs: tuple[str, ...], out: Path, store_path: Path | None, as_json: b
             remedy="see: hazardmill run list",
         )
     chosen = list(dict.fromkeys(runs)) or known[-1:]
+    wanted = list(dict.fromkeys(sources))
+    _check_sources(store, chosen, wanted)
     lens = lens_of(store)
-    page = write_report(store, chosen, out / "report.html")
-    folders = write_task_folders(store, chosen, out / "tasks")
+    write = write_markdown if form == "md" else write_report
+    page = write(store, chosen, out / f"report.{form}", wanted)
+    folders = write_task_folders(store, chosen, out / "tasks", wanted)
     if as_json:
         tasks = [str(path) for path in folders]
-        print_json({"runs": chosen, "report": str(page), "tasks": tasks, "duckdb": lens and str(lens)})
+        print_json(
+            {
+                "runs": chosen,
+                "sources": wanted or None,
+                "report": str(page),
+                "tasks": tasks,
+                "duckdb": lens and str(lens),
+            }
+        )
         return
     click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
+
+
+def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) -> None:
+    """Refuse a source that none of the runs has a record of: the report would be of nothing."""
+    if not sources:
+        return
+    there = {
+        record_id.partition(":")[0]
+        for run_id in runs
+        for row in store.rows("runs", {"run_id": run_id}, ["selection"])
+        for record_id in json.loads(row["selection"] or "{}")
+    }
+    for source in sources:
+        if source not in there:
+            raise InputError(
+                f"there is no record of source {source} in {', '.join(runs)}",
+                remedy=f"name one of {', '.join(sorted(there)) or 'another run'}",
+            )

@@ -1,18 +1,20 @@
 """Corpus lint: what the certificates of many tasks say, and what only shows when tasks are laid side by side.
 
-Tasks are taken one at a time and not kept; of each, two hashes and its name are.
+Tasks are taken one at a time and not kept; of each, two hashes and its name are. The gates on the corpus as a whole
+are in ``corpus``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hazardmill.errors import HazardmillError, SearchLimitReached
-from hazardmill.formalism.certificate import certify
+from hazardmill.formalism.certificate import Certificate, certify
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.quality.corpus import Corpus, CorpusReport, Member, Thresholds
 from hazardmill.quality.rules import RULES, Level, Structure, of_one_task
 
 FORMAT: Final = "hazardmill-lint/1"
@@ -31,6 +33,10 @@ class Item:
     """Whether its danger is declared such that no plan avoids it."""
     imported: bool = False
     """Whether it was made elsewhere, so that what can be read of it is not refused."""
+    source: str | None = None
+    """Where its record comes from; null if nobody says."""
+    danger: Mapping[str, Any] | None = None
+    """Its danger formalization; null if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +74,36 @@ class Linter:
         self._structure = structure
         self._documents: dict[str, str] = {}
         self._structures: dict[str, str] = {}
+        self.corpus = Corpus()
+        """What the tasks that could be read come to."""
 
     def look(self, item: Item) -> list[Finding]:
         """Everything that is to be said of the next task: lines of its certificate first."""
         if isinstance(item.task, HazardmillError):
             return [Finding(item.name, "unreadable", "refusal", item.task.message)]
-        return [*self._alone(item, item.task), *self._beside_others(item, item.task)]
+        document = item.task
+        certificate, refusal = self._certified(item, document)
+        structure = self._key(document)
+        self.corpus.add(_member(item, document, structure, certificate))
+        alone = [refusal] if refusal is not None else []
+        if certificate is not None:
+            alone += self._alone(item, document, certificate)
+        return [*alone, *self._beside_others(item, document, structure)]
 
-    def _alone(self, item: Item, document: Document) -> Iterator[Finding]:
+    def _key(self, document: Document) -> str | None:
         try:
-            certificate = certify(document, self._limit, item.unavoidable, item.imported)
+            return None if self._structure is None else self._structure(document.to_json())
+        except SearchLimitReached:
+            return None  # too large and regular to tell: not known
+
+    def _certified(self, item: Item, document: Document) -> tuple[Certificate | None, Finding | None]:
+        try:
+            return certify(document, self._limit, item.unavoidable, item.imported), None
         except SearchLimitReached as error:
-            yield Finding(item.name, "too_large", "undecided", error.message)
-            return
+            return None, Finding(item.name, "too_large", "undecided", error.message)
+
+    @staticmethod
+    def _alone(item: Item, document: Document, certificate: Certificate) -> Iterator[Finding]:
         for line in certificate.lines:
             if not line.passed:
                 level: Level = "undecided" if line.passed is None else line.severity
@@ -88,16 +111,34 @@ class Linter:
         for rule, message in of_one_task(document, certificate):
             yield Finding(item.name, rule, RULES[rule][0], message)
 
-    def _beside_others(self, item: Item, document: Document) -> Iterator[Finding]:
+    def _beside_others(self, item: Item, document: Document, structure: str | None) -> Iterator[Finding]:
         name = item.name
         first = self._documents.setdefault(document.hash, name)
         if first != name:
             level: Level = "finding" if item.imported else "refusal"
             yield Finding(name, "same_document", level, f"the same document as {first}")
-        elif self._structure is not None:
-            first = self._structures.setdefault(self._structure(document.to_json()), name)
+        elif structure is not None:
+            first = self._structures.setdefault(structure, name)
             if first != name:
                 yield Finding(name, "same_structure", "finding", f"the same structure as {first}")
+
+
+def _member(item: Item, document: Document, structure: str | None, certificate: Certificate | None) -> Member:
+    solution = None if certificate is None else certificate.solution
+    return Member(
+        name=item.name,
+        document=document,
+        structure=structure,
+        source=item.source,
+        danger_type=None if item.danger is None else _text(item.danger.get("danger_type")),
+        danger=item.danger,
+        safe_plan=None if solution is None else solution.safe_text,
+        unsafe_plan=None if solution is None else solution.unsafe_text,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 @dataclass
@@ -109,6 +150,8 @@ class Report:
     """Tasks of which no rule said anything."""
     rows: list[Row]
     """Rules that said something, refusals first."""
+    corpus: CorpusReport
+    """What the tasks that could be read come to, held against the gates."""
 
     @property
     def refused(self) -> bool:
@@ -135,16 +178,18 @@ class Report:
                 }
                 for row in self.rows
             ],
+            "corpus": self.corpus.to_json(),
         }
 
 
-def lint(items: Iterable[Item], linter: Linter, examples: int = 3) -> Report:
+def lint(items: Iterable[Item], linter: Linter, examples: int = 3, thresholds: Thresholds | None = None) -> Report:
     """Look at all tasks and count what was found.
 
     Args:
         items: The tasks; names are all different.
         linter: A fresh one: what it has seen before counts as earlier tasks.
         examples: Most examples to keep a rule.
+        thresholds: What the gates of the corpus insist on; by default what ``Thresholds`` says.
     """
     rows: dict[tuple[str, Level], Row] = {}
     tasks = clean = 0
@@ -164,4 +209,4 @@ def lint(items: Iterable[Item], linter: Linter, examples: int = 3) -> Report:
                 row.examples.append(finding)
     # Common things first; of equally common ones, by name, so that the order of tasks does not matter.
     ordered = sorted(rows.values(), key=lambda row: (_LEVELS.index(row.level), -row.tasks, row.rule))
-    return Report(tasks, clean, ordered)
+    return Report(tasks, clean, ordered, linter.corpus.report(thresholds))

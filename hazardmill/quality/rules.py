@@ -20,7 +20,7 @@ RULES: Final[Mapping[str, tuple[Level, str]]] = {
     "same_document": ("refusal", "an earlier task has the same document hash"),
     "same_structure": (
         "finding",
-        "an earlier task of another hash is the same but for names and the order of operands",
+        "an earlier task of another hash has the same structure: it differs in names and in orders that mean nothing",
     ),
     "long_plan": ("finding", f"a shortest plan, safe or unsafe, has over {MOST_STEPS} steps"),
     "short_unsafe_plan": ("finding", "the shortest unsafe plan has at most one step"),

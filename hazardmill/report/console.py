@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from rich import box
 from rich.console import Console
@@ -13,6 +15,9 @@ from hazardmill.report import tables
 from hazardmill.report.cost import Cost
 from hazardmill.report.funnel import Funnel
 from hazardmill.report.tables import Grid
+
+_MARKS: Final = re.compile(r"[\\|*_`\[\]]")
+"""Signs that mean something within a line of Markdown."""
 
 
 def print_funnel(funnel: Funnel, console: Console | None = None) -> None:
@@ -35,12 +40,14 @@ def print_cost(cost: Cost, console: Console | None = None) -> None:
 def funnel_markdown(funnel: Funnel) -> str:
     """The funnel as Markdown."""
     grids = [tables.way_by_source(funnel), tables.losses(funnel), tables.yields(funnel)]
-    return "\n\n".join([*map(_markdown, grids), "\n".join(f"- {_plain(note)}" for note in tables.notes(funnel))]) + "\n"
+    return (
+        "\n\n".join([*map(grid_markdown, grids), "\n".join(f"- {plain(note)}" for note in tables.notes(funnel))]) + "\n"
+    )
 
 
 def cost_markdown(cost: Cost) -> str:
     """The cost as Markdown."""
-    return "\n\n".join(map(_markdown, [tables.cost_of_task(cost), tables.spend(cost)])) + "\n"
+    return "\n\n".join(map(grid_markdown, [tables.cost_of_task(cost), tables.spend(cost)])) + "\n"
 
 
 def _table(grid: Grid) -> Table:
@@ -55,17 +62,18 @@ def _table(grid: Grid) -> Table:
     return table
 
 
-def _markdown(grid: Grid) -> str:
+def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
+    """A table as Markdown, below its title or without it."""
     rule = ["---" if place < grid.words else "---:" for place in range(len(grid.head))]
-    return "\n".join([f"### {grid.title}", "", _line(grid.head), _line(rule), *map(_line, grid.rows)])
+    title = [f"### {plain(grid.title)}", ""] if titled else []
+    return "\n".join([*title, _line(grid.head), _line(rule), *map(_line, grid.rows)])
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"
+    return f"| {' | '.join(map(plain, cells))} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown shows as it is, on one line of a table."""
-    for sign, shown in (("\n", " "), ("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("_", "\\_")):
-        text = text.replace(sign, shown)
-    return text
+    shown = "".join(sign if sign.isprintable() else " " for sign in text)
+    return _MARKS.sub(r"\\\g<0>", shown.replace("&", "&amp;").replace("<", "&lt;"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.records import Frozen
-from hazardmill.report.queries import Row, select
+from hazardmill.report.queries import Row, latest_tasks, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -36,29 +38,69 @@ class Spend(Frozen):
 
     attempts: int
     failed: int
-    """Attempts that brought no answer."""
+    """Attempts that ended without an answer."""
+    in_flight: int
+    """Attempts of which nobody knows how they ended: under way, or cut off by a kill."""
     prompt_tokens: Sum
     cached_tokens: Sum
     """Of the prompt tokens, those read from the provider's cache."""
     completion_tokens: Sum
     usd: Sum
+    usd_upper: Sum
+    """Most that it can have been: the cost where that is known, else what was reserved."""
+    usd_overrun: Sum
+    """By how much attempts cost more than a budget had reserved for them."""
+    overruns: int
+    """How many did."""
     cache_hit_share: float | None
     """Cached of prompt tokens, over the attempts where both are known; null if there are none."""
 
     @classmethod
     def of(cls, attempts: Sequence[Row]) -> Spend:
         """Add up ledger rows."""
+        over = [a["usd_overrun"] for a in attempts if a["usd_overrun"] is not None]
         both = [a for a in attempts if a["prompt_tokens"] is not None and a["cached_tokens"] is not None]
         prompt = sum(a["prompt_tokens"] for a in both)
         return cls(
             attempts=len(attempts),
-            failed=sum(not a["answered"] for a in attempts),
+            failed=sum(not a["answered"] and a["error"] != IN_FLIGHT for a in attempts),
+            in_flight=sum(a["error"] == IN_FLIGHT for a in attempts),
             prompt_tokens=Sum.of(a["prompt_tokens"] for a in attempts),
             cached_tokens=Sum.of(a["cached_tokens"] for a in attempts),
             completion_tokens=Sum.of(a["completion_tokens"] for a in attempts),
             usd=Sum.of(a["usd"] for a in attempts),
+            usd_upper=Sum.of(a["usd_upper"] for a in attempts),
+            usd_overrun=Sum.of(over),
+            overruns=len(over),
             cache_hit_share=sum(a["cached_tokens"] for a in both) / prompt if prompt else None,
         )
+
+
+class Amortised(Frozen):
+    """What some requests cost, over the tasks that they are for; failed attempts and whichever run paid included."""
+
+    usd: Sum
+    tasks: int
+
+    @property
+    def usd_per_task(self) -> float | None:
+        """A lower bound while ``usd.unknown`` is not zero; null without tasks, or if no price is known."""
+        return self.usd.known / self.tasks if self.tasks and self.usd.known is not None else None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {**self.model_dump(mode="json"), "usd_per_task": self.usd_per_task}
+
+
+class DraftCost(Amortised):
+    """What the drafts of one number cost: whether it is worth it is its price a task beside that of all drafts.
+
+    ``tasks`` are those accepted at this number, ``usd`` is what its drafts and their judging took.
+    """
+
+    number: int
+    made: int
+    """Drafts of this number."""
 
 
 class Cost(Frozen):
@@ -77,6 +119,12 @@ class Cost(Frozen):
     """Null: requests made for no one record."""
     by_draft: dict[int | None, Spend]
     """Null: requests outside drafts, such as extraction."""
+    task_by_stage: dict[str, Amortised]
+    """USD a validated task that went to each stage."""
+    task_by_source: dict[str | None, Amortised]
+    """Over the tasks of each source; null: requests made for no one record."""
+    task_by_draft: tuple[DraftCost, ...]
+    """By number. What comes before the first draft is in none of them."""
     whole: Sum
     """USD of all attempts behind the results, whichever run paid."""
     accepted: int
@@ -93,14 +141,20 @@ class Cost(Frozen):
     def to_json(self) -> dict[str, Any]:
         """JSON values; keys that are null become ``none``."""
         return {
-            **self.model_dump(mode="json", exclude={"by_source", "by_draft"}),
+            **self.model_dump(mode="json", exclude={"by_source", "by_draft", *_AMORTISED}),
             "by_source": {key or "none": spend.model_dump(mode="json") for key, spend in self.by_source.items()},
             "by_draft": {
                 "none" if key is None else str(key): spend.model_dump(mode="json")
                 for key, spend in self.by_draft.items()
             },
             "usd_per_task": self.usd_per_task,
+            "task_by_stage": {stage: spent.to_json() for stage, spent in self.task_by_stage.items()},
+            "task_by_source": {key or "none": spent.to_json() for key, spent in self.task_by_source.items()},
+            "task_by_draft": [spent.to_json() for spent in self.task_by_draft],
         }
+
+
+_AMORTISED: Final = frozenset({"task_by_stage", "task_by_source", "task_by_draft"})
 
 
 def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
@@ -111,6 +165,11 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     others = select(connection, _OTHERS, run_ids, used=sorted(used)) if used else []
     answered = {row["identity"] for row in made if row["answered"]}
     reused = [*replayed, *_gone_by(others, answered)]
+    behind = [*paid, *reused]
+    tasks = latest_tasks(connection, run_ids, "task_id, source, draft")
+    from_source, at_draft = (Counter(row[column] for row in tasks) for column in ("source", "draft"))
+    made_drafts = {row["draft"]: row["made"] for row in select(connection, _DRAFTS, run_ids)}
+    by_draft = dict(_grouped(behind, "draft"))
     return Cost(
         run_ids=tuple(run_ids),
         paid=Spend.of(paid),
@@ -118,16 +177,33 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
         by_stage={stage: Spend.of(rows) for stage, rows in _grouped(paid, "stage", _STAGES)},
         by_source={source: Spend.of(rows) for source, rows in _grouped(paid, "source")},
         by_draft={draft: Spend.of(rows) for draft, rows in _grouped(paid, "draft")},
-        whole=Sum.of(row["usd"] for row in [*paid, *reused]),
-        accepted=select(connection, _ACCEPTED, run_ids)[0]["count"],
+        task_by_stage={
+            stage: Amortised(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", _STAGES)
+        },
+        task_by_source={
+            source: Amortised(usd=_usd(rows), tasks=from_source[source]) for source, rows in _grouped(behind, "source")
+        },
+        task_by_draft=tuple(
+            DraftCost(
+                number=number,
+                made=made_drafts.get(number, 0),
+                tasks=at_draft[number],
+                usd=_usd(by_draft.get(number, [])),
+            )
+            for number in sorted(made_drafts.keys() | by_draft.keys() - {None})
+        ),
+        whole=_usd(behind),
+        accepted=len(tasks),
     )
 
 
 _STAGES: Final = ("extract", "author", "judge", "evaluate")
 
+# Turned away at the door: that is known to have cost nothing.
 _ATTEMPTS: Final = """
-    SELECT run_id, identity, stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered,
-           prompt_tokens, cached_tokens, completion_tokens, usd, usd_upper
+    SELECT run_id, identity, stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered, error,
+           prompt_tokens, cached_tokens, completion_tokens,
+           CASE WHEN NOT answered AND usd_upper = 0 THEN 0.0 ELSE usd END AS usd, usd_upper, usd_overrun
     FROM llm_calls
 """
 _MADE: Final = f"{_ATTEMPTS} WHERE list_contains($runs, run_id) ORDER BY identity, run_id, attempt"
@@ -139,7 +215,11 @@ _IDENTITIES: Final = """
     SELECT identities FROM dangers WHERE list_contains($runs, run_id) AND identities IS NOT NULL
     UNION SELECT identities FROM drafts WHERE list_contains($runs, run_id)
 """
-_ACCEPTED: Final = "SELECT count(DISTINCT task_id) AS count FROM tasks WHERE list_contains($runs, run_id)"
+_DRAFTS: Final = "SELECT draft, count(*) AS made FROM drafts WHERE list_contains($runs, run_id) GROUP BY draft"
+
+
+def _usd(rows: Sequence[Row]) -> Sum:
+    return Sum.of(row["usd"] for row in rows)
 
 
 def _is_replayed(row: Row) -> bool:

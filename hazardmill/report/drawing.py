@@ -9,10 +9,13 @@ from __future__ import annotations
 import base64
 import io
 import re
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import Frozen
+from hazardmill.report.tables import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +51,9 @@ SERIES: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 WIDTH: Final = 5.4
 """Inches. Narrow, so that text stays readable where a page scales the figure to a phone's width."""
 
+WIDE: Final = 10.6
+"""Inches of a figure that takes the whole width; a phone scrolls it."""
+
 _FONT: Final = "system-ui, sans-serif"
 
 # matplotlib types the names of its settings as one long Literal.
@@ -80,12 +86,19 @@ _STYLE: Final[dict[Any, Any]] = {
 
 
 class Figure(Frozen):
-    """A figure: inline SVG for a page, with the words for those who do not see it."""
+    """A figure: inline SVG for a page, with the words for those who do not see it, and its numbers."""
 
     name: str
     title: str
+    """What is counted, and n."""
     alt: str
     svg: str
+    grid: Grid
+    """The numbers behind it."""
+    note: str | None = None
+    """What is not in it, or not known."""
+    wide: bool = False
+    """Whether it takes the whole width of a page."""
 
     @property
     def standalone(self) -> str:
@@ -99,7 +112,17 @@ class Figure(Frozen):
         return "data:image/svg+xml;base64," + base64.b64encode(self.standalone.encode()).decode()
 
 
-def draw(name: str, title: str, alt: str, height: float, paint: Callable[[Axes], None]) -> Figure:
+def draw(
+    name: str,
+    title: str,
+    alt: str,
+    height: float,
+    paint: Callable[[Axes], None],
+    *,
+    grid: Grid,
+    note: str | None = None,
+    wide: bool = False,
+) -> Figure:
     """Draw one figure.
 
     Args:
@@ -108,40 +131,53 @@ def draw(name: str, title: str, alt: str, height: float, paint: Callable[[Axes],
         alt: What the figure shows, in words.
         height: Inches.
         paint: Draws on the axes.
+        grid: The numbers behind it; it takes the figure's title.
+        note: What is not in it, or not known.
+        wide: Whether it takes the whole width of a page.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The reader's own fonts draw the text: that the measuring font lacks a sign only makes its width a guess.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         # The reader's own matplotlibrc has no say.
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
-        canvas = Canvas(figsize=(WIDTH, height), layout="constrained", facecolor=PAPER)
+        canvas = Canvas(figsize=(WIDE if wide else WIDTH, height), layout="constrained", facecolor=PAPER)
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
         # On the figure, not on the axes: long row labels would push an axes title to the right.
-        canvas.suptitle(title, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        canvas.suptitle(printable(title), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         paint(axes)
         buffer = io.StringIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return Figure(name=name, title=title, alt=alt, svg=_inline(buffer.getvalue(), name, alt, height))
+    # Whatever a painter let through: one sign that XML forbids, and the whole file cannot be read.
+    written = "\n".join(map(printable, buffer.getvalue().split("\n")))
+    svg = _inline(written, name, alt, WIDE if wide else WIDTH, height)
+    return Figure(name=name, title=title, alt=alt, svg=svg, grid=replace(grid, title=title), note=note, wide=wide)
 
 
-def nothing(name: str, title: str, why: str) -> Figure:
+def nothing(name: str, title: str, why: str, grid: Grid) -> Figure:
     """A figure that says that there is nothing to show."""
 
     def paint(axes: Axes) -> None:
         axes.set_axis_off()
         axes.text(0.5, 0.5, why, ha="center", va="center", color=MUTED, transform=axes.transAxes)
 
-    return draw(name, title, f"{title}: {why}.", 1.4, paint)
+    return draw(name, title, f"{title}: {why}.", 1.4, paint, grid=grid)
 
 
-def _inline(svg: str, name: str, alt: str, height: float) -> str:
+def printable(text: str) -> str:
+    """Text without signs that an SVG file may not hold, or that nobody sees."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def _inline(svg: str, name: str, alt: str, width: float, height: float) -> str:
     """The bare ``svg`` element: no prologue, no fixed size, ids of its own, colours as variables."""
     _, body = svg[svg.index("<svg ") :].rstrip().split(">", 1)
-    box = f"0 0 {72 * WIDTH:g} {72 * height:g}"
+    box = f"0 0 {72 * width:g} {72 * height:g}"
     # In a page, this style of matplotlib's would hold for everything: the root says it instead.
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
     body = re.sub(r"\bid=\"", f'id="{name}-', body)
@@ -155,4 +191,4 @@ def _inline(svg: str, name: str, alt: str, height: float) -> str:
 
 
 def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -1,34 +1,67 @@
-"""The figures of a report. Each says its unit and n, and has its words in ``alt``."""
+"""The figures of a report on where records went and what that cost. Each says its unit and n, and has its words."""
 
 from __future__ import annotations
 
-from collections import Counter
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.records import DangerType
-from hazardmill.report.cost import Cost
-from hazardmill.report.drawing import BLUE, GRID, INK, MUTED, PAPER, SERIES, VERMILION, Figure, draw, nothing
+from hazardmill.records import Outcome
+from hazardmill.report import tables
+from hazardmill.report.bars import ROW, THICK, label, legend, rows
+from hazardmill.report.cost import Cost, Spend
+from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
+from hazardmill.report.drawing import BLUE, GREEN, GRID, MUTED, ORANGE, PURPLE, SKY, VERMILION, Figure, draw, nothing
+from hazardmill.report.flows import danger_flows
 from hazardmill.report.funnel import LOSSES, Funnel
-from hazardmill.report.wording import OUTCOME_WORDS, count, plural, share, usd
+from hazardmill.report.published import Comparison, loss_beside_published
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, count, plural, reason, share, token_sum, usd_sum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROW: Final = 0.3
-"""Inches a row of a bar chart takes."""
+REASONS: Final = 12
+"""How many of the commonest reasons have a bar of their own."""
 
-_OTHERS: Final = "others"
+_OTHER_REASONS: Final = "other reasons"
+_LABEL: Final = 30
+"""Characters a line of a reason."""
+_COLOURS: Final = {
+    Outcome.NO_DANGER: SKY,
+    Outcome.EXTRACTION_FAILED: PURPLE,
+    Outcome.EXECUTION_FAILED: VERMILION,
+    Outcome.QUALITY_FAILED: ORANGE,
+    Outcome.DUPLICATE: GREEN,
+}
+_STAGES: Final = {
+    Outcome.NO_DANGER: "extraction: no danger in it",
+    Outcome.EXTRACTION_FAILED: "extraction: failed",
+    Outcome.EXECUTION_FAILED: "execution",
+    Outcome.QUALITY_FAILED: "judging",
+    Outcome.DUPLICATE: "duplicates",
+}
 
 
-def all_figures(funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """Every figure, in the order of the page; ``tasks`` are rows of the table of tasks."""
+def all_figures(funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], comparison: Comparison) -> list[Figure]:
+    """Every figure, in the order of the page.
+
+    Args:
+        funnel: Where the records went.
+        cost: What that cost.
+        tasks: Rows of the table of tasks, each task once.
+        comparison: What was published, and ours.
+    """
     return [
         funnel_bars(funnel),
+        losses_by_reason(funnel),
         yield_by_draft(funnel),
         cost_by_stage(cost),
+        danger_groups(tasks),
         length_by_effort(tasks),
         danger_types(tasks),
+        loss_beside_published(comparison),
+        danger_flows(tasks),
     ]
 
 
@@ -36,174 +69,186 @@ def funnel_bars(funnel: Funnel) -> Figure:
     """Records from the first to the accepted, each loss beside what was left."""
     total = funnel.total
     title = f"Where the records went (n = {plural(total.records, 'record')})"
-    if not total.records:
-        return nothing("funnel", title, "no records")
-    rows = [("records", 0, total.records, MUTED)]
     left = total.records
+    bars = [("records", 0, left, MUTED)]
     for words, lost, colour in [
         *((OUTCOME_WORDS[outcome], total.of(outcome), VERMILION) for outcome in LOSSES),
         ("pending", total.pending, GRID),
     ]:
         left -= lost
-        rows.append((words, left, lost, colour))
-    rows.append(("accepted", 0, total.accepted, BLUE))
+        bars.append((words, left, lost, colour))
+    bars.append(("accepted", 0, total.accepted, BLUE))
+    grid = Grid(
+        title,
+        ("Records", "Number", "Share"),
+        tuple(
+            (words, count(width), share(width / total.records if total.records else None))
+            for words, _, width, _ in bars
+        ),
+    )
+    if not total.records:
+        return nothing("funnel", title, "no records", grid)
 
     def paint(axes: Axes) -> None:
-        names = [words for words, *_ in rows]
-        starts, widths, colours = ([row[part] for row in rows] for part in (1, 2, 3))
-        axes.barh(names, widths, left=starts, color=colours, height=0.72)
-        for place, (_, start, width, _) in enumerate(rows):
-            _label(axes, start + width, place, f"{count(width)}  ({share(width / total.records)})", total.records)
-        _rows(axes, "records", total.records)
+        starts, widths, colours = ([bar[part] for bar in bars] for part in (1, 2, 3))
+        axes.barh(range(len(bars)), widths, left=starts, color=colours, height=THICK)
+        for place, (_, start, width, _) in enumerate(bars):
+            label(axes, start + width, place, f"{count(width)}  ({share(width / total.records)})", total.records)
+        rows(axes, [words for words, *_ in bars], "records", total.records)
 
-    said = ", ".join(f"{words} {count(width)}" for words, _, width, _ in rows)
-    return draw("funnel", title, f"Bars of the number of records: {said}.", 0.9 + _ROW * len(rows), paint)
+    said = ", ".join(f"{words} {count(width)}" for words, _, width, _ in bars)
+    alt = f"Bars of the number of records: {said}."
+    return draw("funnel", title, alt, 0.9 + ROW * len(bars), paint, grid=grid)
+
+
+def losses_by_reason(funnel: Funnel) -> Figure:
+    """Records lost, by stage and reason."""
+    lost = sum(funnel.total.of(outcome) for outcome in LOSSES)
+    title = f"Losses by stage and reason (n = {plural(lost, 'record')} lost)"
+    every = [(outcome, code, number) for outcome in LOSSES for code, number in funnel.reasons(outcome)]
+    grid = Grid(
+        title,
+        ("Stage", "Reason", "Records", "Of the lost", "Of all records"),
+        tuple(
+            (_STAGES[outcome], reason(code), count(number), share(number / lost), share(number / funnel.total.records))
+            for outcome, code, number in every
+        ),
+        words=2,
+    )
+    if not lost:
+        return nothing("losses", title, "no record was lost" if funnel.total.records else "no records", grid)
+    bars = _folded(every)
+    most = max(number for _, _, number in bars)
+    lines = [textwrap.wrap(reason(code), _LABEL, max_lines=2, placeholder=" ...") for _, code, _ in bars]
+    high = any(len(words) > 1 for words in lines)
+
+    def paint(axes: Axes) -> None:
+        for outcome in LOSSES:
+            mine = [(place, number) for place, (stage, _, number) in enumerate(bars) if stage is outcome]
+            if mine:
+                places, numbers = zip(*mine, strict=True)
+                axes.barh(places, numbers, color=_COLOURS[outcome], height=THICK, label=_STAGES[outcome])
+        for place, (_, _, number) in enumerate(bars):
+            label(axes, number, place, f"{count(number)}  ({share(number / lost)})", most)
+        rows(axes, ["\n".join(words) for words in lines], "records", most)
+        axes.tick_params(axis="y", labelsize=8.5)
+        legend(axes, 2)
+
+    said = "; ".join(f"{_STAGES[outcome]}, {reason(code)}: {count(number)}" for outcome, code, number in bars)
+    stages = sum(any(stage is outcome for stage, *_ in bars) for outcome in LOSSES)
+    folded = len(every) - sum(code != _OTHER_REASONS for _, code, _ in bars)
+    height = 1.0 + 0.22 * -(-stages // 2) + (0.42 if high else ROW) * len(bars)
+    return draw(
+        "losses",
+        title,
+        f"Bars of the number of records lost: {said}. Shares are of the records lost.",
+        height,
+        paint,
+        grid=grid,
+        note=f"{plural(folded, 'rarer reason')} put together by stage as other reasons." if folded else None,
+    )
+
+
+def _folded(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outcome, str | None, int]]:
+    """The commonest reasons by stage, and of each stage the others together."""
+    # One reason more than that is shown rather than called other.
+    if len(every) <= REASONS + 1:
+        return every
+    kept = sorted(range(len(every)), key=lambda place: (-every[place][2], place))[:REASONS]
+    bars = []
+    for outcome in LOSSES:
+        bars += [every[place] for place in sorted(kept) if every[place][0] is outcome]
+        others = sum(number for place, (stage, _, number) in enumerate(every) if stage is outcome and place not in kept)
+        if others:
+            bars.append((outcome, _OTHER_REASONS, others))
+    return bars
 
 
 def yield_by_draft(funnel: Funnel) -> Figure:
     """Drafts made and passed, by number."""
     made = sum(row.made for row in funnel.drafts)
     title = f"Yield by draft (n = {plural(made, 'draft')})"
+    grid = tables.yields(funnel)
     if not made:
-        return nothing("drafts", title, "no drafts")
+        return nothing("drafts", title, "no drafts", grid)
     most = max(row.made for row in funnel.drafts)
 
     def paint(axes: Axes) -> None:
-        names = [f"draft {row.number}" for row in funnel.drafts]
-        axes.barh(names, [row.passed for row in funnel.drafts], color=BLUE, height=0.72, label="passed every check")
-        axes.barh(
-            names,
-            [row.made - row.passed for row in funnel.drafts],
-            left=[row.passed for row in funnel.drafts],
-            color=GRID,
-            height=0.72,
-            label="failed a check",
-        )
+        places = range(len(funnel.drafts))
+        passed = [row.passed for row in funnel.drafts]
+        failed = [row.made - row.passed for row in funnel.drafts]
+        axes.barh(places, passed, color=BLUE, height=THICK, label="passed every check")
+        axes.barh(places, failed, left=passed, color=GRID, height=THICK, label="failed a check")
         for place, row in enumerate(funnel.drafts):
-            passed = f"{count(row.passed)} of {count(row.made)}"
-            _label(axes, row.made, place, f"{passed}  ({share(row.passed / row.made)})" if row.made else "none", most)
-        _rows(axes, "drafts", most)
-        _legend(axes, 2)
+            words = f"{count(row.passed)} of {count(row.made)}"
+            label(axes, row.made, place, f"{words}  ({share(row.passed / row.made)})" if row.made else "none", most)
+        rows(axes, [f"draft {row.number}" for row in funnel.drafts], "drafts", most)
+        legend(axes, 2)
 
     said = "; ".join(f"draft {row.number}: {row.passed} of {row.made} passed" for row in funnel.drafts)
-    return draw("drafts", title, f"Bars of drafts by number. {said}.", 1.2 + _ROW * len(funnel.drafts), paint)
+    height = 1.2 + ROW * len(funnel.drafts)
+    return draw("drafts", title, f"Bars of drafts by number. {said}.", height, paint, grid=grid)
 
 
 def cost_by_stage(cost: Cost) -> Figure:
     """USD by stage; tokens where these runs paid nothing, or no price is known."""
     attempts = plural(cost.paid.attempts, "attempt")
+    grid = _costs(cost)
     if not cost.paid.attempts:
-        return nothing("cost", "Cost by stage (n = 0 attempts)", "every answer was paid for before")
+        return nothing("cost", "Cost by stage (n = 0 attempts)", "every answer was paid for before", grid)
     in_usd = bool(cost.paid.usd.known)
     unit = "USD" if in_usd else "tokens"
-    figures, labels = [], []
-    for spent in cost.by_stage.values():
-        tokens = (spent.prompt_tokens.known or 0) + (spent.completion_tokens.known or 0)
-        unknown = spent.usd.unknown if in_usd else max(spent.prompt_tokens.unknown, spent.completion_tokens.unknown)
-        figures.append((spent.usd.known or 0) if in_usd else tokens)
-        label = usd(spent.usd.known) if in_usd else f"{tokens:,}"
-        labels.append(label + (f" + {count(unknown)} unknown" if unknown else ""))
+    bars = [_bar(spent, in_usd) for spent in cost.by_stage.values()]
     title = f"Cost by stage in {unit} (n = {attempts})"
+    most = max(width for width, _, _ in bars)
 
     def paint(axes: Axes) -> None:
-        axes.barh(list(cost.by_stage), figures, color=BLUE, height=0.72)
-        for place, (figure, label) in enumerate(zip(figures, labels, strict=True)):
-            _label(axes, figure, place, label, max(figures))
-        _rows(axes, unit, max(figures))
+        axes.barh(range(len(bars)), [width for width, _, _ in bars], color=BLUE, height=THICK)
+        for place, (width, words, _) in enumerate(bars):
+            label(axes, width, place, words, most)
+        rows(axes, list(cost.by_stage), unit, most)
 
-    said = ", ".join(f"{stage} {label}" for stage, label in zip(cost.by_stage, labels, strict=True))
-    return draw("cost", title, f"Bars of {unit} by stage: {said}.", 0.9 + _ROW * len(figures), paint)
-
-
-def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Tasks by safety effort and plan length, a cell each pair. Those without a safe plan have neither."""
-    left_out = sum(task["plan_length"] is None for task in tasks)
-    tasks = [task for task in tasks if task["plan_length"] is not None]
-    title = f"Plan length by safety effort (n = {plural(len(tasks), 'task')})"
-    if not tasks:
-        return nothing("effort", title, "no accepted tasks" if not left_out else "no accepted task has a safe plan")
-    without = f"{plural(left_out, 'task')} without a safe plan left out" if left_out else ""
-    cells = Counter((task["safety_effort"], task["plan_length"]) for task in tasks)
-    most = max(cells.values())
-    efforts, lengths = ([pair[part] for pair in cells] for part in (0, 1))
-    height = min(5.5, 1.3 + 0.27 * (max(lengths) - min(lengths) + 1))
-
-    def paint(axes: Axes) -> None:
-        from matplotlib.patches import Rectangle
-
-        for (effort, length), number in sorted(cells.items()):
-            shade = 0.12 + 0.5 * number / most
-            axes.add_patch(Rectangle((effort - 0.46, length - 0.44), 0.92, 0.88, facecolor=BLUE, alpha=shade))
-            axes.text(effort, length, count(number), ha="center", va="center_baseline", fontsize=8.5, color=INK)
-        axes.set_xlim(min(efforts) - 0.6, max(efforts) + 0.6)
-        axes.set_ylim(min(lengths) - 0.6, max(lengths) + 0.6)
-        words = "safety effort: actions the safe plan takes more than the unsafe one"
-        axes.set_xlabel(f"{words}\n({without})" if without else words)
-        axes.set_ylabel("plan length (actions)")
-        axes.locator_params(integer=True)
-
-    commonest = [f"effort {e}, length {n}: {k}" for (e, n), k in sorted(cells.items(), key=lambda c: (-c[1], c[0]))]
-    said = (
-        f"Plan length runs from {min(lengths)} to {max(lengths)} actions, safety effort from {min(efforts)} to"
-        f" {max(efforts)}. Commonest: {'; '.join(commonest[:5])}{f'. {without}' if without else ''}."
+    said = ", ".join(f"{stage} {words}" for stage, (_, words, _) in zip(cost.by_stage, bars, strict=True))
+    unknown = sum(number for _, _, number in bars)
+    notes = [] if in_usd else ["Tokens in and out: these runs paid nothing, or no price is known."]
+    if unknown:
+        what = "The price" if in_usd else "The number of tokens"
+        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown, and in no bar.")
+    return draw(
+        "cost",
+        title,
+        f"Bars of {unit} by stage: {said}.",
+        0.9 + ROW * len(bars),
+        paint,
+        grid=grid,
+        note=" ".join(notes) or None,
     )
-    return draw("effort", title, f"Number of tasks by plan length and safety effort. {said}", height, paint)
 
 
-def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Accepted tasks by danger type, stacked by source."""
-    title = f"Danger types by source (n = {plural(len(tasks), 'task')})"
-    if not tasks:
-        return nothing("types", title, "no accepted tasks")
-    cells = Counter((task["danger_type"], task["source"]) for task in tasks)
-    names = _sources(tasks)
-    order = [str(kind) for kind in DangerType]
-    kinds = sorted({kind for kind, _ in cells}, key=lambda kind: (order.index(kind) if kind in order else 99, kind))
-    totals = {kind: sum(number for (k, _), number in cells.items() if k == kind) for kind in kinds}
-
-    def paint(axes: Axes) -> None:
-        words = [kind.replace("_", " ") for kind in kinds]
-        starts = [0] * len(kinds)
-        for name, colour in zip(names, SERIES, strict=False):
-            members = {source for _, source in cells} - set(names) if name == _OTHERS else {name}
-            widths = [sum(cells[kind, source] for source in members) for kind in kinds]
-            axes.barh(words, widths, left=starts, color=colour, height=0.72, label=name, edgecolor=PAPER, linewidth=0.8)
-            starts = [start + width for start, width in zip(starts, widths, strict=True)]
-        for place, kind in enumerate(kinds):
-            _label(axes, totals[kind], place, count(totals[kind]), max(totals.values()))
-        _rows(axes, "tasks", max(totals.values()))
-        _legend(axes, 3)
-
-    said = ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in totals.items())
-    by_source = ", ".join(f"{name} {k}" for name, k in sorted(Counter(t["source"] for t in tasks).items()))
-    alt = f"Bars of tasks by danger type, stacked by source: {said}. By source: {by_source}."
-    return draw("types", title, alt, 1.3 + _ROW * len(kinds), paint)
+def _bar(spent: Spend, in_usd: bool) -> tuple[float, str, int]:
+    """Width and words of a stage's bar, and how many attempts are not in it."""
+    if in_usd:
+        return spent.usd.known or 0, usd_sum(spent.usd), spent.usd.unknown
+    parts = (spent.prompt_tokens, spent.completion_tokens)
+    unknown = max(part.unknown for part in parts)
+    if all(part.known is None for part in parts):
+        return 0, UNKNOWN, unknown
+    tokens = sum(part.known or 0 for part in parts)
+    return tokens, f"{tokens:,}" + (f" + {count(unknown)} unknown" if unknown else ""), unknown
 
 
-def _sources(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of the series: every source, or the commonest and the others."""
-    counted = Counter(task["source"] for task in tasks)
-    if len(counted) <= len(SERIES):
-        return sorted(counted)
-    ranked = sorted(counted, key=lambda name: (-counted[name], name))
-    return [*sorted(ranked[: len(SERIES) - 1]), _OTHERS]
-
-
-def _rows(axes: Axes, unit: str, most: float) -> None:
-    """A bar chart that reads from top to bottom, with room for labels on the right."""
-    axes.invert_yaxis()
-    axes.set_xlim(0, (most or 1) * 1.35)
-    axes.set_xlabel(unit)
-    axes.spines["left"].set_visible(False)
-    axes.spines["bottom"].set_visible(False)
-    axes.xaxis.grid(True)
-    axes.locator_params(axis="x", nbins=5, integer=unit != "USD")
-    axes.tick_params(axis="y", pad=2)
-
-
-def _label(axes: Axes, x: float, y: int, words: str, most: float) -> None:
-    axes.text(x + 0.015 * (most or 1), y, words, va="center_baseline", fontsize=9, color=INK)
-
-
-def _legend(axes: Axes, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, columnspacing=1.2)
+def _costs(cost: Cost) -> Grid:
+    lines = [
+        (
+            stage,
+            count(spent.attempts),
+            count(spent.failed),
+            count(spent.in_flight),
+            token_sum(spent.prompt_tokens),
+            token_sum(spent.completion_tokens),
+            usd_sum(spent.usd),
+        )
+        for stage, spent in (*cost.by_stage.items(), ("all", cost.paid))
+    ]
+    head = ("Stage", "Attempts", "Failed", "In flight", "Tokens in", "Tokens out", "USD")
+    return Grid("Cost by stage", head, tuple(lines))

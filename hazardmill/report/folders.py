@@ -9,13 +9,16 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError, StoreError
 from hazardmill.parsing import parse
 from hazardmill.records import Danger
-from hazardmill.report.queries import Readable, Row, latest_tasks
+from hazardmill.report.queries import Readable, Row, latest_tasks, narrow
 from hazardmill.stages.rows import provenance
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 MAX_NAME: Final = 120
 """Characters that a task id may have as the name of a folder."""
@@ -45,13 +48,14 @@ _MADE_BY: Final = (
 """Columns of a task that its metadata repeats under ``hazardmill``."""
 
 
-def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path) -> list[Path]:
+def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sources: Sequence[str] = ()) -> list[Path]:
     """Write the files of every task, see ``task_files``.
 
     Args:
         store: Where the tasks are.
         run_ids: The runs, oldest first: of a task that several runs accepted, the last one's row is written.
         out: Holds one folder a task, called after its id. A folder written before is replaced.
+        sources: The sources to restrict it to; all if none.
 
     Returns:
         The folders, in order of task id.
@@ -60,9 +64,14 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path) -> li
         StoreError: A folder cannot be written.
         InputError: A task's code has no class to run.
     """
-    with store.connect() as connection:
-        rows = latest_tasks(connection, run_ids, "*")
+    rows = store.query(lambda views: _tasks(views, run_ids, sources))
     return [_write(row, out / folder_name(row["task_id"])) for row in rows]
+
+
+def _tasks(views: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str]) -> list[Row]:
+    if sources:
+        narrow(views, sources)
+    return latest_tasks(views, run_ids, "*")
 
 
 def folder_name(task_id: str) -> str:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.errors import SearchLimitReached
+from hazardmill.quality.rules import Structure
+from hazardmill.quality.spread import spread
+from hazardmill.quality.structure import structure_id
 from hazardmill.records import MAX_DRAFTS, Frozen, Outcome
-from hazardmill.report.queries import Row, latest_tasks, select
-from hazardmill.report.structure import structure_key
+from hazardmill.report.queries import Row, each_latest_task, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-COMMONEST: Final = 10
-"""How many of the commonest structures the share is of."""
 
 SENTENCES: Final = 8
 """How many of the commonest reasons for seeing no danger are told one by one."""
@@ -112,12 +112,17 @@ class DraftYield(Frozen):
 
 
 class Structures(Frozen):
-    """How varied the accepted tasks are, names put aside (see ``structure.py``)."""
+    """How varied the accepted tasks are, names put aside (see ``hazardmill.quality.structure``)."""
 
     tasks: int
+    """Tasks whose structure is known."""
     distinct: int
     commonest: int
     """Tasks among the ten commonest structures."""
+    effective: float | None
+    """Effective number of structures, exp of the Shannon entropy; null without tasks."""
+    unknown: int = 0
+    """Tasks too large and regular for their structure to be told."""
 
     @property
     def share_commonest(self) -> float | None:
@@ -164,8 +169,14 @@ class Funnel(Frozen):
         }
 
 
-def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
-    """Count where the records of ``run_ids`` went; ``connection`` has one view a table."""
+def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str], structure: Structure = structure_id) -> Funnel:
+    """Count where the records of ``run_ids`` went.
+
+    Args:
+        connection: Has one view a table.
+        run_ids: The runs.
+        structure: The key of a task's structure.
+    """
     outcomes = select(connection, _OUTCOMES, run_ids)
     begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}
     records = _records(select(connection, _RUNS, run_ids), begun)
@@ -191,7 +202,7 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Funnel:
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
         drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
-        structures=_structures(latest_tasks(connection, run_ids, "document")),
+        structures=_structures(each_latest_task(connection, run_ids, "document"), structure),
         total=sum(sources.values(), Counts()),
         tasks=select(connection, _TASKS, run_ids)[0]["count"],
     )
@@ -294,10 +305,21 @@ def _yields(made: list[Row], accepted: list[Row]) -> tuple[DraftYield, ...]:
     )
 
 
-def _structures(rows: list[Row]) -> Structures:
-    keys = Counter(structure_key(json.loads(row["document"])) for row in rows)
+def _structures(rows: Iterable[Row], structure: Structure) -> Structures:
+    keys: Counter[str] = Counter()
+    unknown = 0
+    for row in rows:
+        try:
+            keys[structure(json.loads(row["document"]))] += 1
+        except SearchLimitReached:
+            unknown += 1
+    found = spread(keys)
     return Structures(
-        tasks=len(rows), distinct=len(keys), commonest=sum(count for _, count in keys.most_common(COMMONEST))
+        tasks=found.things,
+        distinct=found.kinds,
+        commonest=found.commonest,
+        effective=found.effective,
+        unknown=unknown,
     )
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hazardmill import __version__
 from hazardmill.errors import StoreError
-from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.report import showcase, tables
-from hazardmill.report.cost import cost
-from hazardmill.report.figures import all_figures
-from hazardmill.report.funnel import funnel
-from hazardmill.report.queries import Readable, Row, latest_tasks, select
-from hazardmill.report.wording import NONE, count, share, usd_per_task
+from hazardmill.report.contents import gather
+from hazardmill.report.queries import Readable
+from hazardmill.report.wording import NONE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,13 +21,14 @@ if TYPE_CHECKING:
 _TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 
 
-def write_report(store: Readable, run_ids: Sequence[str], path: Path) -> Path:
+def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: Sequence[str] = ()) -> Path:
     """Write the page of some runs.
 
     Args:
         store: Where the runs are.
         run_ids: The runs, oldest first; runs of ingestion may be among them.
         path: The file to write; its folder is made.
+        sources: The sources to restrict it to; all if none.
 
     Returns:
         The path.
@@ -40,12 +37,20 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path) -> Path:
         StoreError: The file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    with store.connect() as connection:
-        page = render_report(connection, run_ids)
+    write_text(path, store.query(lambda views: render_report(views, run_ids, sources)))
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all; its folder is made.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(page, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as error:
         raise StoreError(
@@ -53,13 +58,11 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path) -> Path:
             file=str(path),
             remedy="name a file in a folder that can be written",
         ) from error
-    return path
 
 
-def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> str:
-    """The page as HTML; ``connection`` has one view a table."""
-    found, spent = funnel(connection, run_ids), cost(connection, run_ids)
-    tasks = latest_tasks(connection, run_ids, _TASK_COLUMNS)
+def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()) -> str:
+    """The page as HTML; see ``hazardmill.report.contents.gather`` for the arguments."""
+    contents = gather(connection, run_ids, sources)
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -68,72 +71,16 @@ def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> str
         lstrip_blocks=True,
     )
     return environment.get_template("report.html.j2").render(
-        runs=_runs(connection, run_ids),
-        offline=_answered_offline(connection, run_ids),
-        headline=[
-            (count(found.total.records), "records"),
-            (count(spent.accepted), "accepted tasks"),
-            (share(found.total.share_accepted), "of finished records accepted"),
-            (usd_per_task(spent), "USD a validated task"),
-        ],
-        way=tables.way(found),
+        it=contents,
+        way=tables.way(contents.funnel),
         lost=[place for place, (_, words) in enumerate(tables.WAY) if words.startswith("-")],
-        losses=tables.losses(found),
-        failures=tables.draft_failures(found),
-        yields=tables.yields(found),
-        notes=tables.notes(found),
-        balanced=not found.balance(),
-        price=tables.cost_of_task(spent),
-        spend=tables.spend(spent),
-        figures=all_figures(found, spent, tasks),
-        shown=showcase.show(connection, run_ids, tasks),
+        failures=tables.draft_failures(contents.funnel),
+        balanced=not contents.funnel.balance(),
+        price=tables.cost_of_task(contents.cost),
+        spend=tables.spend(contents.cost),
+        figures={figure.name: figure for figure in contents.figures},
+        shown=showcase.show(connection, run_ids, contents.tasks),
         version=__version__,
         # Not `none`: to a template that is null.
         blank=NONE,
     )
-
-
-_TASK_COLUMNS: Final = "run_id, task_id, source, danger_group, danger_type, plan_length, safety_effort"
-# A time is read as microseconds: DuckDB's own objects for times with a zone need a package that we do not have.
-_RUNS: Final = """
-    SELECT run_id, arg_max(kind, sequence) AS kind, arg_max(state, sequence) AS state,
-           arg_max(config, sequence) AS config,
-           strftime(make_timestamp(epoch_us(min("at"))), '%Y-%m-%d %H:%M UTC') AS began,
-           string_agg(DISTINCT hazardmill_version, ', ' ORDER BY hazardmill_version) AS versions
-    FROM runs WHERE list_contains($runs, run_id) GROUP BY run_id ORDER BY min("at"), run_id
-"""
-_MODELS: Final = """
-    SELECT run_id, list(DISTINCT model_answered ORDER BY model_answered) AS models,
-           list(DISTINCT backend ORDER BY backend) AS backends,
-           list(DISTINCT jail_profile ORDER BY jail_profile) AS jails
-    FROM (
-        SELECT run_id, model_answered, backend, jail_profile FROM dangers WHERE list_contains($runs, run_id)
-        UNION SELECT run_id, model_answered, backend, jail_profile FROM drafts WHERE list_contains($runs, run_id)
-        UNION SELECT run_id, model_answered, backend, jail_profile FROM tasks WHERE list_contains($runs, run_id)
-        UNION SELECT run_id, model_answered, backend, jail_profile FROM llm_calls WHERE list_contains($runs, run_id)
-    ) GROUP BY run_id
-"""
-
-
-def _runs(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> list[Row]:
-    """What is known of each run; a run without a row of its own is named all the same."""
-    answered = {row["run_id"]: row for row in select(connection, _MODELS, run_ids)}
-    known = {row["run_id"]: row for row in select(connection, _RUNS, run_ids)}
-    blank: dict[str, Any] = {"kind": None, "state": None, "config": "{}", "began": None, "versions": None}
-    runs = []
-    for run_id in [*known, *(run_id for run_id in run_ids if run_id not in known)]:
-        row = known.get(run_id, blank)
-        made = answered.get(run_id, {})
-        runs.append(
-            {
-                **row,
-                "run_id": run_id,
-                "config": json.dumps(json.loads(row["config"]), indent=2, ensure_ascii=False),
-                **{part: ", ".join(filter(None, made.get(part) or ())) for part in ("models", "backends", "jails")},
-            }
-        )
-    return runs
-
-
-def _answered_offline(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> bool:
-    return any(OFFLINE_MODEL in (row["models"] or ()) for row in select(connection, _MODELS, run_ids))

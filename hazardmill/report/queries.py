@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Readable(Protocol):
@@ -16,6 +18,10 @@ class Readable(Protocol):
 
     def connect(self) -> DuckDBPyConnection:
         """A DuckDB connection with one view a table, of each key the latest row."""
+        ...
+
+    def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
+        """What ``asking`` makes of such a connection; of a later one if parts were taken away meanwhile."""
         ...
 
 
@@ -30,6 +36,17 @@ def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns
     return select(connection, _LATEST.format(columns=columns), run_ids)
 
 
+def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> Iterator[Row]:
+    """As ``latest_tasks``, some at a time: documents are large. The connection is taken until the last one."""
+    sql, parameters = _bound(_LATEST.format(columns=columns), run_ids)
+    cursor = connection.execute(sql, parameters)
+    names = [column[0] for column in cursor.description or ()]
+    while rows := cursor.fetchmany(_AT_A_TIME):
+        yield from (dict(zip(names, values, strict=True)) for values in rows)
+
+
+_AT_A_TIME: Final = 500
+
 _LATEST: Final = """
     SELECT DISTINCT ON (task_id) {columns} FROM tasks WHERE list_contains($runs, run_id)
     ORDER BY task_id, list_position($runs, run_id) DESC
@@ -38,7 +55,55 @@ _LATEST: Final = """
 
 def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **parameters: object) -> list[Row]:
     """The rows of a query as dictionaries; ``$runs`` in it stands for the run ids."""
-    bound = {"runs": list(run_ids), **parameters}
-    cursor = connection.execute(sql, {name: value for name, value in bound.items() if f"${name}" in sql})
+    cursor = connection.execute(*_bound(sql, run_ids, **parameters))
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+
+
+def _bound(sql: str, run_ids: Sequence[str], **parameters: object) -> tuple[str, dict[str, object]]:
+    bound = {"runs": list(run_ids), **parameters}
+    return sql, {name: value for name, value in bound.items() if f"${name}" in sql}
+
+
+_WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tasks", "outcomes")
+
+
+def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:
+    """Let the connection's tables hold the rows of some sources only, and of runs the records of these.
+
+    Requests for no one record are of no source: they are left out.
+
+    Args:
+        connection: Has one view a table, and is the caller's alone: it stays narrow.
+        sources: Names of sources.
+    """
+    # The catalog must be named: without it, a view by the same name would be read through itself.
+    ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
+    whole = f"{_quoted(catalog)}.main"
+    among = f"[{', '.join(map(_literal, sources))}]"
+    for table in _WITH_SOURCE:
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS SELECT * FROM {whole}.{table} WHERE list_contains({among}, source)"
+        )
+    connection.execute(
+        f"CREATE TEMP VIEW llm_calls AS SELECT * FROM {whole}.llm_calls"
+        f" WHERE list_contains({among}, split_part(record_id, ':', 1))"
+    )
+    selections = connection.execute(f"SELECT run_id, sequence, selection FROM {whole}.runs").fetchall()
+    connection.execute("CREATE TEMP TABLE narrowed (run_id VARCHAR, sequence BIGINT, selection VARCHAR)")
+    for run_id, sequence, selection in selections:
+        if selection is not None:
+            kept = [record for record in json.loads(selection) if record.partition(":")[0] in sources]
+            connection.execute("INSERT INTO narrowed VALUES (?, ?, ?)", [run_id, sequence, json.dumps(kept)])
+    connection.execute(
+        f"CREATE TEMP VIEW runs AS SELECT whole.* REPLACE (narrowed.selection AS selection) FROM {whole}.runs AS whole"
+        " LEFT JOIN narrowed ON narrowed.run_id = whole.run_id AND narrowed.sequence = whole.sequence"
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

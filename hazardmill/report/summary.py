@@ -11,5 +11,4 @@ from hazardmill.report.queries import Readable
 
 def funnel_and_cost(store: Readable, run_ids: Sequence[str]) -> tuple[Funnel, Cost]:
     """Where the records of the runs went, and what they cost, both of one moment."""
-    with store.connect() as connection:
-        return funnel(connection, run_ids), cost(connection, run_ids)
+    return store.query(lambda views: (funnel(views, run_ids), cost(views, run_ids)))

@@ -116,15 +116,19 @@ def notes(funnel: Funnel) -> list[str]:
     said = [f"Declined as holding no danger: {share(funnel.total.share_declined)} of finished records."]
     structures = funnel.structures
     if structures.tasks:
-        if funnel.tasks > structures.tasks:
+        tasks = structures.tasks + structures.unknown
+        if funnel.tasks > tasks:
             said.append(
                 f"Several runs accepted the same task: records count once a run, but tasks once,"
-                f" and there are {count(structures.tasks)} of them."
+                f" and there are {count(tasks)} of them."
             )
         said.append(
             f"The ten commonest structures (names put aside) make {share(structures.share_commonest)}"
-            f" of {plural(structures.tasks, 'task')}; distinct structures: {count(structures.distinct)}."
+            f" of {plural(structures.tasks, 'task')}; distinct structures: {count(structures.distinct)},"
+            f" effective number {structures.effective or 0:.1f} (exp of the Shannon entropy)."
         )
+        if structures.unknown:
+            said.append(f"The structure of {plural(structures.unknown, 'task')} is too large to tell.")
     wrong = funnel.balance()
     said.append(f"The funnel does NOT add up: {'; '.join(wrong)}." if wrong else "The funnel adds up.")
     return said
@@ -137,10 +141,12 @@ def _summary(name: str, counts: Counts) -> tuple[str, ...]:
 
 
 def _spent(label: str, spent: Spend) -> tuple[str, ...]:
-    failed = f" ({count(spent.failed)} failed)" if spent.failed else ""
+    # Not a column of its own: an artifact has room for six.
+    ended = [f"{count(spent.failed)} failed"] if spent.failed else []
+    ended += [f"{count(spent.in_flight)} in flight"] if spent.in_flight else []
     return (
         label,
-        count(spent.attempts) + failed,
+        count(spent.attempts) + (f" ({', '.join(ended)})" if ended else ""),
         token_sum(spent.prompt_tokens),
         share(spent.cache_hit_share),
         token_sum(spent.completion_tokens),

@@ -56,7 +56,7 @@ def test_findings_alone_are_exit_0_unless_strict(hazardmill: Hazardmill) -> None
     written("soup", soup())
     ended = hazardmill("task", "lint", "tasks")
     assert ended.code == 0
-    assert ended.out.splitlines() == [
+    assert ended.out.splitlines()[:5] == [
         "finding    one_action_apart: 1 of 1 tasks",
         "           soup: safe with (slow_down)",
         "finding    short_unsafe_plan: 1 of 1 tasks",
@@ -137,3 +137,57 @@ def test_nothing_to_lint_is_exit_3(hazardmill: Hazardmill) -> None:
     assert hazardmill("task", "lint", "nowhere").code == 3
     Store.open(Path("s"), create=True)
     assert hazardmill("task", "lint", "s").code == 3
+
+
+def test_gates_are_told_and_decide_only_if_they_are_to(hazardmill: Hazardmill) -> None:
+    danger = {
+        "danger_type": "thermal",
+        "cause_of_danger": "The bowl is carried without having slowed down.",
+        "result_of_danger": "Somebody is scalded.",
+        "robot_task": "Bring the soup.",
+    }
+    for name, source in (("a", "neiss"), ("b", "bddl")):
+        value = soup(name=name, fluents__4=boolean(f"lamp_{name}"))
+        metadata = {"danger_formalization": danger, "hazardmill": {"source": source}}
+        written(name, {**value, "provenance": {"imported_from": "here"}}, metadata=metadata)
+    written("c", {**soup(), "provenance": {"imported_from": "here"}}, metadata=["no object"])
+    ended = hazardmill("task", "lint", "tasks")
+    assert ended.code == 0
+    assert (
+        "gate FAILED   leaking_ways: 100.0 %, wanted at most 10.0 %; tasks in which only names of the safe way have a"
+        " word of the danger's text (n = 2)\n              a: slow_down\n              b: slow_down\n"
+    ) in ended.out
+    assert "gate unknown  largest_source: 50.0 %" in ended.out and "fewer than 100 tasks" in ended.out
+    # `lamp_a` and `lamp_b` are one structure, the plain soup is another.
+    assert "structures: 2 distinct; effective number 1.9 (exp of the entropy), 1.8 (1 / sum" in ended.out
+    assert hazardmill("task", "lint", "tasks", "--gate").code == 1
+    easy = {"enough": 1, "leaking_ways": 1, "commonest_structures": 1, "effective_structures": 1.5, "largest_type": 1}
+    words = [word for name, value in easy.items() for word in ("--threshold", f"{name}={value}")]
+    ended = hazardmill("task", "lint", "tasks", "--gate", "--json", *words, "--threshold", "largest_source=0.7")
+    corpus = ended.json["corpus"]
+    assert (ended.code, corpus["passed"], corpus["tasks"]) == (0, True, 3)
+    assert corpus["by_source"] == {"bddl": 1, "neiss": 1} and corpus["by_type"] == {"thermal": 3}
+    assert corpus["thresholds"]["largest_source"] == 0.7
+    # Where what is not known of one task can turn it, a gate is not passed.
+    ended = hazardmill("task", "lint", "tasks", "--gate", "--json", *words, "--threshold", "largest_source=0.6")
+    assert (ended.code, ended.json["corpus"]["passed"]) == (1, None)
+
+
+@pytest.mark.parametrize("setting", ["enough", "nothing=1", "enough=0", "leaking_ways=nan", "effective_structures=inf"])
+def test_a_threshold_that_makes_no_sense_is_wrong_usage(setting: str, hazardmill: Hazardmill) -> None:
+    ended = hazardmill("task", "lint", "tasks", "--threshold", setting)
+    assert ended.code == 2 and "--threshold" in ended.err
+
+
+def test_the_gates_of_a_store_know_sources_and_dangers(hazardmill: Hazardmill) -> None:
+    with Store(Path("s")).writer("r") as writer:
+        rows = [
+            task_row("neiss:1", "neiss-1"),
+            task_row("bddl:1", "bddl-1", danger="no JSON"),
+            unavoidable("bddl:2", "bddl-2"),
+        ]
+        writer.append_sync({"tasks": rows})
+    corpus = hazardmill("task", "lint", "s", "--json").json["corpus"]
+    assert corpus["by_source"] == {"bddl": 2, "neiss": 1}
+    (ways,) = (gate for gate in corpus["gates"] if gate["name"] == "leaking_ways")
+    assert (ways["tasks"], ways["unknown"], ways["figure"]) == (2, 1, 0.0)

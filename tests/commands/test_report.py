@@ -61,3 +61,44 @@ def test_an_unknown_run_and_a_store_without_runs_are_bad_input(hazardmill: Hazar
     ended = hazardmill("report", "--store", "s", "--run", "nope")
     assert ended.code == 3 and "no generation run nope" in ended.err
     assert not Path("report").exists()
+
+
+@pytest.fixture
+def two_sources(hazardmill: Hazardmill, neiss: Path, project: Path) -> None:
+    bddl = project / "sources" / "bddl" / "sample"
+    words = ("--source", "neiss", "--source", "bddl", "--input", f"neiss={neiss}", "--input", f"bddl={bddl}")
+    ended = hazardmill("run", "generate", *words, "--limit", 4, "--run-id", "both", "--store", "s", "--json")
+    assert ended.code == 0, ended.err
+
+
+@pytest.mark.usefixtures("two_sources")
+def test_a_report_can_be_restricted_to_sources(hazardmill: Hazardmill) -> None:
+    whole = hazardmill("report", "--store", "s", "--json").json
+    ended = hazardmill("report", "--store", "s", "--source", "neiss", "--output", "out", "--json")
+    assert (ended.code, ended.json["sources"], whole["sources"]) == (0, ["neiss"], None)
+    there = Store.open("s").rows("tasks", columns=["task_id", "source"])
+    assert {Path(folder).name for folder in ended.json["tasks"]} == {
+        row["task_id"] for row in there if row["source"] == "neiss"
+    }
+    assert len(whole["tasks"]) == len(there) > len(ended.json["tasks"]) > 0
+    page = Path("out/report.html").read_text()
+    assert "Restricted to" in page and "(n = 4 records)" in page
+    assert "Restricted to" not in Path(whole["report"]).read_text()
+
+
+@pytest.mark.usefixtures("two_sources")
+def test_a_report_can_be_markdown(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("report", "--store", "s", "--format", "md", "--source", "bddl", "--source", "neiss", "--json")
+    assert ended.code == 0 and Path(ended.json["report"]) == Path("report/report.md")
+    text = Path("report/report.md").read_text()
+    assert "Restricted to `bddl`, `neiss`" in text and "(n = 8 records)" in text
+    assert len(list(Path("report/report-figures").glob("*.svg"))) == 9
+    assert not Path("report/report.html").exists()
+
+
+@pytest.mark.usefixtures("ran")
+def test_a_source_that_the_runs_have_no_record_of_is_bad_input(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("report", "--store", "s", "--source", "neiss", "--source", "bddl")
+    assert ended.code == 3
+    assert "there is no record of source bddl in second" in ended.err and "name one of neiss" in ended.err
+    assert not Path("report").exists()

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from formalism.soup import action, boolean, danger, integer, soup, soup_document
 
-from hazardmill.errors import DocumentError
+from hazardmill.errors import DocumentError, SearchLimitReached
 from hazardmill.formalism.document import Document
 from hazardmill.quality.lint import Item, Linter, Report, lint
-from hazardmill.report.structure import structure_key
+from hazardmill.quality.structure import structure_id
 
 HOT, SLOWLY = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"]
 UNAVOIDABLE = soup_document(goal=["and", ["fluent", "bowl_at", "table"], SLOWLY], dangers=[danger("carry", HOT)])
@@ -21,7 +21,7 @@ def renamed(old: str, new: str) -> Document:
 
 
 def run(*items: Item, **how: int) -> Report:
-    return lint(items, Linter(structure=structure_key), **how)
+    return lint(items, Linter(structure=structure_id), **how)
 
 
 def counts(report: Report) -> dict[tuple[str, str], int]:
@@ -59,13 +59,39 @@ def test_a_task_that_cannot_be_read_is_a_refusal_and_the_rest_goes_on():
     assert report.rows[0].examples[0].message == "goal: there is no fluent hot"
 
 
+def test_the_corpus_is_of_the_tasks_that_can_be_read_and_knows_their_plans():
+    danger = {"cause_of_danger": "It is carried without having slowed.", "danger_type": "thermal"}
+    report = run(
+        Item("broken", DocumentError("no")),
+        Item("one", soup_document(), source="neiss", danger=danger),
+        Item("twin", renamed("bowl_at", "plate_at"), source="bddl"),
+    )
+    corpus = report.corpus
+    assert (corpus.tasks, corpus.structures.kinds, corpus.by_source) == (2, 1, {"bddl": 1, "neiss": 1})
+    (ways,) = (gate for gate in corpus.gates if gate.name == "leaking_ways")
+    assert (ways.figure, ways.tasks, ways.unknown, ways.examples) == (1.0, 1, 1, ("one: slow_down",))
+
+
+def test_a_structure_that_cannot_be_told_is_not_known():
+    def too_large(document):
+        raise SearchLimitReached("too regular")
+
+    report = lint(
+        [Item("soup", soup_document()), Item("soup too", renamed("bowl_at", "x_at"))], Linter(structure=too_large)
+    )
+    assert ("same_structure", "finding") not in counts(report)
+    assert report.corpus.structures.things == 0
+    assert {gate.name: gate.unknown for gate in report.corpus.gates}["commonest_structures"] == 2
+
+
 def test_a_task_too_large_is_undecided():
     counting = soup_document(
         fluents__4=integer("n", 0),
         actions__2=action("count", True, [["increase", ["fluent", "n"], 1, True]]),
         goal=["and", ["fluent", "bowl_at", "table"], ["fluent", "bowl_at", "kitchen"]],
     )
-    report = lint([Item("large", counting)], Linter(limit=200))
+    report = lint([Item("large", counting, danger={"cause_of_danger": "slow"})], Linter(limit=200))
+    assert report.corpus.gates[1].unknown == 1
     assert [(row.rule, row.level) for row in report.rows] == [("too_large", "undecided")]
     assert not report.refused and not report.found and report.clean == 0
 
@@ -155,7 +181,9 @@ def test_a_clean_corpus():
         actions__3=action("take_tray", True, [["assign", ["fluent", "tray_is_out"], True, True]]),
     )
     report = run(Item("clean", detour))
-    assert report.to_json() == {"format": "hazardmill-lint/1", "tasks": 1, "clean": 1, "rules": []}
+    value = report.to_json()
+    assert value.pop("corpus") == report.corpus.to_json()
+    assert value == {"format": "hazardmill-lint/1", "tasks": 1, "clean": 1, "rules": []}
 
 
 def test_the_report_as_json():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -14,6 +14,7 @@ from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 _FILLERS = {STR: "x", INT: 1, REAL: 0.0, BOOL: True}
 
@@ -139,7 +140,8 @@ def connect(**tables: Iterable[Row]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for name, table in TABLES.items():
-        connection.register(name, pa.Table.from_pylist(list(tables.get(name, ())), schema=table.schema))
+        connection.register("given", pa.Table.from_pylist(list(tables.get(name, ())), schema=table.schema))
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
     return connection
 
 
@@ -151,6 +153,9 @@ class Shelf:
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         return connect(**self._tables)
+
+    def query(self, asking: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        return asking(self.connect())
 
 
 def mill() -> dict[str, list[Row]]:

@@ -9,7 +9,7 @@ from hazardmill.report.console import cost_markdown, funnel_markdown, print_cost
 from hazardmill.report.cost import cost
 from hazardmill.report.funnel import funnel
 
-from .support import connect, mill, outcome
+from .support import call, connect, mill, outcome
 
 
 def table_of(markdown: str, title: str) -> list[list[str]]:
@@ -28,6 +28,21 @@ def test_markdown_tables_have_at_most_six_columns_and_the_figures() -> None:
     assert table_of(text, "Cost of a validated task")[2][:3] == ["at least $0.0333", "3", "$0.100 + 1 unknown"]
     assert table_of(text, "Cost of these runs")[-1][:3] == ["all", "5 (1 failed)", "700 + 1 unknown"]
     assert "- The funnel adds up." in text
+
+
+def test_what_failed_and_what_is_in_flight_stand_beside_the_attempts() -> None:
+    unanswered = {"answered": False, "usd": None, "usd_upper": 0.5}
+    calls = [
+        call("a", "neiss:1", "author", **unanswered, error="ProviderDown"),
+        call("b", "neiss:1", "author", **unanswered, error="in_flight"),
+        call("c", "neiss:1", "judge", **unanswered, error="in_flight"),
+    ]
+    rows = table_of(cost_markdown(cost(connect(llm_calls=calls), ["r"])), "Cost of these runs")
+    assert [row[1] for row in rows if row[0] in ("stage author", "stage judge", "all")] == [
+        "2 (1 failed, 1 in flight)",
+        "1 (1 in flight)",
+        "3 (1 failed, 2 in flight)",
+    ]
 
 
 def test_markdown_shows_odd_names_as_they_are() -> None:

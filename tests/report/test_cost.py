@@ -78,8 +78,42 @@ def test_a_replayed_answer_has_a_price_but_was_paid_before() -> None:
         call("d", "neiss:1", "extract", usd=None, usd_upper=0.0, answered=False, error="RateLimited"),
     ]
     found = cost(connect(llm_calls=calls), ["r"])
-    assert (found.paid.attempts, found.paid.usd) == (2, Sum(known=0.0, unknown=1))
+    # Turned away at the door: that is known to have cost nothing.
+    assert (found.paid.attempts, found.paid.failed, found.paid.usd) == (2, 1, Sum(known=0.0, unknown=0))
     assert found.reused.usd == Sum(known=0.5, unknown=1)
+
+
+def test_what_is_in_flight_has_not_failed_and_may_have_cost_what_was_reserved() -> None:
+    unknown = {"answered": False, "usd": None}
+    calls = [
+        call("a", "neiss:1", "author", **unknown, error="in_flight", usd_upper=0.5),
+        call("b", "neiss:1", "author", **unknown, error="ProviderDown", usd_upper=0.25),
+        call("c", "neiss:1", "author", usd=2.0, usd_upper=2.0, usd_overrun=0.75),
+    ]
+    paid = cost(connect(llm_calls=calls), ["r"]).paid
+    assert (paid.attempts, paid.failed, paid.in_flight) == (3, 1, 1)
+    assert paid.usd == Sum(known=2.0, unknown=2)
+    assert paid.usd_upper == Sum(known=2.75, unknown=0)
+    assert (paid.overruns, paid.usd_overrun) == (1, Sum(known=0.75, unknown=0))
+
+
+def test_a_task_takes_its_share_of_every_attempt_by_stage_source_and_draft() -> None:
+    found = cost(connect(**mill()), ["r"])
+    assert {stage: spent.usd.known for stage, spent in found.task_by_stage.items()} == pytest.approx(
+        {"extract": 0.01, "author": 0.05, "judge": 0.04}
+    )
+    assert sum(spent.usd_per_task or 0 for spent in found.task_by_stage.values()) == pytest.approx(found.usd_per_task)
+    assert {source: spent.tasks for source, spent in found.task_by_source.items()} == {"neiss": 2, "bddl": 1}
+    assert found.task_by_source["neiss"].usd_per_task == pytest.approx(0.06 / 2)
+    drafts = {spent.number: (spent.made, spent.tasks, spent.usd) for spent in found.task_by_draft}
+    assert drafts == {
+        1: (7, 1, Sum(known=0.05, unknown=1)),
+        2: (3, 1, Sum(known=0.04, unknown=0)),
+        3: (2, 1, Sum(known=0, unknown=0)),
+        4: (1, 0, Sum(known=0, unknown=0)),
+        5: (1, 0, Sum(known=0, unknown=0)),
+    }
+    assert [spent.usd_per_task for spent in found.task_by_draft] == [0.05, 0.04, 0.0, None, None]
 
 
 def test_an_unknown_price_is_not_zero() -> None:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
+from hazardmill.errors import SearchLimitReached
 from hazardmill.records import Outcome
+from hazardmill.report.corpus import corpus
 from hazardmill.report.funnel import SENTENCES, Counts, DraftFailure, DraftYield, funnel
 from hazardmill.report.tables import notes, way
 
@@ -149,3 +153,23 @@ def test_distinct_structures_are_told_apart() -> None:
     other["dangers"][0]["increment"] = 2
     tables["tasks"][0] = task("neiss:1", "neiss-1", document=json.dumps(other))
     assert funnel(connect(**tables), ["r"]).structures.distinct == 2
+
+
+def test_a_structure_that_cannot_be_told_is_unknown_and_said_to_be() -> None:
+    seen: list[str] = []
+
+    def told_once(document: Mapping[str, Any]) -> str:
+        seen.append(document["name"])
+        if len(seen) > 1:
+            raise SearchLimitReached("too regular")
+        return "one"
+
+    tables = mill()
+    found = funnel(connect(**tables), ["r"], told_once)
+    assert (found.structures.tasks, found.structures.distinct, found.structures.unknown) == (1, 1, 2)
+    assert found.structures.effective == 1
+    assert "The structure of 2 tasks is too large to tell." in notes(found)
+    assert not any("Several runs accepted" in note for note in notes(found))
+    seen.clear()
+    gates = {gate.name: gate for gate in corpus(connect(**tables), ["r"], told_once).gates}
+    assert (gates["effective_structures"].tasks, gates["effective_structures"].unknown) == (1, 2)

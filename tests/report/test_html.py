@@ -65,7 +65,8 @@ def test_the_page_is_well_formed_and_loads_nothing(page: Page) -> None:
 
 def test_the_page_has_funnel_cost_figures_and_three_tasks(page: Page) -> None:
     assert page.tags.count("article") == 3
-    assert page.tags.count("figure") == page.tags.count("svg") == 5
+    assert page.tags.count("figure") == page.tags.count("svg") == 9
+    assert page.tags.count("details") == page.tags.count("summary")
     for words in ("no unsafe plan", "The funnel adds up.", "at least $0.0333", "500 + 1 unknown", "outside drafts"):
         assert words in page.text
 
@@ -86,7 +87,7 @@ def test_hostile_text_stays_text() -> None:
     tables["tasks"][0] = task(
         "neiss:1",
         "neiss-1",
-        danger=json.dumps({**DANGER, "setting": HOSTILE}),
+        danger=json.dumps({**DANGER, "setting": HOSTILE, "entity_in_danger": HOSTILE}),
         attribution=HOSTILE,
         code=HOSTILE,
         model_answered=HOSTILE,
@@ -95,7 +96,7 @@ def test_hostile_text_stays_text() -> None:
     tables["outcomes"][2]["reason"] = HOSTILE
     page = Page(render_report(connect(**tables), ["r"]))
     assert not {"script", "img"} & set(page.tags)
-    assert page.text.count('<script>alert("x")</script>') >= 5
+    assert page.text.count('<script>alert("x")</script>') >= 7
 
 
 def test_the_offline_author_is_named_at_the_head_and_only_where_it_answered(page: Page) -> None:
@@ -124,7 +125,8 @@ def test_a_task_of_two_runs_counts_once_at_the_head_and_in_the_figures() -> None
         tables[name] += [{**row, "run_id": "s"} for row in tables[name]]
     page = Page(render_report(connect(**tables), ["r", "s"]))
     assert "3 accepted tasks" in page.text and "20 records" in page.text
-    assert page.text.count("(n = 3 tasks)") == 2
+    # Each of the four figures of tasks says it above the picture and above its table.
+    assert page.text.count("(n = 3 tasks)") == 8
     assert page.tags.count("article") == 3
 
 

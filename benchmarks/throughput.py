@@ -1,0 +1,200 @@
+"""How near a run comes to the rate that its provider allows, and whether its memory stays flat.
+
+    python benchmarks/throughput.py [--quick] [--records N] [--latency SECONDS] [--in-flight N]
+
+A whole run, as ``run generate`` does it: litellm over HTTP, ledger, jail and proofs of every draft, store. The provider
+is ``hazardmill.testing.llm_server`` in a process of its own, which answers every request after ``--latency`` seconds;
+records are reports written for load (``hazardmill/testing/generated.py``). A provider who takes 2 s and 64 requests at
+once can be asked 32 times a second: that is the ideal rate.
+
+Nobody can hold that rate at both ends of a run, when fewer than 64 records are left to ask about. So there are three
+figures: requests a second of the whole run; the same over the time in which records were waiting to be begun; and the
+time of the whole run against the least in which 64 hands that never rest could send these very requests, each after
+the one before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import heapq
+import itertools
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.mill import Models
+from hazardmill.stages.run import Run
+from hazardmill.store.store import Store
+from hazardmill.testing.generated import write_full
+from hazardmill.testing.llm_server import read_journal
+
+MODEL = "deepseek/deepseek-chat"
+RATE_GOAL = 0.95
+GROWTH_GOAL = 0.1
+"""Most that the resident memory may have grown at the end, against when a fifth of the records was done."""
+REPORTS_A_YEAR = 410_202
+"""How many a full file of NEISS holds."""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help="300 records")
+    parser.add_argument("--records", type=int, help="so many (5,000)")
+    parser.add_argument("--latency", type=float, default=2.0, help="seconds to an answer (2); 0 for memory alone")
+    parser.add_argument("--in-flight", type=int, default=64, help="requests at once (64)")
+    parser.add_argument("--batch", type=int, default=1000, help="records of a batch (1,000, the most there may be)")
+    options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
+    count = options.records or (300 if options.quick else 5_000)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        reports = write_full("neiss", folder / "reports", share=2 * count / REPORTS_A_YEAR)
+        log = folder / "attempts.jsonl"
+        with serving(log, options.latency) as address:
+            config = RunConfig(
+                inputs=(RunInput(source="neiss", path=reports.path, limit=count),),
+                backend="litellm",
+                models=Models(extract=MODEL, author=MODEL, judge=MODEL),
+                api_base=address,
+                batch_size=options.batch,
+                concurrency=options.in_flight,
+            )
+            os.environ["DEEPSEEK_API_KEY"] = "none"
+            store = Store.open(folder / "store", create=True)
+            began = spent()
+            run, _ = Run.start(store, config, "run")
+            memory = asyncio.run(worked(run))
+            seconds = [now - before for now, before in zip(spent(), began, strict=True)]
+        chains = Counter(row["record_id"] for row in store.rows("llm_calls", None, ["record_id"]))
+        outcomes = Counter(row["outcome"] for row in store.rows("outcomes", None, ["outcome"]))
+        attempts = read_journal(log)
+        told(run, attempts, chains, options)
+        print(
+            f"  {outcomes.total():,} records, {outcomes['accepted']:,} accepted; this process and its jail took ",
+            end="",
+        )
+        print(f"{sum(seconds) / len(attempts) * 1e3:.1f} ms of a core a request")
+        grown(memory)
+    return 0
+
+
+@contextmanager
+def serving(log: Path, latency: float) -> Iterator[str]:
+    """The server's address."""
+    command = [sys.executable, "-m", "hazardmill.testing.llm_server", "--latency", str(latency), "--log", str(log)]
+    with subprocess.Popen([*command, "--dialect", "deepseek"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+async def worked(run):
+    """Work on the whole run; resident megabytes after each hundredth of its records."""
+    memory = []
+    every = max(1, len(run.selection) // 100)
+    done = 0
+
+    def on_record(*_):
+        nonlocal done
+        done += 1
+        if done % every == 0:
+            memory.append((done, resident_mb()))
+
+    with run.under_way():
+        async with run.session() as session:
+            for batch in run.batches():
+                await session.work(batch, on_record)
+    return memory
+
+
+def told(run, attempts, chains, options):
+    whole = max(each.ended_at for each in attempts) - min(each.asked_at for each in attempts)
+    print(f"\n{len(attempts):,} requests, {options.in_flight} in flight, {options.latency:g} s each: {whole:.0f} s")
+    if len(attempts) != chains.total():
+        raise SystemExit(f"the ledger holds {chains.total()} attempts, and the server saw {len(attempts)}")
+    if not options.latency:
+        print(f"  {len(attempts) / whole:.1f} a second")
+        return
+    ideal = options.in_flight / options.latency
+    print(f"  whole run: {len(attempts) / whole:.1f} a second of {ideal:g} ({len(attempts) / whole / ideal:.1%})")
+    requests, seconds, held = while_waiting(attempts, options)
+    if seconds:
+        share = requests / seconds / ideal
+        reached = "reached" if share >= RATE_GOAL else "short"
+        print(
+            f"  while records were waiting ({seconds:.0f} s): {requests / seconds:.1f} a second ({share:.1%}; ", end=""
+        )
+        print(f"goal {RATE_GOAL:.0%}: {reached}), {held / seconds:.1f} of them in flight on the average")
+    least = least_seconds([chains[record_id] for record_id in run.selection], options)
+    reached = "reached" if least / whole >= RATE_GOAL else "short"
+    print(f"  the least time for these requests is {least:.0f} s, {least / whole:.1%} of what was taken ({reached})")
+
+
+def while_waiting(attempts, options):
+    """Answers, seconds, and seconds of requests in flight, of the time in which there were records to begin with.
+
+    It begins anew with every batch, once nine tenths of the requests that may be in flight are, and ends with the first
+    request about the last record of the batch.
+    """
+    begun = sorted(each.asked_at for each in attempts if each.stage == "extract")
+    changes = sorted([(each.asked_at, 1) for each in attempts] + [(each.ended_at, -1) for each in attempts])
+    levels = [
+        (at, level) for (at, _), level in zip(changes, itertools.accumulate(by for _, by in changes), strict=True)
+    ]
+    answers, seconds, held = 0, 0.0, 0.0
+    for place in range(0, len(begun), options.batch):
+        first, last = begun[place], begun[place : place + options.batch][-1]
+        full = next((at for at, level in levels if at >= first and level >= 0.9 * options.in_flight), last)
+        answers += sum(full <= each.ended_at < last for each in attempts)
+        held += sum(max(0.0, min(each.ended_at, last) - max(each.asked_at, full)) for each in attempts)
+        seconds += max(0.0, last - full)
+    return answers, seconds, held
+
+
+def least_seconds(chains, options):
+    """When the last of the requests is answered if nothing but they take time."""
+    hands = [0.0] * options.in_flight
+    for requests in chains:
+        heapq.heapreplace(hands, hands[0] + requests * options.latency)
+    return max(hands)
+
+
+# Memory and processor
+
+
+def grown(memory):
+    fifth = len(memory) // 5
+    early, late = (max(mb for _, mb in part) for part in (memory[fifth : 2 * fifth], memory[-fifth:]))
+    flat = "reached" if late <= early * (1 + GROWTH_GOAL) else "short"
+    (first, low), (last, high) = memory[fifth], memory[-1]
+    print(f"\nresident memory: {low:.0f} MB after {first:,} records, {high:.0f} MB after {last:,}; at most ", end="")
+    print(
+        f"{max(mb for _, mb in memory):.0f} MB; {(high - low) / (last - first) * 1000:+.1f} MB a thousand records ",
+        end="",
+    )
+    print(f"(goal: grown by {GROWTH_GOAL:.0%} at most: {flat})")
+
+
+def resident_mb():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def spent():
+    """Processor seconds of this process, and of those of its children that have ended."""
+    each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return [usage.ru_utime + usage.ru_stime for usage in each]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

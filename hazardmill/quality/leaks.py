@@ -1,0 +1,80 @@
+"""Names of the safe way that say what the danger is, although no planner is shown the danger's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.names import tokens
+from hazardmill.formalism.plans import parse_plan
+
+TOLD: Final = ("cause_of_danger", "result_of_danger")
+"""Fields of a danger formalization that tell of the danger. Its act and its way out are named by the task anyway."""
+
+ERRAND: Final = "robot_task"
+"""The field whose words everybody is told."""
+
+_SHORTEST: Final = 4
+_PLAIN: Final = frozenset(
+    """
+    about after again also anybody back been before being does down each every from have having into itself just left
+    like made make more most much near nobody none onto only other others over put same some somebody such than that
+    their them then there they thing this through until upon very were what when where which while will with without
+    would
+    """.split()
+)
+"""Words that tell nothing."""
+_ENDINGS: Final = ("ing", "ed", "es", "s")
+
+
+def told_words(danger: Mapping[str, Any]) -> frozenset[str]:
+    """The stems of the words that tell of a danger, without those of the errand."""
+    return _stems(str(danger.get(field) or "") for field in TOLD) - _stems([str(danger.get(ERRAND) or "")])
+
+
+def leaking_way(document: Document, danger: Mapping[str, Any], safe_plan: str | None, unsafe_plan: str) -> list[str]:
+    """The names of the safe way that give the danger away, sorted.
+
+    These are names of actions and objects that the reference safe plan has and the unsafe one has not. One gives the
+    danger away if it has a word of the danger's text (``told_words``) that is in no other name that a planner sees.
+    The names of normal fluents are left aside: the actions of the safe way write them.
+
+    Args:
+        document: The task.
+        danger: Its danger formalization.
+        safe_plan: The reference safe plan; null where there is none, and then nothing leaks.
+        unsafe_plan: The reference unsafe plan.
+    """
+    way = _names(safe_plan or "") - _names(unsafe_plan)
+    telling = told_words(danger) - _stems(_others(document, way))
+    return sorted(name for name in way if _stems([name]) & telling)
+
+
+def _names(plan: str) -> set[str]:
+    return {name for action in parse_plan(plan) for name in action}
+
+
+def _others(document: Document, way: set[str]) -> set[str]:
+    """Visible names that are not of the safe way, nor of what it writes."""
+    names = {t.name for t in document.types} | {o.name for o in document.objects} | {a.name for a in document.actions}
+    names -= way
+    for action in document.actions:
+        if action.name not in way:
+            names |= {parameter.name for parameter in action.parameters}
+    return names | {fluent.name for fluent in document.fluents if fluent.kind == "context"}
+
+
+def _stems(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(
+        _stem(word) for text in texts for word in tokens(text) if len(word) >= _SHORTEST and word not in _PLAIN
+    )
+
+
+def _stem(word: str) -> str:
+    """A word without common endings, so that ``reduced`` is ``reduce``; rough, and the same for text and name."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            word = word.removesuffix(ending)
+            break
+    return word.removesuffix("e") if len(word) > _SHORTEST else word

@@ -1,0 +1,214 @@
+"""Reads another corpus to compare with: a store, or a folder of whatever datasets come as.
+
+| what is there | what is read of it |
+| --- | --- |
+| a store | the documents and danger formalizations of its tasks, of each the latest |
+| ``.parquet`` | each row: every string in it |
+| ``.jsonl``, ``.ndjson`` | each line: every string in it |
+| ``.json`` | the value, or each item of a list: every string in it |
+| ``.txt``, ``.md``, ``.rst``, ``.csv``, ``.tsv`` | the text |
+| ``domain.pddl`` and ``problem.pddl`` beside ``dangers.json`` | the task |
+
+A task document among these (a JSON value with our ``format``, or a string that holds one) is a task to compare with, so
+that task folders and releases need nothing of their own. Other files, pipes and links to folders are counted and not
+read; what cannot be read is a ``Problem``, and the rest goes on. Names that begin with a dot are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.errors import DocumentError, HazardmillError, InputError, StoreError
+from hazardmill.formalism.document import FORMAT, Document
+from hazardmill.quality.contamination import Piece
+
+if TYPE_CHECKING:
+    from hazardmill.store.store import Store
+
+_TEXTS: Final = frozenset({".txt", ".md", ".rst", ".csv", ".tsv"})
+_LINES: Final = frozenset({".jsonl", ".ndjson"})
+_PDDL: Final = ("domain.pddl", "problem.pddl", "dangers.json")
+_ROWS: Final = 256
+"""Rows held at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What could not be read, and why."""
+
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file of a kind that is not read, or a link to a folder."""
+
+    place: str
+
+
+def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
+    """Everything in a store, a folder or a file, in the order of names.
+
+    Raises:
+        InputError: There is no such folder or file.
+        StoreError: It is a store, and cannot be read.
+    """
+    if path.is_file():
+        yield from _file(path, path.name)
+    elif not path.is_dir():
+        raise InputError("there is no such folder, file or store", file=str(path), remedy="name what to compare with")
+    else:
+        from hazardmill.store.store import Store
+
+        try:
+            store = Store.open(path)
+        except StoreError:
+            yield from _folder(path)
+        else:
+            yield from _store(store)
+
+
+def _folder(root: Path) -> Iterator[Piece | Problem | Skipped]:
+    for place, folders, files in os.walk(root):
+        here = Path(place)
+        shown = here.relative_to(root)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # Not gone into, because links can go round in a circle; but not passed over in silence either.
+        yield from (Skipped(str(shown / name)) for name in folders if (here / name).is_symlink())
+        told_elsewhere: tuple[str, ...] = ()
+        if "task.json" in files:
+            told_elsewhere = _PDDL
+        elif set(_PDDL) <= set(files):
+            told_elsewhere = _PDDL
+            yield _planning(here, str(shown))
+        for name in sorted(files):
+            if not name.startswith(".") and name not in told_elsewhere:
+                yield from _file(here / name, str(shown / name))
+
+
+def _file(path: Path, place: str) -> Iterator[Piece | Problem | Skipped]:
+    suffix = path.suffix.lower()
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            yield Skipped(place)  # reading from a pipe could wait for ever
+        elif suffix in _TEXTS:
+            yield Piece(place, (path.read_text(encoding="utf-8", errors="replace"),))
+        elif suffix in _LINES:
+            yield from _lines(path, place)
+        elif suffix == ".json":
+            yield from _json(path, place)
+        elif suffix == ".parquet":
+            yield from _parquet(path, place)
+        else:
+            yield Skipped(place)
+    except OSError as error:
+        yield Problem(place, f"cannot be read: {error.strerror or error}")
+
+
+def _lines(path: Path, place: str) -> Iterator[Piece | Problem]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _parsed(line, f"{place}:{number}")
+
+
+def _json(path: Path, place: str) -> Iterator[Piece | Problem]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        yield Problem(place, f"is no JSON: {error}")
+        return
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield _piece(item, f"{place}[{number}]")
+    else:
+        yield _piece(value, place)
+
+
+def _parquet(path: Path, place: str) -> Iterator[Piece | Problem]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        number = 0
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield _piece(row, f"{place}, row {number}")
+    except (pa.ArrowException, ValueError) as error:
+        yield Problem(place, f"is no Parquet that can be read: {error}")
+
+
+def _store(store: Store) -> Iterator[Piece | Problem]:
+    with store.connect() as connection:
+        cursor = connection.execute("SELECT task_id, document, danger FROM latest_tasks ORDER BY task_id")
+        while rows := cursor.fetchmany(_ROWS):
+            for task_id, document, danger in rows:
+                yield _piece([document, danger], task_id)
+
+
+def _planning(folder: Path, place: str) -> Piece | Problem:
+    from hazardmill.formalism.pddl_import import read_pddl
+
+    try:
+        document = read_pddl(*(folder / name for name in _PDDL))
+    except HazardmillError as error:
+        return Problem(place, error.message)
+    return Piece(place, documents=(document.to_json(),))
+
+
+def _parsed(text: bytes | str, place: str) -> Piece | Problem:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Problem(place, f"is no JSON: {error}")
+    return _piece(value, place)
+
+
+def _piece(value: object, place: str) -> Piece | Problem:
+    texts: list[str] = []
+    documents: list[dict[str, Any]] = []
+    try:
+        _gather(value, texts, documents)
+    except DocumentError as error:
+        return Problem(place, f"holds a task that is no document: {error.message}")
+    except RecursionError:
+        return Problem(place, "is nested too deeply")
+    return Piece(place, tuple(texts), tuple(documents))
+
+
+def _gather(value: object, texts: list[str], documents: list[dict[str, Any]]) -> None:
+    if isinstance(value, dict):
+        if value.get("format") == FORMAT:
+            documents.append(Document.from_json(value).to_json())
+            _gather(value.get("texts", {}), texts, documents)
+            return
+        for item in value.values():
+            _gather(item, texts, documents)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, texts, documents)
+    elif isinstance(value, str):
+        held = _held(value)
+        if held is None:
+            texts.append(value)
+        else:
+            _gather(held, texts, documents)
+
+
+def _held(text: str) -> object:
+    """What a string holds that is itself the JSON of an object: columns of ours are; None if it is not."""
+    if not text.startswith("{"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

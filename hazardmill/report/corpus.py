@@ -1,0 +1,121 @@
+"""The tasks of some runs held against the gates of the corpus lint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document import Document
+from hazardmill.quality.corpus import Corpus, CorpusReport, Gate, Member, Thresholds
+from hazardmill.quality.rules import Structure
+from hazardmill.quality.structure import structure_id
+from hazardmill.report.queries import each_latest_task
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import UNKNOWN, count, share
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_COLUMNS: Final = "task_id, source, danger_type, danger, document, safe_plan, unsafe_plan"
+_VERDICTS: Final = {True: "passed", False: "FAILED", None: UNKNOWN}
+
+
+def corpus(
+    connection: DuckDBPyConnection,
+    run_ids: Sequence[str],
+    structure: Structure = structure_id,
+    thresholds: Thresholds | None = None,
+) -> CorpusReport:
+    """What the tasks of ``run_ids`` come to, each once.
+
+    Args:
+        connection: Has one view a table.
+        run_ids: The runs, oldest first.
+        structure: The key of a task's structure.
+        thresholds: What the gates insist on.
+
+    Raises:
+        DocumentError: There is a task that this version cannot read.
+    """
+    found = Corpus()
+    for row in each_latest_task(connection, run_ids, _COLUMNS):
+        document = json.loads(row["document"])
+        try:
+            key = structure(document)
+        except SearchLimitReached:
+            key = None
+        found.add(
+            Member(
+                name=row["task_id"],
+                document=Document.from_json(document),
+                structure=key,
+                source=row["source"],
+                danger_type=row["danger_type"],
+                danger=json.loads(row["danger"]),
+                safe_plan=row["safe_plan"],
+                unsafe_plan=row["unsafe_plan"],
+            )
+        )
+    return found.report(thresholds)
+
+
+def gates_grid(found: CorpusReport) -> Grid:
+    """Every gate with its figure and verdict."""
+    lines = [
+        (
+            gate.name,
+            f"{_VERDICTS[gate.passed]}: {gate.why}" if gate.why else _VERDICTS[gate.passed],
+            gate.says,
+            gate_figure(gate),
+            gate_threshold(gate),
+            count(gate.tasks),
+            count(gate.unknown),
+        )
+        for gate in found.gates
+    ]
+    head = ("Gate", "Verdict", "Figure of", "Figure", "Wanted", "Tasks", "Not known of")
+    return Grid("Gates of the corpus", head, tuple(lines), words=3)
+
+
+def spreads_grid(found: CorpusReport) -> Grid:
+    """How varied structures, sources and danger types are."""
+    lines = [
+        (
+            words,
+            count(each.things),
+            count(each.kinds),
+            UNKNOWN if each.effective is None else f"{each.effective:.1f}",
+            UNKNOWN if each.effective_simpson is None else f"{each.effective_simpson:.1f}",
+            share(each.share_commonest),
+            share(each.share_largest),
+        )
+        for words, each in (
+            ("structure", found.structures),
+            ("source", found.sources),
+            ("danger type", found.types),
+        )
+    ]
+    head = (
+        "Kinds of",
+        "Tasks",
+        "Distinct",
+        "Effective (exp H)",
+        "Effective (1 / sum p²)",
+        "Ten commonest",
+        "Commonest",
+    )
+    return Grid("How varied the tasks are", head, tuple(lines))
+
+
+def gate_figure(gate: Gate) -> str:
+    """The figure of a gate in words."""
+    if gate.figure is None:
+        return UNKNOWN
+    return share(gate.figure) if gate.unit == "share of tasks" else f"{gate.figure:.1f}"
+
+
+def gate_threshold(gate: Gate) -> str:
+    """What a gate insists on, in words."""
+    return f"{gate.insists} {share(gate.threshold) if gate.unit == 'share of tasks' else f'{gate.threshold:g}'}"

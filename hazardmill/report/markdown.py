@@ -1,0 +1,125 @@
+"""The report as Markdown: tables, and figures as SVG files beside it.
+
+Files and no ``data:`` addresses: the sites that show Markdown leave those out, and a reader of the text would be shown
+pages of base64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hazardmill import __version__
+from hazardmill.report import tables
+from hazardmill.report.console import grid_markdown, plain
+from hazardmill.report.contents import Contents, gather
+from hazardmill.report.drawing import Figure
+from hazardmill.report.html import write_text
+from hazardmill.report.queries import Readable
+from hazardmill.report.wording import NONE, UNKNOWN
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FIGURES: Final = "report-figures"
+"""Folder of the figures, beside the file."""
+
+_OFFLINE: Final = (
+    "> **Written by the offline author.** Answers in these runs came from hazardmill's rule-based stand-in"
+    " (`offline-author`), not from a language model. They show that the mill works; they say nothing of any model, and"
+    " the tasks are no dataset."
+)
+
+
+def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources: Sequence[str] = ()) -> Path:
+    """Write the report of some runs as Markdown, and its figures into the folder ``FIGURES`` beside it.
+
+    Args:
+        store: Where the runs are.
+        run_ids: The runs, oldest first.
+        path: The file to write; its folder is made.
+        sources: The sources to restrict it to; all if none.
+
+    Returns:
+        The path.
+
+    Raises:
+        StoreError: A file cannot be written.
+        DocumentError: The store holds a task that this version cannot read.
+    """
+    with store.connect() as connection:
+        text, figures = render_markdown(connection, run_ids, sources)
+    for name, svg in figures.items():
+        write_text(path.parent / name, svg)
+    write_text(path, text)
+    return path
+
+
+def render_markdown(
+    connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()
+) -> tuple[str, dict[str, str]]:
+    """The report as Markdown, and its figures: path beside it to SVG.
+
+    See ``hazardmill.report.contents.gather`` for the arguments.
+    """
+    contents = gather(connection, run_ids, sources)
+    text = "\n\n".join(_blocks(contents)) + "\n"
+    return text, {_address(figure): f"{figure.standalone}\n" for figure in contents.figures}
+
+
+def _blocks(it: Contents) -> Iterator[str]:
+    figures = {figure.name: figure for figure in it.figures}
+    yield "# From records to proved tasks"
+    yield f"Report of {', '.join(map(_code, it.run_ids))}, written by hazardmill {__version__}."
+    if it.sources:
+        yield (f"Restricted to {', '.join(map(_code, it.sources))}; requests made for no one record are left out.")
+    if it.offline:
+        yield _OFFLINE
+    if it.funnel.balance():
+        yield f"> **The funnel does not add up.** {plain(it.notes[-1])}"
+    yield "\n".join(f"- **{plain(figure)}** {words}" for figure, words in it.headline)
+    yield "\n".join(_run(run) for run in it.runs)
+    yield "## Where the records went"
+    yield grid_markdown(tables.way(it.funnel))
+    yield "\n".join(f"- {plain(note)}" for note in it.notes)
+    for name in ("funnel", "losses", "drafts"):
+        yield _picture(figures[name])
+    if it.funnel.draft_failures:
+        yield _folded(tables.draft_failures(it.funnel))
+    yield "## What it cost"
+    yield grid_markdown(tables.cost_of_task(it.cost))
+    yield _picture(figures["cost"])
+    yield _folded(tables.spend(it.cost))
+    yield "## What the tasks are about"
+    for name in ("flows", "groups", "types", "effort"):
+        yield _picture(figures[name])
+    yield "## The tasks as a corpus"
+    for grid in it.gates:
+        yield grid_markdown(grid)
+    yield "## Beside the published figures of DESPITE"
+    yield _picture(figures["published"])
+    yield grid_markdown(it.published)
+
+
+def _run(run: dict[str, object]) -> str:
+    parts = (run["kind"], run["state"], run["began"], run["models"], run["backends"], run["jails"])
+    return f"- {_code(str(run['run_id']))}: {', '.join(plain(str(part or UNKNOWN)) for part in parts)}"
+
+
+def _picture(figure: Figure) -> str:
+    shown = f"![{plain(' '.join(figure.alt.split()))}]({_address(figure)})"
+    note = [plain(figure.note)] if figure.note else []
+    return "\n\n".join([f"### {plain(figure.title)}", shown, *note, _folded(figure.grid, "The numbers")])
+
+
+def _folded(grid: tables.Grid, summary: str | None = None) -> str:
+    return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
+
+
+def _address(figure: Figure) -> str:
+    return f"{FIGURES}/{figure.name}.svg"
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', ' ')}`" if text.strip() else NONE

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hazardmill.report.cost import cost
+from hazardmill.report.funnel import Counts, funnel
+from hazardmill.report.queries import narrow
+from hazardmill.store.store import Store
+
+from .support import call, connect, mill
+
+
+@pytest.mark.parametrize("name", ["neiss", "bddl"])
+def test_a_narrow_store_reads_as_one_that_never_had_the_rest(name: str) -> None:
+    tables = mill()
+    tables["llm_calls"].append(call("x", None, "evaluate"))
+    alone = {
+        table: [row for row in rows if (row.get("record_id") or row.get("source") or "").partition(":")[0] == name]
+        for table, rows in tables.items()
+    }
+    kept = [record for record in json.loads(tables["runs"][0]["selection"]) if record.startswith(f"{name}:")]
+    alone["runs"] = [{**tables["runs"][0], "selection": json.dumps(kept)}, tables["runs"][1]]
+    connection = connect(**tables)
+    narrow(connection, [name])
+    assert funnel(connection, ["r"]) == funnel(connect(**alone), ["r"])
+    assert cost(connection, ["r"]) == cost(connect(**alone), ["r"])
+
+
+def test_a_source_of_an_odd_name_is_no_sql() -> None:
+    connection = connect(**mill())
+    narrow(connection, ["x' OR '1'='1", "neiss"])
+    assert list(funnel(connection, ["r"]).sources) == ["neiss"]
+    connection = connect(**mill())
+    narrow(connection, ["x'] OR true --"])
+    assert funnel(connection, ["r"]).total == Counts()
+
+
+def test_a_real_store_is_narrowed_for_one_reader_only(offline_store: Store) -> None:
+    with offline_store.connect() as whole, offline_store.connect() as connection:
+        narrow(connection, ["neiss"])
+        everything, found = funnel(whole, ["all"]), funnel(connection, ["all"])
+        assert found.sources == {"neiss": everything.sources["neiss"]} and found.balance() == ()
+        assert sum(spend.attempts for spend in cost(connection, ["all"]).by_source.values()) == (
+            cost(whole, ["all"]).by_source["neiss"].attempts
+        )
