@@ -6,6 +6,7 @@ Writes a line a reservation before it is used, and one when it is settled, as th
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sys
 from pathlib import Path
@@ -13,6 +14,11 @@ from pathlib import Path
 from hazardmill.errors import BudgetReached
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.purse import FilePurse
+
+
+def say(number: int, usd: float) -> None:
+    """One line in one system call: a kill leaves all of it or nothing."""
+    os.write(sys.stdout.fileno(), f"{number} {usd}\n".encode())
 
 
 async def spend(folder: Path, worker: str, limit_usd: float, spent_usd: float, dearest_usd: float, seed: int) -> None:
@@ -23,11 +29,11 @@ async def spend(folder: Path, worker: str, limit_usd: float, spent_usd: float, d
         async def one(number: int) -> None:
             upper = dearest_usd * draw.random()
             reservation = await budget.reserve(upper)
-            print(number, upper, flush=True)
+            say(number, upper)
             for _ in range(draw.randrange(4)):
                 await asyncio.sleep(0)
             cost = draw.choice([None, upper * draw.random()])
-            print(number, upper if cost is None else cost, flush=True)
+            say(number, upper if cost is None else cost)
             reservation.settle(cost)
 
         number = 0
