@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING
 
 from hazardmill import __version__
-from hazardmill.errors import StoreError
 from hazardmill.report import showcase, tables
 from hazardmill.report.contents import gather
+from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-_TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 
 
 def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: Sequence[str] = ()) -> Path:
@@ -41,46 +37,24 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: S
     return path
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all; its folder is made.
-
-    Raises:
-        StoreError: The file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write the report: {error.strerror or error}",
-            file=str(path),
-            remedy="name a file in a folder that can be written",
-        ) from error
-
-
 def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()) -> str:
     """The page as HTML; see ``hazardmill.report.contents.gather`` for the arguments."""
     contents = gather(connection, run_ids, sources)
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2").render(
-        it=contents,
-        way=tables.way(contents.funnel),
-        lost=[place for place, (_, words) in enumerate(tables.WAY) if words.startswith("-")],
-        failures=tables.draft_failures(contents.funnel),
-        balanced=not contents.funnel.balance(),
-        price=tables.cost_of_task(contents.cost),
-        spend=tables.spend(contents.cost),
-        figures={figure.name: figure for figure in contents.figures},
-        shown=showcase.show(connection, run_ids, contents.tasks),
-        version=__version__,
-        # Not `none`: to a template that is null.
-        blank=NONE,
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            it=contents,
+            way=tables.way(contents.funnel),
+            lost=[place for place, (_, words) in enumerate(tables.WAY) if words.startswith("-")],
+            failures=tables.draft_failures(contents.funnel),
+            balanced=not contents.funnel.balance(),
+            price=tables.cost_of_task(contents.cost),
+            spend=tables.spend(contents.cost),
+            figures={figure.name: figure for figure in contents.figures},
+            shown=showcase.show(connection, run_ids, contents.tasks),
+            version=__version__,
+            # Not `none`: to a template that is null.
+            blank=NONE,
+        )
     )

@@ -15,7 +15,7 @@ from hazardmill.report import tables
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.contents import Contents, gather
 from hazardmill.report.drawing import Figure
-from hazardmill.report.html import write_text
+from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE, UNKNOWN
 

@@ -112,7 +112,7 @@ def lay_points(points: Points) -> None:
         return write(descriptor, data)
 
     durable.sync_folder, os.write = sync_folder, torn
-    Store.__init__ = functools.partialmethod(Store.__init__, fault=points.pass_by)  # type: ignore[method-assign]
+    Store.__init__ = functools.partialmethod(Store.__init__, fault=points.pass_by)
 
 
 def work(words: list[str]) -> int:

@@ -32,7 +32,7 @@ def main() -> None:
     )
 
 
-def _succeeding(attacks, wanted, targets):  # type: ignore[no-untyped-def]
+def _succeeding(attacks, wanted, targets):
     from hazardmill.sandbox.jail import Jail, Limits
     from tests.sandbox.conftest import zygote_of
 

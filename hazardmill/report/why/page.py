@@ -8,17 +8,15 @@ import json
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hazardmill import __version__
-from hazardmill.errors import StoreError
 from hazardmill.formalism.certificate import described
 from hazardmill.report import wording
+from hazardmill.report.pages import TEMPLATES, environment, write_text
 from hazardmill.report.why import saying
 from hazardmill.report.why.model import Story
 
-_TEMPLATES: Final = Path(__file__).resolve().parent.parent / "templates"
 _STYLES: Final = ("report.css", "why.css")
 
 
@@ -35,33 +33,16 @@ def write_page(story: Story, path: Path) -> Path:
     Raises:
         StoreError: The file cannot be written.
     """
-    page = render_page(story)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write the page: {error.strerror or error}",
-            file=str(path),
-            remedy="name a file in a folder that can be written",
-        ) from error
+    write_text(path, render_page(story), "page")
     return path
 
 
 def render_page(story: Story) -> str:
     """The page as HTML."""
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"pretty": _pretty, "capitalize_first": _capitalized}
-    style = "\n" + "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in _STYLES)
-    return environment.get_template("why.html.j2").render(
+    templates = environment()
+    templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalized}
+    style = "\n" + "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in _STYLES)
+    return templates.get_template("why.html.j2").render(
         story=story,
         say=saying,
         words=wording,

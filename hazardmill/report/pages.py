@@ -1,0 +1,47 @@
+"""What every page is made with: the templates of this package, escaping, and a file that is whole or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from hazardmill.errors import StoreError
+
+TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
+
+
+def environment() -> Environment:
+    """The templates, with all that is put into them escaped."""
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def write_text(path: Path, text: str, what: str = "report") -> None:
+    """Write a file whole or not at all; its folder is made.
+
+    Args:
+        path: The file.
+        text: What it is to hold.
+        what: What an error calls it.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write the {what}: {error.strerror or error}",
+            file=str(path),
+            remedy="name a file in a folder that can be written",
+        ) from error
