@@ -194,7 +194,7 @@ def _modules_below(folder: Path) -> Iterator[Path]:
 
 def in_words(result: Checked) -> Iterator[str]:
     """One file for people."""
-    from hazardmill.commands.judging import printable
+    from hazardmill.printable import printable
 
     if result.accepted:
         plans = f"safe {result.safe_plan or 'none'}; unsafe {result.unsafe_plan or 'none'}"

@@ -271,7 +271,7 @@ class _Clock:
 
 def in_words(found: Found, examples: int) -> Iterator[str]:
     """What was found, for people."""
-    from hazardmill.commands.judging import printable
+    from hazardmill.printable import printable
 
     for title, lines in _sections(found):
         yield title

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.commands.judging import printable
 from hazardmill.commands.options import print_json
 from hazardmill.errors import HazardmillError, JailUnavailable, PlanningInputError, SandboxError, UsageError
+from hazardmill.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.sandbox.jail import Jail

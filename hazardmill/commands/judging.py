@@ -15,7 +15,7 @@ from typing import Any
 
 from hazardmill.errors import PlanningInputError
 from hazardmill.formalism.verdicts import Step, Verdict
-from hazardmill.printable import printable as printable
+from hazardmill.printable import printable
 
 PlanId = str | int | None
 _REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'

@@ -217,7 +217,7 @@ def _watched(items: Iterable[Item]) -> Iterator[Item]:
 
 def in_words(report: Report) -> Iterator[str]:
     """A report for people."""
-    from hazardmill.commands.judging import printable
+    from hazardmill.printable import printable
 
     for row in report.rows:
         yield f"{row.level:<9}  {row.rule}: {row.tasks} of {report.tasks} tasks"

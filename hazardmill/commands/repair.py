@@ -59,9 +59,9 @@ def repair(
     from dataclasses import replace
 
     from hazardmill.commands.finding import find_task
-    from hazardmill.commands.judging import printable
     from hazardmill.formalism.checking import check_integer
     from hazardmill.formalism.repair import feedback_text, repair_plan
+    from hazardmill.printable import printable
 
     document = find_task(name, store_path)
     if max_danger is not None:
