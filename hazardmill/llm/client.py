@@ -20,6 +20,7 @@ from hazardmill.errors import (
     ConnectionFailed,
     HazardmillError,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
@@ -28,16 +29,16 @@ from hazardmill.errors import (
 )
 from hazardmill.llm.breaker import Breaker
 from hazardmill.llm.budget import Budget, Reservation
-from hazardmill.llm.ledger import Attempt, Ledger, Recorded
+from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Ledger, Recorded
 from hazardmill.llm.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
-from hazardmill.llm.requests import Answer, Backend, Completion, Request
+from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
 from hazardmill.llm.scrub import scrub
 
 _BYTES_A_TOKEN: Final = 4
 """For the limiter's estimate only: English text has four bytes a token or more."""
 
-_ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, BreakerOpen)
+_ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, PromptRefused, BreakerOpen)
 """Errors of one model that say nothing of what another one will do with the request."""
 
 
@@ -111,7 +112,8 @@ class Client:
         """The answer to one request.
 
         An answer that is cut off, empty or a refusal is returned like any other: it was paid for, and what to make of
-        it is the caller's to decide (``structured``). It is ``paid`` if this run paid for it, be it earlier, in a
+        it is the caller's to decide (``structured``). Where the last of the models turns the request itself away, that
+        is an answer too, an empty one that cost nothing: it says something of this record, and is not asked again. It is ``paid`` if this run paid for it, be it earlier, in a
         process that was killed.
 
         Raises:
@@ -200,9 +202,11 @@ class Client:
                 )
                 ended = await self._send(attempt, number, sent, deadline)
                 _settle(slot, ended)
-            breaker.note(ended.error)
+            breaker.note(ended.error, request)
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
+            if sent.model == request.models[-1] and not breaker.is_open:
+                ended = _settled_refusal(ended)
             cost = 0.0 if self._is_free(ended) else ended.usd
             overrun = None if cost is None or upper is None or cost <= upper else cost - upper
             bound = upper if cost is None else cost
@@ -213,6 +217,9 @@ class Client:
             if reservation is not None:
                 reservation.settle(cost)
         if ended.error is not None:
+            if isinstance(ended.error, PromptRefused):
+                # Not this request, then: all of them.
+                breaker.check()
             raise ended.error
         assert recorded is not None, "an attempt without error has a completion"
         return recorded
@@ -330,6 +337,20 @@ def _pause(state: RetryCallState) -> float:
         # The tenth keeps a crowd that was turned away together from coming back together.
         return error.retry_after * random.uniform(1.0, 1.1)
     return _exponential(state)
+
+
+def _settled_refusal(ended: Attempt) -> Attempt:
+    """An attempt at what the provider turned away, as an answer: the same request would be turned away again."""
+    if not isinstance(ended.error, PromptRefused):
+        return ended
+    nothing = Completion(
+        text="",
+        model_answered=ended.model_sent,
+        finish_reason="content_filter" if ended.error.filtered else REFUSED_REQUEST,
+        # Known to be none, for nothing was generated, and nothing is charged.
+        usage=Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, written_tokens=0),
+    )
+    return replace(ended, completion=nothing, error=None, refusal=ended.error, usd=0.0)
 
 
 def _estimate(request: Request) -> int:

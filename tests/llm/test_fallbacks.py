@@ -8,6 +8,7 @@ from hazardmill.errors import (
     BreakerOpen,
     ConnectionFailed,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     RateLimited,
     RequestRefused,
@@ -48,6 +49,7 @@ def asked(make_request):
         (ConnectionFailed("reset"), 2),
         (RateLimited("wait", retry_after=1), 2),
         (ModelRefused("no such model"), 1),
+        (PromptRefused("too long"), 1),
     ],
 )
 def test_where_the_model_cannot_answer_the_next_one_is_asked(

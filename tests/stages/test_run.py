@@ -15,6 +15,7 @@ from hazardmill.errors import (
     BreakerOpen,
     InputError,
     JailUnavailable,
+    PromptRefused,
     RateLimited,
     RequestRefused,
     RunStopped,
@@ -417,6 +418,39 @@ def test_a_stopped_run_is_resumed_to_the_digest_of_an_uninterrupted_one(
     assert first.count() + second.count() - refused == whole.count() == 18
     answered = [row["identity"] for row in store.rows("llm_calls") if row["answered"]]
     assert len(answered) == len(set(answered)) == 18
+
+
+@pytest.mark.parametrize(
+    ("stage", "outcome", "reason", "refusals"),
+    [
+        ("extract", "extraction_failed", "unusable_answer", 1),
+        ("author", "execution_failed", "no_code", 5),
+        ("judge", "quality_failed", "judge:unusable", 1),
+    ],
+)
+def test_a_record_that_the_provider_turns_away_fails_alone_and_is_not_asked_again(
+    stage: str, outcome: str, reason: str, refusals: int, store: Store, notes: Path, use: Use
+) -> None:
+    said = {"extract": FOUND, "author": lambda r: fenced(soup(THINGS[number_of(r) - 1])), "judge": APPROVED}[stage]
+
+    def moderated(request: Request) -> Any:
+        if number_of(request) == 3:
+            return PromptRefused("Content Exists Risk", filtered=True)
+        return said(request) if callable(said) else said
+
+    use(a_task_each(**{stage: moderated}))
+    counts = worked(started(store, notes))
+    assert (counts["accepted"], counts[outcome], counts["pending"]) == (5, 1, 0)
+    (row,) = [row for row in store.rows("outcomes") if row["record_id"] == "notes:3"]
+    assert row["reason"] == reason and "declined to answer (content_filter)" in row["message"]
+    assert state(store) == "completed"
+    refused = [call for call in store.rows("llm_calls") if call["finish_reason"] == "content_filter"]
+    assert len(refused) == refusals
+    assert {call["error_message"] for call in refused} == {"record notes:3: Content Exists Risk"}
+    silent = use(ScriptedBackend())
+    worked(started(store, notes, "again"))
+    assert silent.count() == 0
+    assert store.digest("run") == store.digest("again")
 
 
 def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, notes: Path, use: Use) -> None:
