@@ -228,7 +228,7 @@ class PromptRefused(RequestRefused):
     """
 
     def __init__(self, message: str, *, filtered: bool = False, **where: str | int | None) -> None:
-        super().__init__(message, **where)
+        super().__init__(message, **where)  # type: ignore[arg-type]  # passed through by name
         self.filtered = filtered
 
 

@@ -58,7 +58,7 @@ ANSWERS: dict[str, tuple[Completion, str]] = {
     "obeys_in_shape": (completion(OBEDIENT), "used"),
 }
 ERRORS: dict[str, tuple[ProviderError, str]] = {
-    "rate_limited": (RateLimited("wait", retry_after=0), "retried"),
+    "rate_limited": (RateLimited("wait", retry_after=30), "retried"),
     "provider_down": (ProviderDown("overloaded"), "retried"),
     "connection": (ConnectionFailed("reset"), "retried"),
     "no_such_model": (ModelRefused("unknown"), "fallback"),
@@ -147,7 +147,7 @@ def test_it_is_retried_or_asked_elsewhere_or_stops_the_run(key, make_client, mak
     trouble, end = ERRORS[key]
     backend = make_backend(trouble)
     with pytest.raises(type(trouble)):
-        asked_for(make_client(backend, max_attempts=2), make_request(fallbacks=("toy/dear",)))
+        asked_for(make_client(backend, max_attempts=2, deadline_s=50), make_request(fallbacks=("toy/dear",)))
     expected = {"retried": ["toy/toy"] * 2 + ["toy/dear"] * 2, "fallback": ["toy/toy", "toy/dear"]}
     assert [asked.model for asked in backend.asked] == expected.get(end, ["toy/toy"])
 

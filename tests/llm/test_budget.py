@@ -252,7 +252,7 @@ def test_the_reservation_is_what_the_request_may_cost_and_the_cost_replaces_it(
 @pytest.mark.parametrize(
     ("end", "kept"),
     [
-        (RateLimited("wait"), 0.0),
+        (RateLimited("wait", retry_after=9999), 0.0),
         (ProviderDown("html"), UPPER),
         (ConnectionFailed("reset"), UPPER),
         (completion(prompt_tokens=None, cached_tokens=None, completion_tokens=None), UPPER),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 from hazardmill.errors import (
     BreakerOpen,
+    ConnectionFailed,
     InputError,
     JailUnavailable,
     PromptRefused,
@@ -27,6 +29,7 @@ from hazardmill.errors import (
 )
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.search import Solution
+from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
 from hazardmill.stages import config as config_module
@@ -54,6 +57,12 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
         return backend
 
     return place
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that ask once."""
+    monkeypatch.setattr(module, "Client", functools.partial(Client, max_attempts=1))
 
 
 def number_of(request: Request) -> int:
@@ -492,31 +501,24 @@ def test_another_sample_asks_anew(store: Store, notes: Path, use: Use) -> None:
     assert backend.count() == 18
 
 
-def test_a_failure_calls_off_what_is_under_way_and_writes_it_down(store: Store, notes: Path, use: Use) -> None:
-    others = asyncio.Event()
-
-    async def extract(request: Request) -> str | Exception:
-        if number_of(request) == 1:
-            return RequestRefused("no credit")
-        await others.wait()
-        return FOUND
-
-    use(a_task_each(extract=extract))
-    with pytest.raises(RequestRefused):
-        worked(started(store, notes))
-    errors = {row["record_id"]: row["error"] for row in store.rows("llm_calls")}
-    assert errors["notes:1"] == "RequestRefused"
-    assert set(errors.values()) <= {"RequestRefused", "CancelledError"}
-    assert ends(store) == {}
-
-
-def test_where_the_provider_is_down_what_is_under_way_may_end(store: Store, notes: Path, use: Use) -> None:
-    """Unlike above: nothing is wrong with what the others are paying for, but nothing more is asked."""
+@pytest.mark.parametrize(
+    "failure",
+    [
+        BreakerOpen("down"),
+        RequestRefused("no credit"),
+        ConnectionFailed("reset"),
+        RateLimited("full", retry_after=9999),
+    ],
+)
+def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
+    failure: Exception, store: Store, notes: Path, use: Use, impatient: None
+) -> None:
+    """Nothing is wrong with what the others are paying for, but nothing more is asked."""
     down = asyncio.Event()
 
     def judge(request: Request) -> str | Exception:
         down.set()
-        return BreakerOpen("down")
+        return failure
 
     async def write(request: Request) -> str:
         if number_of(request) != 1:
@@ -527,7 +529,7 @@ def test_where_the_provider_is_down_what_is_under_way_may_end(store: Store, note
         return fenced(soup(THINGS[number_of(request) - 1]))
 
     backend = use(a_task_each(author=write, judge=judge))
-    with pytest.raises(BreakerOpen, match="6 of 6 records are left"):
+    with pytest.raises(type(failure), match="6 of 6 records are left"):
         worked(started(store, notes, batch_size=3, concurrency=3))
     rows = [row for row in store.rows("llm_calls") if row["stage"] == "author"]
     assert [row["answered"] for row in rows] == [True] * 3
