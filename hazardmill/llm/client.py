@@ -148,6 +148,10 @@ class Client:
             flight.task.add_done_callback(lambda _: self._flights.pop(identity, None))
         return self._answer(await flight.join(), request)
 
+    def knows(self, request: Request) -> bool:
+        """Whether the ledger has the answer, so that nothing would be sent."""
+        return self._ledger.lookup(request.identity(self._backend.name, self._backend.host)) is not None
+
     def _answer(self, recorded: Recorded, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
 
@@ -227,7 +231,7 @@ class Client:
                 self._budget.learn(sent, ended.completion.usage)
             if sent.model == request.models[-1] and not breaker.is_open:
                 ended = _settled_refusal(ended)
-            cost = 0.0 if self._is_free(ended) else ended.usd
+            cost = 0.0 if self._is_free(ended) else self._cost(ended)
             overrun = None if cost is None or upper is None or cost <= upper else cost - upper
             bound = upper if cost is None else cost
             recorded = await _to_the_end(
@@ -269,6 +273,12 @@ class Client:
     def _is_free(self, ended: Attempt) -> bool:
         """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
         return ended.latency_s is None or not self._charges or isinstance(ended.error, RateLimited | RequestRefused)
+
+    def _cost(self, ended: Attempt) -> float | None:
+        """What was paid, or the most that its counted tokens can have cost; null where nobody counted them."""
+        if ended.usd is not None or ended.completion is None:
+            return ended.usd
+        return self._prices.most(ended.model_sent, ended.completion.usage)
 
     def _upper(self, sent: Request) -> float | None:
         """Most that an attempt can cost; null if nothing bounds it."""

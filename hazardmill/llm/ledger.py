@@ -75,6 +75,7 @@ class Attempt:
     """Of a request that nobody takes: why. Its completion is that there is no answer, so that it is not asked again."""
     usd: float | None = None
     usd_upper: float | None = None
+    """The cost; where that is unknown what the counted tokens can have cost at most, else what was reserved."""
     usd_overrun: float | None = None
     """By how much it cost more than was reserved for it; null if it did not."""
     latency_s: float | None = None

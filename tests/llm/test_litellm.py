@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from http.server import ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -21,7 +22,7 @@ from hazardmill.errors import (
     RequestRefused,
     SettingsError,
 )
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _translate
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _completion, _translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -94,6 +95,18 @@ def test_a_completion_with_its_usage(complete, server, model):
 def test_what_the_provider_did_not_count_is_null(complete, sent, expected):
     usage = complete(good(usage=sent)).usage
     assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "cached"), [("gemini/gemini-2.5-flash", 0), ("vertex_ai/gemini-2.5-flash", 0), ("mistral/small", None)]
+)
+def test_a_count_that_is_missing_is_zero_where_the_provider_leaves_zeros_out(model, cached, make_request):
+    message = SimpleNamespace(content="x")
+    response = SimpleNamespace(
+        usage=SimpleNamespace(prompt_tokens=100, completion_tokens=20),
+        choices=[SimpleNamespace(message=message, finish_reason="stop")],
+    )
+    assert _completion(response, make_request(model=model)).usage.cached_tokens == cached
 
 
 @pytest.mark.full

@@ -39,6 +39,10 @@ _CACHE_WHEN_TOLD: Final = frozenset({"anthropic"})
 _NO_SCHEMA: Final = frozenset({"deepseek"})
 """Providers that promise JSON, but refuse a request that says of which shape."""
 
+_LEAVES_ZEROS_OUT: Final = frozenset({"gemini", "vertex_ai"})
+"""Providers that send no count of cached tokens where nothing was cached: Google's APIs write protocol buffers as JSON,
+which leaves out a number that is zero. Elsewhere a count that is missing is unknown."""
+
 _NO_KEY: Final = "none"
 _NO_CREDIT: Final = "insufficient_quota"
 _LONGEST_MESSAGE: Final = 600
@@ -193,7 +197,7 @@ def is_loopback(host: str) -> bool:
 
 def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401  # an untyped response
     answered = encodable(getattr(response, "model", None) or request.model)
-    usage = _usage(getattr(response, "usage", None))
+    usage = _usage(getattr(response, "usage", None), zeros_left_out=_provider(request) in _LEAVES_ZEROS_OUT)
     choices = getattr(response, "choices", None)
     if not choices:
         # It was paid for all the same, so it is an answer, if an empty one.
@@ -206,7 +210,7 @@ def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401 
     return Completion(text=encodable(text), model_answered=answered, finish_reason=finish, usage=usage)
 
 
-def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
+def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN401  # an untyped response
     prompt = _count(getattr(usage, "prompt_tokens", None))
     if not prompt:
         # litellm fills in zeros where the provider sent no usage; no prompt has no tokens.
@@ -217,7 +221,7 @@ def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
         getattr(usage, "prompt_cache_hit_tokens", None),
         getattr(usage, "cache_read_input_tokens", None),
     )
-    cached = next((count for count in map(_count, dialects) if count is not None), None)
+    cached = next((count for count in map(_count, dialects) if count is not None), 0 if zeros_left_out else None)
     written = _count(getattr(usage, "cache_creation_input_tokens", None))
     return Usage(
         prompt_tokens=prompt,
