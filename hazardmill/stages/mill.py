@@ -86,8 +86,14 @@ class Mill:
         Raises:
             ProviderError, RunStopped: As the client's.
         """
-        async with self.warmup.turn(Prefix.of(request)):
+        if self.client.knows(request):
+            # It need not wait, and warms nothing, for nothing is sent.
             return await self.client.ask(request)
+        async with self.warmup.turn(Prefix.of(request)) as turn:
+            answer = await self.client.ask(request)
+            # A request that was turned away is not computed either.
+            turn.warms = answer.usage.prompt_tokens != 0
+            return answer
 
     def request(
         self,
