@@ -472,6 +472,32 @@ def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, n
     assert ends(store)["notes:1"] == "accepted"
 
 
+def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes: Path, use: Use) -> None:
+    use(failing_at(3))
+    run = started(store, notes, batch_size=2, concurrency=1)
+    with pytest.raises(RequestRefused):
+        worked(run)
+    changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
+    with pytest.raises(RequestRefused):
+        worked(Run.load(store, "run").resumed(run.config.model_copy(update=changed)))
+    assert Run.load(store, "run").config == run.config.model_copy(update=changed)
+
+
+def test_settings_of_a_resumed_run_that_is_killed_are_kept_too(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+
+    async def begun(config: RunConfig) -> None:
+        async with Run.load(store, "run").resumed(config).session():
+            pass
+
+    # What a kill leaves: the run is said to be under way.
+    asyncio.run(begun(run.config.model_copy(update={"deadline_s": 5.0})))
+    assert Run.load(store, "run").config.deadline_s == 5.0
+    asyncio.run(begun(Run.load(store, "run").config))
+    assert [row["state"] for row in store.rows("runs")] == ["running"] * 2
+
+
 def test_a_completed_run_has_nothing_left_to_do(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
     worked(started(store, notes))
