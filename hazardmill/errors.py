@@ -22,8 +22,9 @@
     │   └── SchemaMismatch             written by an incompatible version
     ├── ProviderError                  an LLM request came to nothing       (exit 5)
     │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
-    │   ├── RequestRefused             authentication, credit, bad request
-    │   │   └── ModelRefused           unknown or forbidden model, prompt too long for it
+    │   ├── RequestRefused             authentication, credit
+    │   │   ├── ModelRefused           unknown or forbidden model
+    │   │   └── PromptRefused          this one request: filtered, too long, not valid
     │   ├── BreakerOpen                the provider does not answer; nothing more is sent
     │   ├── UnusableAnswer             empty, cut, refused or malformed answer
     │   └── ReplayMiss                 the ledger holds no such request
@@ -212,11 +213,23 @@ class ConnectionFailed(ProviderError):
 
 
 class RequestRefused(ProviderError):
-    """Authentication, credit or the request itself is wrong: asking again cannot help."""
+    """Authentication or credit is wrong: asking again cannot help, and no other request would fare better."""
 
 
 class ModelRefused(RequestRefused):
-    """This model cannot answer this request: unknown, forbidden to this key, prompt too long. Another one may."""
+    """This model cannot be asked: unknown, or forbidden to this key. Another one may."""
+
+
+class PromptRefused(RequestRefused):
+    """This one request is turned away before anything is generated. Another model may take it, and this one others.
+
+    Args:
+        filtered: Whether the provider's filter did it; else it calls the request too long, or not valid.
+    """
+
+    def __init__(self, message: str, *, filtered: bool = False, **where: str | int | None) -> None:
+        super().__init__(message, **where)  # type: ignore[arg-type]  # passed through by name
+        self.filtered = filtered
 
 
 class BreakerOpen(ProviderError):

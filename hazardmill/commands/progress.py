@@ -75,7 +75,8 @@ class RunProgress:
         reason = " ".join(retry.error.message.split())
         if len(reason) > _LONGEST_REASON:
             reason = f"{reason[:_LONGEST_REASON]}..."
-        text = f"attempt {retry.attempt} of {retry.max_attempts} in {retry.wait_s:.0f} s: {reason}"
+        most = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
+        text = f"attempt {retry.attempt}{most} in {retry.wait_s:.0f} s: {reason}"
         with contextlib.suppress(BrokenPipeError):
             if self._bar is not None:
                 self._console.print(text, markup=False, highlight=False)

@@ -79,9 +79,9 @@ def resume(
     """Go on with a run that was stopped or killed; what is done or paid for is not done again.
 
     A run goes on with the settings it was started with; options may repeat them. What alters no result (budget, limits,
-    deadline, batch size, concurrency, cross-check share) may differ. Where anything else differs, or prompts, the
-    jail's layers or hazardmill changed meanwhile, it says what, and does nothing: `--child` starts a run of its own on
-    the same records.
+    deadline, batch size, concurrency, cross-check share) may differ, and then holds for later resumes too. Where
+    anything else differs, or prompts, the jail's layers or hazardmill changed meanwhile, it says what, and does
+    nothing: `--child` starts a run of its own on the same records.
     """
     from hazardmill.commands.running import resumable
     from hazardmill.stages.ids import new_run_id

@@ -1,4 +1,4 @@
-"""Stops asking a provider that has not answered anybody for a while."""
+"""Stops asking a provider that has not answered anybody for a while, or that refuses whatever it is asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from hazardmill.errors import BreakerOpen, ConnectionFailed, ProviderDown, RequestRefused, UnusableAnswer
+from hazardmill.errors import (
+    BreakerOpen,
+    ConnectionFailed,
+    PromptRefused,
+    ProviderDown,
+    RequestRefused,
+    UnusableAnswer,
+)
+from hazardmill.llm.requests import Request
 
 _FAILURES: Final = (ProviderDown, ConnectionFailed)
 _SIGNS_OF_LIFE: Final = (RequestRefused, UnusableAnswer)
@@ -21,21 +29,33 @@ class Breaker:
     is up. ``RateLimited`` does neither: the limiter deals with it. What is under way when it opens may end, and its
     answers are kept; the next run has a breaker of its own, closed.
 
+    One request that is refused says something of that request. Refused for so many records in a row, with no answer
+    between, it says that something is wrong with all requests of the stage, and opens the breaker too.
+
     Args:
         failures: Attempts in a row that open it.
         seconds: Least time from the first of them to the last, so that a hiccup under many requests at once does not.
+        refusals: Different records in a row that open it, where each had a request of one stage refused.
         clock: Seconds, monotonic.
     """
 
     def __init__(
-        self, failures: int = 20, seconds: float = 30.0, *, clock: Callable[[], float] = time.monotonic
+        self,
+        failures: int = 20,
+        seconds: float = 30.0,
+        *,
+        refusals: int = 10,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._failures = failures
         self._seconds = seconds
+        self._refusals = refusals
+        self._refused: dict[str, set[str]] = {}
         self._clock = clock
         self._in_a_row = 0
         self._first = 0.0
         self._reason: str | None = None
+        self._remedy = "look at the provider's status and the network, then resume the run: what was paid for is kept"
         self._opened = asyncio.Event()
 
     @property
@@ -54,13 +74,12 @@ class Breaker:
             BreakerOpen: Nothing more is to be sent.
         """
         if self._reason is not None:
-            raise BreakerOpen(
-                self._reason,
-                remedy="look at the provider's status and the network, then resume the run: what was paid for is kept",
-            )
+            raise BreakerOpen(self._reason, remedy=self._remedy)
 
-    def note(self, error: BaseException | None) -> None:
-        """Take in how one attempt ended: in an answer (null) or an error."""
+    def note(self, error: BaseException | None, request: Request | None = None) -> None:
+        """Take in how one attempt ended: in an answer (null) or an error. By the request refusals are told apart."""
+        if request is not None:
+            self._note_refusal(error, request)
         if error is None or isinstance(error, _SIGNS_OF_LIFE):
             self._in_a_row = 0
         elif isinstance(error, _FAILURES):
@@ -71,5 +90,22 @@ class Breaker:
             if not self.is_open and self._in_a_row >= self._failures and lasted >= self._seconds:
                 self._reason = (
                     f"{self._in_a_row} attempts in a row came to nothing in {lasted:.0f} s; the last: {error.message}"
+                )
+                self._opened.set()
+
+    def _note_refusal(self, error: BaseException | None, request: Request) -> None:
+        refused = self._refused.setdefault(request.stage, set())
+        if error is None:
+            refused.clear()
+        elif isinstance(error, PromptRefused):
+            refused.add(request.record_id or "")
+            if not self.is_open and len(refused) >= self._refusals:
+                self._reason = (
+                    f"the {request.stage} requests of {len(refused)} records in a row were refused; "
+                    f"the last: {error.message}"
+                )
+                self._remedy = (
+                    "look for what is wrong with all of them, such as a parameter that this model does not take, "
+                    "and start a child run"
                 )
                 self._opened.set()

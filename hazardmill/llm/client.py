@@ -20,24 +20,26 @@ from hazardmill.errors import (
     ConnectionFailed,
     HazardmillError,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
     RequestRefused,
+    RunStopped,
     SettingsError,
 )
 from hazardmill.llm.breaker import Breaker
 from hazardmill.llm.budget import Budget, Reservation
-from hazardmill.llm.ledger import Attempt, Ledger, Recorded
+from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Ledger, Recorded
 from hazardmill.llm.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
-from hazardmill.llm.requests import Answer, Backend, Completion, Request
+from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
 from hazardmill.llm.scrub import scrub
 
 _BYTES_A_TOKEN: Final = 4
 """For the limiter's estimate only: English text has four bytes a token or more."""
 
-_ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, BreakerOpen)
+_ANOTHER_MAY: Final = (ProviderDown, ConnectionFailed, RateLimited, ModelRefused, PromptRefused, BreakerOpen)
 """Errors of one model that say nothing of what another one will do with the request."""
 
 
@@ -50,7 +52,8 @@ class Retry:
     """What ended the last attempt, secrets removed."""
     attempt: int
     """Number of the attempt to come, from 2."""
-    max_attempts: int
+    max_attempts: int | None
+    """Most that there may be; null where the time alone decides."""
     wait_s: float
 
 
@@ -69,7 +72,8 @@ class Client:
         breaker: Makes what watches over one model; nothing more is sent to a model whose breaker opened.
         deadline_s: Seconds for all attempts of one model at one request and the pauses between them; the wait for
             budget and limiter does not count, because a long queue is no fault of the request.
-        max_attempts: Most attempts of one model at one request in one call of ``ask``.
+        max_attempts: Most attempts of one model at one request in one call of ``ask``. Those that were turned away for
+            want of room (429) do not count: whoever is told to wait waits until the deadline.
         sleep: What waits between attempts.
         clock: Seconds, monotonic.
         on_retry: Told of each pause before another attempt; must not raise.
@@ -103,25 +107,37 @@ class Client:
         self._clock = clock
         self._on_retry = on_retry
         self._flights: dict[str, _Flight] = {}
+        self._closing = asyncio.Event()
         # A replayed answer was paid for by the run that is replayed.
         self._charges = bool(getattr(backend, "charges", True))
         self._metered = bool(getattr(backend, "metered", False))
+
+    def close(self) -> None:
+        """Send nothing more: what was sent may end, and whoever pauses or waits in line is woken and told so."""
+        self._closing.set()
+
+    def reopen(self) -> None:
+        """Send again."""
+        self._closing.clear()
 
     async def ask(self, request: Request) -> Answer:
         """The answer to one request.
 
         An answer that is cut off, empty or a refusal is returned like any other: it was paid for, and what to make of
-        it is the caller's to decide (``structured``). It is ``paid`` if this run paid for it, be it earlier, in a
-        process that was killed.
+        it is the caller's to decide (``structured``). Where the last of the models turns the request itself away, that
+        is an answer too, an empty one that cost nothing: it says something of this record, and is not asked again. It
+        is ``paid`` if this run paid for it, be it earlier, in a process that was killed.
 
         Raises:
             ProviderError: No attempt brought an answer. Retryable errors were tried again up to the limits, and each
                 fallback was asked.
             BreakerOpen: Neither the model nor a fallback has answered anybody for a while.
             BudgetReached: What is left of the budget cannot pay for the request.
+            RunStopped: The client is closed.
             SettingsError: There is a budget, and no bound of what the request may cost.
             StoreError: The ledger could not be written; the answer is withheld.
         """
+        self._check_open(request)
         identity = request.identity(self._backend.name, self._backend.host)
         recorded = self._ledger.lookup(identity)
         if recorded is not None:
@@ -131,6 +147,10 @@ class Client:
             flight = self._flights[identity] = _Flight(asyncio.ensure_future(self._pay(identity, request)))
             flight.task.add_done_callback(lambda _: self._flights.pop(identity, None))
         return self._answer(await flight.join(), request)
+
+    def knows(self, request: Request) -> bool:
+        """Whether the ledger has the answer, so that nothing would be sent."""
+        return self._ledger.lookup(request.identity(self._backend.name, self._backend.host)) is not None
 
     def _answer(self, recorded: Recorded, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
@@ -152,15 +172,16 @@ class Client:
     async def _insist(self, identity: str, request: Request, sent: Request) -> Recorded:
         """An answer of one model, after as many attempts as the limits allow."""
         deadline = _Deadline(self._deadline_s, self._clock)
+        patience = _Patience(self._max_attempts, deadline)
         breaker = self._breakers.get(sent.model)
         if breaker is None:
             breaker = self._breakers[sent.model] = self._make_breaker()
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
-            stop=lambda state: self._give_up(state, deadline),
-            wait=_pause,
+            stop=patience.ends,
+            wait=patience.pause,
             sleep=lambda seconds: self._rest(seconds, breaker),
-            before_sleep=lambda state: self._tell(request, state),
+            before_sleep=lambda state: self._tell(request, state, patience),
             reraise=True,
         )
         return await retrying(self._attempt, identity, request, sent, deadline, breaker)
@@ -169,24 +190,28 @@ class Client:
         """Pause; no longer than until nothing more is to be sent."""
         pause = asyncio.ensure_future(self._sleep(seconds))
         opened = asyncio.ensure_future(breaker.opened())
+        closing = asyncio.ensure_future(self._closing.wait())
         try:
-            await asyncio.wait((pause, opened), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((pause, opened, closing), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            pause.cancel()
-            opened.cancel()
+            for waited in (pause, opened, closing):
+                waited.cancel()
 
-    def _give_up(self, state: RetryCallState, deadline: _Deadline) -> bool:
-        return state.attempt_number >= self._max_attempts or state.upcoming_sleep >= deadline.left()
-
-    def _tell(self, request: Request, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome is not None else None
+    def _tell(self, request: Request, state: RetryCallState, patience: _Patience) -> None:
+        error = _error_of(state)
         if self._on_retry is not None and isinstance(error, ProviderError):
-            self._on_retry(Retry(request, error, state.attempt_number + 1, self._max_attempts, state.upcoming_sleep))
+            most = None if isinstance(error, RateLimited) else patience.most_attempts
+            self._on_retry(Retry(request, error, state.attempt_number + 1, most, state.upcoming_sleep))
+
+    def _check_open(self, sent: Request) -> None:
+        if self._closing.is_set():
+            raise RunStopped("the run is about to end: nothing more is asked", record_id=sent.record_id)
 
     async def _attempt(
         self, identity: str, request: Request, sent: Request, deadline: _Deadline, breaker: Breaker
     ) -> Recorded:
         breaker.check()
+        self._check_open(sent)
         upper = self._upper(sent)
         reservation = await self._reserve(sent, upper, deadline)
         # Whatever ends this before anything is sent, cost nothing.
@@ -194,16 +219,19 @@ class Client:
         try:
             async with self._slot(sent, deadline) as slot:
                 breaker.check()
+                self._check_open(sent)
                 number = self._ledger.number(identity)
                 attempt = Attempt(
                     identity, request, self._backend.name, self._backend.host, sent.model, usd_upper=upper
                 )
                 ended = await self._send(attempt, number, sent, deadline)
                 _settle(slot, ended)
-            breaker.note(ended.error)
+            breaker.note(ended.error, request)
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
-            cost = 0.0 if self._is_free(ended) else ended.usd
+            if sent.model == request.models[-1] and not breaker.is_open:
+                ended = _settled_refusal(ended)
+            cost = 0.0 if self._is_free(ended) else self._cost(ended)
             overrun = None if cost is None or upper is None or cost <= upper else cost - upper
             bound = upper if cost is None else cost
             recorded = await _to_the_end(
@@ -213,6 +241,9 @@ class Client:
             if reservation is not None:
                 reservation.settle(cost)
         if ended.error is not None:
+            if isinstance(ended.error, PromptRefused):
+                # Not this request, then: all of them.
+                breaker.check()
             raise ended.error
         assert recorded is not None, "an attempt without error has a completion"
         return recorded
@@ -242,6 +273,12 @@ class Client:
     def _is_free(self, ended: Attempt) -> bool:
         """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
         return ended.latency_s is None or not self._charges or isinstance(ended.error, RateLimited | RequestRefused)
+
+    def _cost(self, ended: Attempt) -> float | None:
+        """What was paid, or the most that its counted tokens can have cost; null where nobody counted them."""
+        if ended.usd is not None or ended.completion is None:
+            return ended.usd
+        return self._prices.most(ended.model_sent, ended.completion.usage)
 
     def _upper(self, sent: Request) -> float | None:
         """Most that an attempt can cost; null if nothing bounds it."""
@@ -323,13 +360,53 @@ _T = TypeVar("_T")
 _exponential = wait_exponential_jitter(initial=1, max=60, jitter=1)
 
 
-def _pause(state: RetryCallState) -> float:
-    """Seconds before the next attempt: what the provider asked for and up to a tenth more, else exponential."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    if isinstance(error, ProviderError) and error.retry_after is not None:
+class _Patience:
+    """How long to wait before another attempt of one model at one request, and when there is to be none."""
+
+    def __init__(self, max_attempts: int, deadline: _Deadline) -> None:
+        self._max_attempts = max_attempts
+        self._deadline = deadline
+        self._turned_away = 0
+        """Attempts that say nothing of the provider but that it has too much to do."""
+
+    def pause(self, state: RetryCallState) -> float:
+        """Seconds before the next attempt: what the provider asked for and up to a tenth more, else exponential."""
+        error = _error_of(state)
+        self._turned_away += isinstance(error, RateLimited)
+        if not isinstance(error, ProviderError) or error.retry_after is None:
+            return _exponential(state)
         # The tenth keeps a crowd that was turned away together from coming back together.
-        return error.retry_after * random.uniform(1.0, 1.1)
-    return _exponential(state)
+        wanted = error.retry_after * random.uniform(1.0, 1.1)
+        # A provider that says "now" again and again would be asked without end otherwise.
+        return wanted if state.attempt_number < self._max_attempts else max(wanted, _exponential(state))
+
+    @property
+    def most_attempts(self) -> int:
+        """Number of the last attempt there may be, if no more are turned away."""
+        return self._max_attempts + self._turned_away
+
+    def ends(self, state: RetryCallState) -> bool:
+        """Whether the last attempt was the last one."""
+        tired = not isinstance(_error_of(state), RateLimited) and state.attempt_number >= self.most_attempts
+        return tired or state.upcoming_sleep >= self._deadline.left()
+
+
+def _error_of(state: RetryCallState) -> BaseException | None:
+    return None if state.outcome is None else state.outcome.exception()
+
+
+def _settled_refusal(ended: Attempt) -> Attempt:
+    """An attempt at what the provider turned away, as an answer: the same request would be turned away again."""
+    if not isinstance(ended.error, PromptRefused):
+        return ended
+    nothing = Completion(
+        text="",
+        model_answered=ended.model_sent,
+        finish_reason="content_filter" if ended.error.filtered else REFUSED_REQUEST,
+        # Known to be none, for nothing was generated, and nothing is charged.
+        usage=Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, written_tokens=0),
+    )
+    return replace(ended, completion=nothing, error=None, refusal=ended.error, usd=0.0)
 
 
 def _estimate(request: Request) -> int:

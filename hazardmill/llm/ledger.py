@@ -11,11 +11,14 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from hazardmill import __version__
-from hazardmill.errors import SettingsError
+from hazardmill.errors import PromptRefused, SettingsError
 from hazardmill.llm.requests import Answer, Completion, Request, Usage
 from hazardmill.llm.scrub import scrub
 
 TABLE: Final = "llm_calls"
+
+REFUSED_REQUEST: Final = "request_refused"
+"""Finish reason of what the provider turned away, its filter aside: the answer is that there is none."""
 
 IN_FLIGHT: Final = "in_flight"
 """Error of an attempt that was written down before it was sent. A row that still says so when its process is gone is
@@ -68,8 +71,11 @@ class Attempt:
     """Model that it was sent to: the one asked for, or one of its fallbacks."""
     completion: Completion | None = None
     error: BaseException | None = None
+    refusal: PromptRefused | None = None
+    """Of a request that nobody takes: why. Its completion is that there is no answer, so that it is not asked again."""
     usd: float | None = None
     usd_upper: float | None = None
+    """The cost; where that is unknown what the counted tokens can have cost at most, else what was reserved."""
     usd_overrun: float | None = None
     """By how much it cost more than was reserved for it; null if it did not."""
     latency_s: float | None = None
@@ -230,6 +236,7 @@ class Ledger:
         request, completion, error = attempt.request, attempt.completion, attempt.error
         usage = completion.usage if completion is not None else Usage()
         in_flight = completion is None and error is None
+        said = attempt.refusal or error
         newer = {
             "model_sent": attempt.model_sent,
             "repair": request.repair,
@@ -250,7 +257,7 @@ class Ledger:
             "answered": completion is not None,
             "finish_reason": None if completion is None else completion.finish_reason,
             "error": IN_FLIGHT if in_flight else None if error is None else type(error).__name__,
-            "error_message": None if error is None else scrub(str(error)),
+            "error_message": None if said is None else scrub(str(said)),
             "prompt_tokens": usage.prompt_tokens,
             "cached_tokens": usage.cached_tokens,
             "completion_tokens": usage.completion_tokens,

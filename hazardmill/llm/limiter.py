@@ -14,6 +14,10 @@ _LONGEST_SLEEP_S: Final = 1.0
 """A settled request frees tokens before its minute is over; whoever waits looks again this often."""
 
 
+_SEVERAL: Final = 4
+"""So many requests under way are a crowd."""
+
+
 class Slot:
     """One admitted request: when it started and how many tokens it counts for."""
 
@@ -45,9 +49,10 @@ class Limiter:
     tokens between them (a sliding window, exact; null is no limit). A request larger than the whole token limit is
     admitted when nothing else is in the window, for it could never be otherwise.
 
-    At most ``max_in_flight`` requests are under way. A request that is turned away halves that number, once for all
-    requests that were under way at the time; as many answers as it allows add one to it again, up to the maximum. While
-    a provider asks to be left alone, nobody is admitted.
+    At most ``max_in_flight`` requests are under way. A request that is turned away halves that number, or that of the
+    requests under way if they were several but fewer, once for all that were under way at the time; as many
+    answers as it allows add one to it again, up to the maximum. While a provider asks to be left alone, nobody is
+    admitted.
 
     Args:
         max_in_flight: Requests under way at once.
@@ -173,8 +178,10 @@ class _Places:
 
     def halve(self) -> None:
         self._successes = 0
-        # Of what was under way, if that was less than allowed: else the first cuts would change nothing.
-        self.limit = max(1, min(self.limit, self._taken) // 2)
+        # Of what was under way, if that was less than allowed: else the first cuts would change nothing. But a few say
+        # little of how many would be too many.
+        under_way = self._taken if self._taken >= _SEVERAL else self.limit
+        self.limit = max(1, min(self.limit, under_way) // 2)
 
     async def _take(self) -> None:
         if self._taken < self.limit and not self._queue:

@@ -100,6 +100,15 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
+    def most(self, model: str, usage: Usage) -> float | None:
+        """Most that an attempt can have cost whose tokens were counted, cached or not; null if they were not."""
+        price = self._prices.get(model)
+        if price is None:
+            return None
+        parts = (_cost(usage.prompt_tokens, price.dearest_input), _cost(usage.completion_tokens, price.output))
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
     def upper(self, request: Request, prompt_tokens: int | None = None) -> float | None:
         """Most that one attempt at ``request`` can cost: a token a byte of prompt, none cached, all of ``max_tokens``.
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Final
 
-_SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SECRET_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|(?:^|_)AUTH$")
 _SHORTEST_SECRET: Final = 6
 """A value shorter than this is no credential, and taking out every ``1`` or ``true`` would ruin the message."""
 
@@ -20,10 +20,10 @@ def scrub(text: str, *secrets: str | None) -> str:
     Args:
         text: Usually the message of an error.
         secrets: Secrets known to the caller, beside the values of environment variables whose name says KEY, TOKEN,
-            SECRET or PASSWORD.
+            SECRET, PASSWORD or CREDENTIAL, or ends in AUTH.
     """
     known = {value for value in secrets if value}
-    known |= {value for name, value in os.environ.items() if any(word in name.upper() for word in _SECRET_NAMES)}
+    known |= {value for name, value in os.environ.items() if _SECRET_NAMES.search(name.upper())}
     # Longest first: one secret may be the beginning of another.
     for secret in sorted((s for s in known if len(s) >= _SHORTEST_SECRET), key=len, reverse=True):
         text = text.replace(secret, "[secret]")

@@ -19,8 +19,9 @@ from hazardmill.parsing import parse
 
 T = TypeVar("T")
 
-REFUSED: Final = frozenset({"refusal", "content_filter"})
-"""Finish reasons of an answer that declines: by the model itself, or by the provider's filter."""
+REFUSED: Final = frozenset({"refusal", "content_filter", "request_refused"})
+"""Finish reasons of an answer that declines: by the model itself, by the provider's filter, or, in the ledger's words,
+before anything was generated."""
 
 _REPAIR: Final = (
     "Your last answer could not be used: {problem}\n"
@@ -62,6 +63,11 @@ def usable_text(answer: Answer) -> str:
     Raises:
         UnusableAnswer: It was refused, is empty, or was cut off.
     """
+    if answer.finish_reason == "request_refused":
+        raise UnusableAnswer(
+            f"{answer.model_answered} declined the request: too long for it, or not valid ({answer.finish_reason})",
+            remedy="the ledger has the provider's words; try another model",
+        )
     if answer.finish_reason in REFUSED:
         raise UnusableAnswer(
             f"{answer.model_answered} declined to answer ({answer.finish_reason})",

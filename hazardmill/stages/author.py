@@ -52,7 +52,9 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
         answers = (await mill.ask(request),)
         code = _READERS[form](usable_text(answers[0]))
     except UnusableAnswer as error:
-        return Authored(answers, None, _failed(_NOTHING[form], error.message, _MENDS[form]))
+        cut_off = bool(answers) and answers[0].finish_reason == "length"
+        mend = f"be much shorter this time, and finish: {_MENDS[form]}" if cut_off else _MENDS[form]
+        return Authored(answers, None, _failed(_NOTHING[form], error.message, mend))
     except (DocumentError, NotExpressible) as error:
         return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
     return Authored(answers, code, Check(name="answer", passed=True))

@@ -39,17 +39,19 @@ class Measured(Frozen):
     """Of author: drafts that were judged."""
 
 
-def measured(connection: DuckDBPyConnection, stage: Stage, model: str) -> Measured:
-    """What one stage measured of the model that it asked.
+def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> Measured:
+    """What one stage measured of the model that it asked with one template: another one has answers of another length.
 
     Args:
         connection: Has one view a table.
         stage: The stage.
         model: As it was asked for.
+        prompt_hash: Of the stage's template, which says the author's format too.
     """
+    asked = {"stage": stage, "model": model, "prompt": prompt_hash}
 
     def one(sql: str, *, least: int = LEAST) -> Any:  # noqa: ANN401  # whatever the query gives
-        number, value = connection.execute(sql, {"stage": stage, "model": model}).fetchall()[0]
+        number, value = connection.execute(sql, asked).fetchall()[0]
         return value if number is not None and number >= least else None
 
     found = {
@@ -60,7 +62,7 @@ def measured(connection: DuckDBPyConnection, stage: Stage, model: str) -> Measur
             "AND cached_tokens IS NOT NULL AND prompt_tokens > 0"
         ),
         "repairs": one(f"SELECT {_FIRST}, (count(*) - {_FIRST}) / {_FIRST} {_ANSWERS}"),
-        "bytes_a_token": _density(connection, stage, model),
+        "bytes_a_token": _density(connection, stage, asked),
     }
     if stage == "extract":
         found["danger_share"] = one(_DANGERS)
@@ -69,31 +71,33 @@ def measured(connection: DuckDBPyConnection, stage: Stage, model: str) -> Measur
     return Measured(model=model, **found)
 
 
-# An answer that somebody else gave says nothing of this model.
+# An answer that somebody else gave says nothing of this model, nor does a request that was turned away.
 _ANSWERS: Final = (
-    "FROM llm_calls WHERE stage = $stage AND model_asked = $model AND answered"
-    " AND coalesce(model_sent, model_asked) = model_asked"
+    "FROM llm_calls WHERE stage = $stage AND model_asked = $model AND prompt_hash = $prompt AND answered"
+    " AND coalesce(model_sent, model_asked) = model_asked AND coalesce(prompt_tokens, 1) > 0"
 )
 _FIRST: Final = "nullif(count(*) FILTER (coalesce(repair, 0) = 0), 0)"
 _DANGERS: Final = (
     "SELECT count(*), avg((danger_type IS NOT NULL)::INT) FROM dangers"
-    " WHERE $stage = 'extract' AND model_asked = $model AND error IS NULL"
+    " WHERE $stage = 'extract' AND model_asked = $model AND prompt_hash = $prompt AND error IS NULL"
 )
 _DRAFTS: Final = (
-    "SELECT count(*), avg(drafts) FROM outcomes WHERE $stage = 'author' AND model_asked = $model AND drafts > 0"
+    "SELECT count(*), avg(drafts) FROM outcomes"
+    " WHERE $stage = 'author' AND model_asked = $model AND prompt_hash = $prompt AND drafts > 0"
 )
 _JUDGED: Final = (
     "SELECT count(*), avg((checks.passed IS NOT NULL)::INT) FROM checks JOIN drafts USING (run_id, record_id, draft)"
     " WHERE $stage = 'author' AND checks.check_name = 'judge' AND drafts.model_asked = $model"
+    " AND drafts.prompt_hash = $prompt"
 )
 
 
-def _density(connection: DuckDBPyConnection, stage: Stage, model: str) -> float | None:
+def _density(connection: DuckDBPyConnection, stage: Stage, asked: dict[str, str]) -> float | None:
     rows = connection.execute(
         f"SELECT request, prompt_tokens {_ANSWERS} AND prompt_tokens > 0 LIMIT {_WEIGHED}",
-        {"stage": stage, "model": model},
+        asked,
     ).fetchall()
     if len(rows) < LEAST:
         return None
-    length = sum(prompt_bytes(Request(stage=stage, model=model, **json.loads(request))) for request, _ in rows)
+    length = sum(prompt_bytes(Request(stage=stage, model=asked["model"], **json.loads(request))) for request, _ in rows)
     return length / sum(int(tokens) for _, tokens in rows)

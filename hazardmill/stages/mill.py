@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from hazardmill.errors import RunStopped
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
@@ -76,8 +74,6 @@ class Mill:
     """Whether the author's model can be held to a schema: then the format ``document`` sends it one."""
     fallbacks: tuple[str, ...] = ()
     """Models to ask, in order, where a stage's model cannot answer."""
-    closing: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
-    """Set where the run is about to end: what is under way may end, and nothing more is asked."""
 
     @property
     def author_format(self) -> AuthorFormat:
@@ -88,12 +84,16 @@ class Mill:
         """The answer to a request. Of those with one static beginning the first is answered before others are sent.
 
         Raises:
-            ProviderError, RunStopped: As the client's; ``RunStopped`` also where the mill is closing.
+            ProviderError, RunStopped: As the client's.
         """
-        async with self.warmup.turn(Prefix.of(request)):
-            if self.closing.is_set():
-                raise RunStopped("the run is about to end: nothing more is asked", record_id=request.record_id)
+        if self.client.knows(request):
+            # It need not wait, and warms nothing, for nothing is sent.
             return await self.client.ask(request)
+        async with self.warmup.turn(Prefix.of(request)) as turn:
+            answer = await self.client.ask(request)
+            # A request that was turned away is not computed either.
+            turn.warms = answer.usage.prompt_tokens != 0
+            return answer
 
     def request(
         self,

@@ -37,7 +37,7 @@ from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.backend import open_backend
 from hazardmill.stages.changes import Made, config_changes, made_changes, prompts_used, refusal
-from hazardmill.stages.config import RunConfig
+from hazardmill.stages.config import ALTER_NOTHING, RunConfig
 from hazardmill.stages.ids import new_run_id
 from hazardmill.stages.inputs import find_records, ingestion_of
 from hazardmill.stages.intake import Intake, stored, take_in
@@ -137,7 +137,7 @@ class Run:
 
     @classmethod
     def load(cls, store: Store, run_id: str) -> Run:
-        """A run of the store, as it was started.
+        """A run of the store, as it was started; with what alters no result as it was last resumed with.
 
         Raises:
             InputError: The store holds no such run, it is no generation run, or another version started it.
@@ -147,7 +147,8 @@ class Run:
         if first is None or first["kind"] != "generate":
             raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
         try:
-            written = json.loads(first["config"])
+            newest = json.loads(max(rows, key=lambda row: row["sequence"])["config"])
+            written = json.loads(first["config"]) | {name: newest[name] for name in ALTER_NOTHING & newest.keys()}
             made = Made.model_validate({"version": first["hazardmill_version"], **written.pop(_MADE, {})})
             config = RunConfig.model_validate(written)
         except ValidationError as error:
@@ -284,7 +285,7 @@ class Run:
             backend = open_backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
             with opened_budget(self.store, self.run_id, config, ledger) as budget:
-                if self._state() != "running":
+                if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
                 client = Client(
                     backend,
@@ -313,11 +314,12 @@ class Run:
 
     def _warm(self) -> Iterator[Prefix]:
         """What a provider remembers of this run: a flow opens a session a batch, and a killed run is soon resumed."""
-        asked = ("stage", "model_asked", "prompt_hash", "record_id", "at")
+        asked = ("stage", "model_asked", "prompt_hash", "record_id", "prompt_tokens", "at")
         rows = self.store.rows("llm_calls", {"run_id": self.run_id, "answered": True}, asked)
         since = datetime.now(UTC) - _CACHED_FOR
         for row in rows:
-            if row["at"] >= since:
+            # A request that was turned away has no tokens: nobody computed its prompt.
+            if row["at"] >= since and row["prompt_tokens"] != 0:
                 yield Prefix.made(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
 
     def _refuse_changes(self, now: Made) -> None:
@@ -325,9 +327,15 @@ class Run:
         if changes:
             raise refusal(self.run_id, changes)
 
-    def _state(self) -> str | None:
-        rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence", "state"])
-        return max(rows, key=lambda row: row["sequence"])["state"] if rows else None
+    def _as_written(self) -> tuple[str, str] | None:
+        """State and configuration of the run, as they were written down last."""
+        rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence", "state", "config"])
+        last = max(rows, key=lambda row: row["sequence"]) if rows else None
+        return None if last is None else (last["state"], last["config"])
+
+    def _written_config(self) -> str:
+        made = self.made.model_dump(mode="json", exclude={"version"}, exclude_none=True)
+        return canonical_json({**self.config.model_dump(mode="json"), **({_MADE: made} if made else {})})
 
     def _change(self, state: RunState, writer: Writer) -> dict[str, int]:
         counts = self.counts()
@@ -343,14 +351,13 @@ class Run:
     def _state_row(
         self, state: RunState, sequence: int, counts: dict[str, int], content: Mapping[str, str | None] | None
     ) -> dict[str, Any]:
-        made = self.made.model_dump(mode="json", exclude={"version"}, exclude_none=True)
         return {
             "run_id": self.run_id,
             "parent_run_id": self.parent_run_id,
             "sequence": sequence,
             "kind": "generate",
             "state": state,
-            "config": canonical_json({**self.config.model_dump(mode="json"), **({_MADE: made} if made else {})}),
+            "config": self._written_config(),
             # Not sorted: the order is that of the run.
             "selection": None if content is None else json.dumps(content, separators=(",", ":"), ensure_ascii=False),
             "counts": canonical_json({"records": self._by_source(), "outcomes": counts}),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hazardmill.errors import BreakerOpen, BudgetReached, InputError
+from hazardmill.errors import InputError, ProviderError, RunStopped
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.ledger import Ledger
 from hazardmill.records import Outcome, Record
@@ -52,7 +52,7 @@ class Session:
             BudgetReached: There is no money left for the next request; the same holds.
         """
         records = self._records(batch)
-        self.mill.closing.clear()
+        self.mill.client.reopen()
         # Others may have paid meanwhile for what this batch is going to ask.
         await asyncio.to_thread(self.ledger.refresh)
         # More records than requests: while one is executed or proved, another one asks.
@@ -72,9 +72,9 @@ class Session:
                 counts[outcome.value] += 1
                 if on_record is not None:
                     on_record(milled.record.record_id, outcome)
-        except (BudgetReached, BreakerOpen) as error:
+        except (ProviderError, RunStopped) as error:
             # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
-            self.mill.closing.set()
+            self.mill.client.close()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._say_how_it_stands(error)
             raise
@@ -85,7 +85,7 @@ class Session:
         await asyncio.to_thread(self.writer.roll)
         return counts
 
-    def _say_how_it_stands(self, error: BudgetReached | BreakerOpen) -> None:
+    def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
         if self.budget is not None:
             left = f"{self.budget.reserved_usd:.4f} USD are reserved for what is under way; {left}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hazardmill.llm.requests import Request, Stage
@@ -34,11 +35,19 @@ class Prefix(NamedTuple):
         return cls(stage, model, prompt_hash, source)
 
 
+@dataclass
+class Turn:
+    """One who may send a request."""
+
+    warms: bool = True
+    """Whether the provider computed the prompt, and so remembers how it begins."""
+
+
 class Warmup:
     """A gate a prefix: one passes alone, and when it has its answer the gate stays open for all.
 
-    Where the one comes to nothing (an error, a cancellation), the next that waits goes alone. For the coroutines of one
-    event loop, like the client that it stands before.
+    Where the one comes to nothing (an error, a cancellation, a request turned away), the next that waits goes alone.
+    For the coroutines of one event loop, like the client that it stands before.
 
     Args:
         enabled: Without it everybody passes at once.
@@ -51,20 +60,22 @@ class Warmup:
         self._gates: dict[Prefix, asyncio.Lock] = {}
 
     @asynccontextmanager
-    async def turn(self, prefix: Prefix) -> AsyncIterator[None]:
-        """Wait until requests of this prefix may be sent; send yours inside."""
+    async def turn(self, prefix: Prefix) -> AsyncIterator[Turn]:
+        """Wait until requests of this prefix may be sent; send yours inside, and say if that warmed nothing."""
+        turn = Turn()
         if not self._enabled or prefix in self._warm:
-            yield
+            yield turn
             return
         # Waiters come through one by one: the first finds it cold, those behind an answer find it warm.
         gate = self._gates.setdefault(prefix, asyncio.Lock())
         await gate.acquire()
         if prefix in self._warm:
             gate.release()
-            yield
+            yield turn
             return
         try:
-            yield
-            self._warm.add(prefix)
+            yield turn
+            if turn.warms:
+                self._warm.add(prefix)
         finally:
             gate.release()

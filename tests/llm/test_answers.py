@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from hazardmill.errors import (
     ConnectionFailed,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
@@ -57,12 +58,13 @@ ANSWERS: dict[str, tuple[Completion, str]] = {
     "obeys_in_shape": (completion(OBEDIENT), "used"),
 }
 ERRORS: dict[str, tuple[ProviderError, str]] = {
-    "rate_limited": (RateLimited("wait", retry_after=0), "retried"),
+    "rate_limited": (RateLimited("wait", retry_after=30), "retried"),
     "provider_down": (ProviderDown("overloaded"), "retried"),
     "connection": (ConnectionFailed("reset"), "retried"),
     "no_such_model": (ModelRefused("unknown"), "fallback"),
     "no_credit": (RequestRefused("top up"), "stopped"),
-    "filtered_request": (UnusableAnswer("declined by the filter"), "failed"),
+    "filtered_request": (PromptRefused("Content Exists Risk", filtered=True), "refused"),
+    "refused_request": (PromptRefused("too long"), "refused"),
 }
 BODIES: dict[str, Reply] = {
     "html": Reply(body=b"<html>Log in to the hotel network</html>"),
@@ -120,12 +122,32 @@ def test_it_failed_without_another_turn(key, make_client, make_backend, make_req
     assert len(backend.asked) == 1
 
 
-@pytest.mark.parametrize("key", [key for key, (_, end) in ERRORS.items() if end != "failed"])
+@pytest.mark.parametrize("key", [key for key, (_, end) in ERRORS.items() if end == "refused"])
+def test_it_is_refused_by_each_model_and_then_it_failed_for_good(key, make_client, make_backend, make_request, store):
+    backend = make_backend(ERRORS[key][0])
+    for run_id in ("run-1", "run-1", "run-2"):
+        with pytest.raises(UnusableAnswer, match=r"toy/dear declined") as caught:
+            asked_for(make_client(backend, run_id=run_id), make_request(fallbacks=("toy/dear",)))
+        assert caught.value.record_id == "neiss:1"
+    assert [asked.model for asked in backend.asked] == ["toy/toy", "toy/dear"], "nobody is asked again"
+    finish = "content_filter" if key == "filtered_request" else "request_refused"
+    assert [(row["answered"], row["error"], row["finish_reason"], row["answer"]) for row in store.calls] == [
+        (False, "PromptRefused", None, None),
+        (True, None, finish, ""),
+    ]
+    assert [(row["usd"], row["usd_upper"], row["error_message"]) for row in store.calls][1] == (
+        0.0,
+        0.0,
+        f"record neiss:1: {ERRORS[key][0].message}",
+    )
+
+
+@pytest.mark.parametrize("key", [key for key, (_, end) in ERRORS.items() if end not in ("failed", "refused")])
 def test_it_is_retried_or_asked_elsewhere_or_stops_the_run(key, make_client, make_backend, make_request):
     trouble, end = ERRORS[key]
     backend = make_backend(trouble)
     with pytest.raises(type(trouble)):
-        asked_for(make_client(backend, max_attempts=2), make_request(fallbacks=("toy/dear",)))
+        asked_for(make_client(backend, max_attempts=2, deadline_s=50), make_request(fallbacks=("toy/dear",)))
     expected = {"retried": ["toy/toy"] * 2 + ["toy/dear"] * 2, "fallback": ["toy/toy", "toy/dear"]}
     assert [asked.model for asked in backend.asked] == expected.get(end, ["toy/toy"])
 

@@ -4,7 +4,15 @@ import asyncio
 
 import pytest
 
-from hazardmill.errors import BreakerOpen, ConnectionFailed, ProviderDown, RateLimited, RequestRefused, UnusableAnswer
+from hazardmill.errors import (
+    BreakerOpen,
+    ConnectionFailed,
+    PromptRefused,
+    ProviderDown,
+    RateLimited,
+    RequestRefused,
+    UnusableAnswer,
+)
 from hazardmill.llm.breaker import Breaker
 from hazardmill.llm.limiter import Limiter
 
@@ -57,6 +65,57 @@ def test_by_default_it_takes_twenty_failures_and_half_a_minute():
     assert not breaker.is_open
     breaker.note(DOWN)
     assert breaker.is_open
+
+
+def refusing(*asked, make_request, refusals=3):
+    """A breaker after each of ``asked`` was refused: record id, or null for an answer, and the stage."""
+    breaker = Breaker(refusals=refusals)
+    for number, stage in asked:
+        record_id = None if number is None else f"notes:{number}"
+        error = None if number is None else PromptRefused("no such parameter")
+        breaker.note(error, make_request(stage=stage, record_id=record_id))
+    return breaker
+
+
+def test_refusals_of_many_records_in_a_row_open_it(make_request):
+    breaker = refusing(*[(n, "extract") for n in range(3)], make_request=make_request)
+    with pytest.raises(
+        BreakerOpen, match=r"extract requests of 3 records in a row were refused; .*such param"
+    ) as caught:
+        breaker.check()
+    assert "child run" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [(1, "author"), (1, "author"), (2, "author"), (1, "author")],
+        [(1, "extract"), (2, "extract"), (None, "extract"), (3, "extract"), (4, "extract")],
+        [(1, "extract"), (2, "extract"), (3, "judge"), (4, "judge")],
+    ],
+    ids=["the same records", "an answer between", "two stages"],
+)
+def test_a_few_refusals_do_not(asked, make_request):
+    assert not refusing(*asked, make_request=make_request).is_open
+
+
+def test_an_answer_to_another_stage_does_not_end_the_row_of_refusals(make_request):
+    asked = [step for n in range(3) for step in ((None, "extract"), (n, "author"))]
+    assert refusing(*asked, make_request=make_request).is_open
+
+
+def test_a_parameter_that_no_model_takes_ends_the_run_and_fails_no_record_more(
+    make_client, make_backend, make_request, store
+):
+    async def main():
+        client = make_client(make_backend(PromptRefused("no such parameter")))
+        requests = [make_request(f"record {n}", record_id=f"notes:{n}") for n in range(12)]
+        return [(await asyncio.gather(client.ask(each), return_exceptions=True))[0] for each in requests]
+
+    ends = asyncio.run(main())
+    assert [end.finish_reason for end in ends[:9]] == ["request_refused"] * 9
+    assert {type(end) for end in ends[9:]} == {BreakerOpen}
+    assert [row["answered"] for row in store.calls] == [True] * 9 + [False], "the tenth will be asked again"
 
 
 def test_an_answer_that_comes_late_does_not_close_it():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, StoreError
+from hazardmill.errors import ConnectionFailed, ProviderDown, RateLimited, RequestRefused, RunStopped, StoreError
 from hazardmill.llm.limiter import Limiter
 
 
@@ -128,7 +128,7 @@ def test_who_waits_for_another_attempt_is_told_why(make_client, make_backend, ma
 
     assert [(r.attempt, r.max_attempts, r.error.message, r.request) for r in told] == [
         (2, 4, "overloaded", make_request()),
-        (3, 4, "slow down", make_request()),
+        (3, None, "slow down", make_request()),
     ]
     assert [r.wait_s for r in told] == clock.slept
 
@@ -181,6 +181,76 @@ def test_attempts_are_limited_and_the_last_error_is_raised(make_client, make_bac
         asyncio.run(make_client(backend, max_attempts=3).ask(make_request()))
     assert len(store.calls) == 3
     assert caught.value.record_id == "neiss:1"
+
+
+def test_whoever_is_told_to_wait_waits_until_the_deadline_however_often(
+    make_client, make_backend, make_request, make_completion, store, clock
+):
+    def told(seconds):
+        async def answer(_):
+            if clock.now - 1000 < seconds:
+                raise RateLimited("too many")
+            return make_completion()
+
+        return answer
+
+    assert asyncio.run(make_client(make_backend(told(400)), deadline_s=600).ask(make_request())).paid
+    assert len(store.calls) > 7 and max(clock.slept) <= 61
+    clock.now = 1000.0
+    with pytest.raises(RateLimited):
+        asyncio.run(make_client(make_backend(told(9999)), deadline_s=600).ask(make_request("another")))
+    assert 500 < clock.now - 1000 < 600
+
+
+def test_what_was_turned_away_does_not_count_among_the_attempts(make_client, make_backend, make_request, store):
+    crowd = [RateLimited("too many")] * 4
+    backend = make_backend(*crowd, ProviderDown("one"), *crowd, ProviderDown("two"), *crowd, ProviderDown("three"))
+    with pytest.raises(ProviderDown, match="three"):
+        asyncio.run(make_client(backend, max_attempts=3, deadline_s=3600).ask(make_request()))
+    assert len(store.calls) == 15
+
+
+def test_a_provider_that_says_now_again_and_again_is_not_asked_without_end(
+    make_client, make_backend, make_request, store, clock
+):
+    with pytest.raises(RateLimited):
+        asyncio.run(make_client(make_backend(RateLimited("now", retry_after=0))).ask(make_request()))
+    assert clock.slept[:5] == [0] * 5 and min(clock.slept[5:]) > 30
+    assert len(store.calls) < 30
+
+
+def test_a_client_that_is_closed_sends_nothing_more_and_wakes_who_pauses(
+    make_client, make_backend, make_request, make_completion, store
+):
+    async def main():
+        gate, resting = asyncio.Event(), asyncio.Event()
+
+        async def answer(request):
+            if request.messages[-1].content == "busy":
+                raise ProviderDown("busy")
+            await gate.wait()
+            return make_completion()
+
+        async def for_ever(_):
+            resting.set()
+            await asyncio.Event().wait()
+
+        client = make_client(make_backend(answer), sleep=for_ever)
+        slow = asyncio.create_task(client.ask(make_request("slow")))
+        busy = asyncio.create_task(client.ask(make_request("busy")))
+        await resting.wait()
+        client.close()
+        with pytest.raises(RunStopped):
+            await busy
+        with pytest.raises(RunStopped, match="nothing more is asked"):
+            await client.ask(make_request("late"))
+        gate.set()
+        paid = await slow
+        client.reopen()
+        return paid, await client.ask(make_request("late"))
+
+    assert all(answer.paid for answer in asyncio.run(main()))
+    assert [row["answered"] for row in store.calls] == [False, True, True]
 
 
 def test_a_pause_beyond_the_deadline_is_not_begun(make_client, make_backend, make_request, store, clock):

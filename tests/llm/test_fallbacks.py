@@ -8,6 +8,7 @@ from hazardmill.errors import (
     BreakerOpen,
     ConnectionFailed,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     RateLimited,
     RequestRefused,
@@ -46,8 +47,8 @@ def asked(make_request):
     [
         (ProviderDown("overloaded"), 2),
         (ConnectionFailed("reset"), 2),
-        (RateLimited("wait", retry_after=1), 2),
         (ModelRefused("no such model"), 1),
+        (PromptRefused("too long"), 1),
     ],
 )
 def test_where_the_model_cannot_answer_the_next_one_is_asked(
@@ -67,6 +68,13 @@ def test_where_the_model_cannot_answer_the_next_one_is_asked(
     assert [row["attempt"] for row in store.calls] == [*range(1, attempts + 2)]
     assert [row["answered"] for row in store.calls] == [False] * attempts + [True]
     assert {row["model_asked"] for row in store.calls} == {"toy/toy"}
+
+
+def test_where_the_model_has_no_room_until_the_deadline_the_next_one_is_asked(make_client, make_completion, asked):
+    backend = ByModel(toy=[RateLimited("wait", retry_after=30)], dear=[make_completion("from the other")])
+    answer = asyncio.run(make_client(backend, max_attempts=2, deadline_s=100).ask(asked))
+    assert answer.text == "from the other"
+    assert backend.asked == ["toy/toy"] * 4 + ["toy/dear"]
 
 
 def test_each_attempt_says_which_model_it_was_sent_to(make_client, make_completion, asked, monkeypatch):

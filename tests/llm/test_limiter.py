@@ -156,6 +156,16 @@ def test_what_was_under_way_is_halved_not_what_was_allowed():
     assert asyncio.run(main()) == 3
 
 
+@pytest.mark.parametrize(("number", "left"), [(1, 32), (3, 32), (4, 2)])
+def test_one_that_is_turned_away_alone_halves_what_was_allowed(number, left):
+    async def main():
+        limiter = Limiter(64)
+        await turn_away(limiter, number)
+        return limiter.in_flight_limit
+
+    assert asyncio.run(main()) == left
+
+
 def test_it_grows_by_one_a_window_of_answers_up_to_the_maximum():
     async def main():
         limiter = Limiter(4)

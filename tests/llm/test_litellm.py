@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from http.server import ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -15,12 +16,13 @@ import pytest
 from hazardmill.errors import (
     ConnectionFailed,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     RateLimited,
     RequestRefused,
     SettingsError,
 )
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _translate
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _completion, _translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -95,6 +97,18 @@ def test_what_the_provider_did_not_count_is_null(complete, sent, expected):
     assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == expected
 
 
+@pytest.mark.parametrize(
+    ("model", "cached"), [("gemini/gemini-2.5-flash", 0), ("vertex_ai/gemini-2.5-flash", 0), ("mistral/small", None)]
+)
+def test_a_count_that_is_missing_is_zero_where_the_provider_leaves_zeros_out(model, cached, make_request):
+    message = SimpleNamespace(content="x")
+    response = SimpleNamespace(
+        usage=SimpleNamespace(prompt_tokens=100, completion_tokens=20),
+        choices=[SimpleNamespace(message=message, finish_reason="stop")],
+    )
+    assert _completion(response, make_request(model=model)).usage.cached_tokens == cached
+
+
 @pytest.mark.full
 @both
 @pytest.mark.parametrize(
@@ -138,10 +152,11 @@ def test_an_answer_of_no_use_is_an_answer(complete, reply, text, finish, model):
         (error(402), RequestRefused),
         (error(403), ModelRefused),
         (error(404), ModelRefused),
-        (error(400), RequestRefused),
-        (error(422), RequestRefused),
-        (error(413), ModelRefused),
-        (error(400, "the request exceeds the available context size", "context_length_exceeded"), ModelRefused),
+        (error(400), PromptRefused),
+        (error(422), PromptRefused),
+        (error(413), PromptRefused),
+        (error(400, "the request exceeds the available context size", "context_length_exceeded"), PromptRefused),
+        (error(400, "Content Exists Risk", "invalid_request_error"), PromptRefused),
     ],
 )
 def test_errors_are_told_apart_and_none_is_tried_again_behind_our_back(complete, server, reply, kind, model):
@@ -210,6 +225,35 @@ def test_what_is_said_of_a_missing_key(said, kind, make_request):
     error = _translate(Unspecific(f"{said}\nTraceback (most recent call last):\n  File x"), make_request(), None)
     assert type(error) is kind
     assert error.message == f"toy/toy: {said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "filtered"),
+    [
+        (400, "Content Exists Risk", PromptRefused, True),
+        (403, "your input was flagged by moderation", PromptRefused, True),
+        (400, "blocked by the content management policy", PromptRefused, True),
+        (400, "temperature must be below 2", PromptRefused, False),
+        (413, "too large", PromptRefused, False),
+        (422, "field required", PromptRefused, False),
+        (403, "no access to this model", ModelRefused, None),
+        (400, "Model Not Exist", ModelRefused, None),
+        (400, "x/y is not a valid model ID", ModelRefused, None),
+        (400, "Your credit balance is too low to go on", RequestRefused, None),
+        (400, "Incorrect API key provided", RequestRefused, None),
+        (400, "LLM Provider NOT provided. Pass one", RequestRefused, None),
+        (401, "content policy of keys", RequestRefused, None),
+        (402, "Insufficient Balance", RequestRefused, None),
+    ],
+)
+def test_what_is_wrong_with_one_request_is_told_from_what_is_wrong_with_all(status, said, kind, filtered, make_request):
+    class Said(Exception):
+        status_code = status
+
+    error = _translate(Said(said), make_request(), None)
+    assert type(error) is kind
+    assert getattr(error, "filtered", None) is filtered
+    assert error.remedy
 
 
 def test_the_deepest_reason_of_a_broken_connection_is_told(make_request):

@@ -43,8 +43,12 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.0": "97e1237b430ee47bf57405b96cd8dc817896e73205734ebd1b3f9fa0e292123b",
         "1.1": "6375c76c28bdc15efcd1a582af7feda17d4d773d921dde45a78f323bf24e88ce",
         "1.2": "213a275b62a0e452768b38169c00aa9e3008ab3b60ee3aa02db1e567ff7d9d36",
+        "1.3": "227f4fd7bc62f0ab34974a4419678b8f5e98599f1b6e1173266fca6be489739a",
     },
-    "author/document": {"1.0": "81739e23f170eece9598c40be4fbd542bd2d47a3fb53ea1b1a02642c6cbb55f4"},
+    "author/document": {
+        "1.0": "81739e23f170eece9598c40be4fbd542bd2d47a3fb53ea1b1a02642c6cbb55f4",
+        "1.1": "30dea2a3d6c60f10e6ba160ab0b96d37c330722e5c9f513d9ff674470698adf3",
+    },
     "author/feedback": {"1.0": "a8b7ae6f9f951aea89e8ac197d22545ce67590d115e926535294d7d2989df245"},
     "judge/task": {
         "1.0": "fb8b0c1afd9fc924ca6b356b0a6161e07a6bfb2aec17cd44bf991f06a166027e",
@@ -57,8 +61,8 @@ our sources. A change of a text needs a new version: add a line, and never chang
 
 SYSTEM: dict[str, str] = {
     "extract/danger": "8c8a4dba85a6763d787af59c45cb1085d7fd01b37421ff6fdaffadec7d88bd38",
-    "author/task": "3b781941240cb93dbd7499754874522f93df4724586aa24d2b3948bde9a07b75",
-    "author/document": "09e3ba06c23e01a4c91ab9778275ac32f49d72677c0b9407a5d8d502c2ad7bba",
+    "author/task": "23339e7a90826582200b470e23cd0d4417538895472875cb5444db9223bb582e",
+    "author/document": "741f29d94008172c1c7b933ac08ada2ca7933ce53219a8e76ec21d2d99c21c35",
     "judge/task": "77e6ac4d214c92098e66a82d25ab6b904627eeb7c3256536f4a315a70b7bd750",
 }
 """Hash of the message that all records and drafts have in common. A change makes every provider's cache cold once, and
@@ -196,7 +200,13 @@ def test_the_example_of_both_formats_is_one_task_that_passes_every_check() -> No
     assert (outlined.realised_by, outlined.texts) == (written.realised_by, written.texts)
     certificate = certify(outlined)
     assert not certificate.refusals and not certificate.findings
-    assert certificate.solution.unsafe_text == "(go_to_kitchen) (carry_bowl_to_table)"
+    assert certificate.solution.unsafe_text == "(go_to_kitchen) (carry_bowl_to_table) (put_toy_in_box)"
+    assert certificate.solution.safe_text == "(put_toy_in_box) (go_to_kitchen) (carry_bowl_to_table)"
+    # Rule 6: each act does something that the goal or another act has a use for.
+    outline = Outline.model_validate(json.loads(text))
+    for action in outline.actions:
+        uses = " ".join([outline.goal, *(other.requires for other in outline.actions if other is not action)])
+        assert any(effect.partition("(")[0] in uses for effect in action.effects), action.name
 
 
 # Guidance

@@ -48,8 +48,8 @@ def anthropic(stop: str = "end_turn") -> Reply:
     return Reply(body=json.dumps(body).encode())
 
 
-def gemini(finish: str = "STOP") -> Reply:
-    body = {
+def gemini(finish: str = "STOP", **usage: int | None) -> Reply:
+    body: dict[str, Any] = {
         "candidates": [{"content": {"role": "model", "parts": [{"text": '{"a": 1}'}]}, "finishReason": finish}],
         "usageMetadata": {
             "promptTokenCount": 100,
@@ -57,9 +57,11 @@ def gemini(finish: str = "STOP") -> Reply:
             "candidatesTokenCount": 7,
             "thoughtsTokenCount": 5,
             "totalTokenCount": 112,
-        },
+        }
+        | usage,
         "modelVersion": "gemini-of-the-day",
     }
+    body["usageMetadata"] = {name: count for name, count in body["usageMetadata"].items() if count is not None}
     return Reply(body=json.dumps(body).encode())
 
 
@@ -156,6 +158,12 @@ def test_gemini_takes_roles_and_limits_by_names_of_its_own(sent, wanted):
     assert (completion.text, completion.finish_reason) == ('{"a": 1}', "stop")
     # What it thought is paid for like what it said.
     assert completion.usage == Usage(prompt_tokens=100, cached_tokens=40, completion_tokens=12)
+
+
+def test_gemini_leaves_the_count_out_where_nothing_was_cached_and_the_price_is_known(sent):
+    *_, completion = sent("gemini/gemini-2.5-flash", gemini(cachedContentTokenCount=None), root=True)
+    assert completion.usage == Usage(prompt_tokens=100, cached_tokens=0, completion_tokens=12)
+    assert Prices.load().usd("gemini/gemini-2.5-flash", completion.usage) == pytest.approx((30 + 30) / 1e6)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hazardmill.errors import ProviderDown, ReplayMiss, RequestRefused
+from hazardmill.errors import PromptRefused, ProviderDown, ReplayMiss, RequestRefused
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
@@ -34,6 +34,15 @@ def test_it_answers_from_the_ledger_under_the_old_identity(replayed, make_reques
     assert row["identity"] == replayed.identity
     assert row["usd"] == replayed.usd
     assert row["usd_upper"] == 0.0, "nothing was paid this time"
+
+
+def test_what_the_provider_turned_away_is_turned_away_again(make_client, make_backend, make_request, prices, store):
+    refused = asyncio.run(make_client(make_backend(PromptRefused("risk", filtered=True))).ask(make_request()))
+    elsewhere = MemoryStore()
+    backend = ReplayBackend(store, "litellm", "api.example")
+    client = Client(backend, Ledger(elsewhere, elsewhere, "again"), limiter=Limiter(), prices=prices)
+    assert asyncio.run(client.ask(make_request())) == refused.model_copy(update={"paid": False})
+    assert (refused.text, refused.finish_reason, refused.usd) == ("", "content_filter", 0.0)
 
 
 @pytest.mark.parametrize(

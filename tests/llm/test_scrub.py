@@ -5,10 +5,17 @@ import pytest
 from hazardmill.llm.scrub import encodable, scrub
 
 
-@pytest.mark.parametrize("name", ["DEEPSEEK_API_KEY", "hf_token", "CLIENT_SECRET", "DB_PASSWORD"])
+@pytest.mark.parametrize(
+    "name", ["DEEPSEEK_API_KEY", "hf_token", "CLIENT_SECRET", "DB_PASSWORD", "X_CREDENTIALS", "basic_auth"]
+)
 def test_values_of_secret_variables_are_taken_out(monkeypatch, name):
     monkeypatch.setenv(name, "hunter22-credential")
     assert scrub("refused: hunter22-credential!") == "refused: [secret]!"
+
+
+def test_an_author_is_no_secret(monkeypatch):
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "somebody")
+    assert scrub("by somebody") == "by somebody"
 
 
 def test_the_longer_of_two_secrets_goes_first(monkeypatch):

@@ -96,6 +96,7 @@ def test_an_answer_without_whole_code_fails_its_check(answer: str | Completion, 
     assert result.code is None
     assert (result.check.name, result.check.passed, result.check.reason) == ("answer", False, "no_code")
     assert result.check.message and "```python" in result.check.mend
+    assert ("shorter" in result.check.mend) is isinstance(answer, Completion)
     assert len(result.answers) == 1
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -13,8 +14,10 @@ import pytest
 
 from hazardmill.errors import (
     BreakerOpen,
+    ConnectionFailed,
     InputError,
     JailUnavailable,
+    PromptRefused,
     RateLimited,
     RequestRefused,
     RunStopped,
@@ -26,6 +29,7 @@ from hazardmill.errors import (
 )
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.search import Solution
+from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
 from hazardmill.stages import config as config_module
@@ -53,6 +57,12 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
         return backend
 
     return place
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that ask once."""
+    monkeypatch.setattr(module, "Client", functools.partial(Client, max_attempts=1))
 
 
 def number_of(request: Request) -> int:
@@ -419,6 +429,39 @@ def test_a_stopped_run_is_resumed_to_the_digest_of_an_uninterrupted_one(
     assert len(answered) == len(set(answered)) == 18
 
 
+@pytest.mark.parametrize(
+    ("stage", "outcome", "reason", "refusals"),
+    [
+        ("extract", "extraction_failed", "unusable_answer", 1),
+        ("author", "execution_failed", "no_code", 5),
+        ("judge", "quality_failed", "judge:unusable", 1),
+    ],
+)
+def test_a_record_that_the_provider_turns_away_fails_alone_and_is_not_asked_again(
+    stage: str, outcome: str, reason: str, refusals: int, store: Store, notes: Path, use: Use
+) -> None:
+    said = {"extract": FOUND, "author": lambda r: fenced(soup(THINGS[number_of(r) - 1])), "judge": APPROVED}[stage]
+
+    def moderated(request: Request) -> Any:
+        if number_of(request) == 3:
+            return PromptRefused("Content Exists Risk", filtered=True)
+        return said(request) if callable(said) else said
+
+    use(a_task_each(**{stage: moderated}))
+    counts = worked(started(store, notes))
+    assert (counts["accepted"], counts[outcome], counts["pending"]) == (5, 1, 0)
+    (row,) = [row for row in store.rows("outcomes") if row["record_id"] == "notes:3"]
+    assert row["reason"] == reason and "declined to answer (content_filter)" in row["message"]
+    assert state(store) == "completed"
+    refused = [call for call in store.rows("llm_calls") if call["finish_reason"] == "content_filter"]
+    assert len(refused) == refusals
+    assert {call["error_message"] for call in refused} == {"record notes:3: Content Exists Risk"}
+    silent = use(ScriptedBackend())
+    worked(started(store, notes, "again"))
+    assert silent.count() == 0
+    assert store.digest("run") == store.digest("again")
+
+
 def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, notes: Path, use: Use) -> None:
     same = {"author": fenced(soup("bowl"))}
     use(a_task_each(**same, extract=lambda r: RequestRefused("no credit") if number_of(r) == 2 else FOUND))
@@ -427,6 +470,32 @@ def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, n
     use(a_task_each(**same))
     assert worked(Run.load(store, "run"))["duplicate"] == 5
     assert ends(store)["notes:1"] == "accepted"
+
+
+def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes: Path, use: Use) -> None:
+    use(failing_at(3))
+    run = started(store, notes, batch_size=2, concurrency=1)
+    with pytest.raises(RequestRefused):
+        worked(run)
+    changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
+    with pytest.raises(RequestRefused):
+        worked(Run.load(store, "run").resumed(run.config.model_copy(update=changed)))
+    assert Run.load(store, "run").config == run.config.model_copy(update=changed)
+
+
+def test_settings_of_a_resumed_run_that_is_killed_are_kept_too(store: Store, notes: Path, use: Use) -> None:
+    use(a_task_each())
+    run = started(store, notes)
+
+    async def begun(config: RunConfig) -> None:
+        async with Run.load(store, "run").resumed(config).session():
+            pass
+
+    # What a kill leaves: the run is said to be under way.
+    asyncio.run(begun(run.config.model_copy(update={"deadline_s": 5.0})))
+    assert Run.load(store, "run").config.deadline_s == 5.0
+    asyncio.run(begun(Run.load(store, "run").config))
+    assert [row["state"] for row in store.rows("runs")] == ["running"] * 2
 
 
 def test_a_completed_run_has_nothing_left_to_do(store: Store, notes: Path, use: Use) -> None:
@@ -458,31 +527,24 @@ def test_another_sample_asks_anew(store: Store, notes: Path, use: Use) -> None:
     assert backend.count() == 18
 
 
-def test_a_failure_calls_off_what_is_under_way_and_writes_it_down(store: Store, notes: Path, use: Use) -> None:
-    others = asyncio.Event()
-
-    async def extract(request: Request) -> str | Exception:
-        if number_of(request) == 1:
-            return RequestRefused("no credit")
-        await others.wait()
-        return FOUND
-
-    use(a_task_each(extract=extract))
-    with pytest.raises(RequestRefused):
-        worked(started(store, notes))
-    errors = {row["record_id"]: row["error"] for row in store.rows("llm_calls")}
-    assert errors["notes:1"] == "RequestRefused"
-    assert set(errors.values()) <= {"RequestRefused", "CancelledError"}
-    assert ends(store) == {}
-
-
-def test_where_the_provider_is_down_what_is_under_way_may_end(store: Store, notes: Path, use: Use) -> None:
-    """Unlike above: nothing is wrong with what the others are paying for, but nothing more is asked."""
+@pytest.mark.parametrize(
+    "failure",
+    [
+        BreakerOpen("down"),
+        RequestRefused("no credit"),
+        ConnectionFailed("reset"),
+        RateLimited("full", retry_after=9999),
+    ],
+)
+def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
+    failure: Exception, store: Store, notes: Path, use: Use, impatient: None
+) -> None:
+    """Nothing is wrong with what the others are paying for, but nothing more is asked."""
     down = asyncio.Event()
 
     def judge(request: Request) -> str | Exception:
         down.set()
-        return BreakerOpen("down")
+        return failure
 
     async def write(request: Request) -> str:
         if number_of(request) != 1:
@@ -493,7 +555,7 @@ def test_where_the_provider_is_down_what_is_under_way_may_end(store: Store, note
         return fenced(soup(THINGS[number_of(request) - 1]))
 
     backend = use(a_task_each(author=write, judge=judge))
-    with pytest.raises(BreakerOpen, match="6 of 6 records are left"):
+    with pytest.raises(type(failure), match="6 of 6 records are left"):
         worked(started(store, notes, batch_size=3, concurrency=3))
     rows = [row for row in store.rows("llm_calls") if row["stage"] == "author"]
     assert [row["answered"] for row in rows] == [True] * 3

@@ -167,6 +167,48 @@ def test_without_warmup_nobody_waits() -> None:
     run(scenario, enabled=False)
 
 
+def test_what_the_ledger_answers_does_not_wait_and_warms_nothing(store: Store, jail: Jail) -> None:
+    with opened(store, ScriptedBackend(extract="text"), jail) as mill:
+        known, *rest = [
+            mill.request("extract", mill.prompts.extract, record(number), guidance=None) for number in range(4)
+        ]
+        asyncio.run(mill.ask(known))
+    most = under_way = 0
+
+    async def said(request: Request) -> str:
+        nonlocal most, under_way
+        under_way += 1
+        most = max(most, under_way)
+        first = [asked.record_id for asked in backend.asked] == [rest[0].record_id]
+        await settle()
+        assert not first or under_way == 1, "the first that is sent goes alone"
+        under_way -= 1
+        return "text"
+
+    async def ask_all(ask: Callable[[Request], Awaitable[Answer]]) -> None:
+        await asyncio.gather(*map(ask, [known, *rest]))
+
+    backend = ScriptedBackend(extract=said)
+    with opened(store, backend, jail) as mill:
+        asyncio.run(ask_all(mill.ask))
+    assert backend.count() == 3 and most == 2
+
+
+def test_what_is_turned_away_warms_nothing() -> None:
+    async def scenario(line: Line) -> None:
+        async with line.warmup.turn(prefix()) as turn:
+            turn.warms = False
+        asks = [line.ask(name, prefix()) for name in "ab"]
+        await settle()
+        assert line.under_way == 1
+        line.answer("a")
+        await settle()
+        line.answer("b")
+        await asyncio.gather(*asks)
+
+    run(scenario)
+
+
 def test_the_mill_asks_one_of_each_source_first(store: Store, jail: Jail) -> None:
     log: list[tuple[str, str]] = []
 

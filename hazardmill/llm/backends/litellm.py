@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from hazardmill.errors import (
     ConnectionFailed,
     ModelRefused,
+    PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
     RequestRefused,
     SettingsError,
-    UnusableAnswer,
 )
 from hazardmill.llm.requests import Completion, OfflineKey, Request, Usage
 from hazardmill.llm.scrub import encodable, scrub
@@ -38,6 +38,10 @@ _CACHE_WHEN_TOLD: Final = frozenset({"anthropic"})
 
 _NO_SCHEMA: Final = frozenset({"deepseek"})
 """Providers that promise JSON, but refuse a request that says of which shape."""
+
+_LEAVES_ZEROS_OUT: Final = frozenset({"gemini", "vertex_ai"})
+"""Providers that send no count of cached tokens where nothing was cached: Google's APIs write protocol buffers as JSON,
+which leaves out a number that is zero. Elsewhere a count that is missing is unknown."""
 
 _NO_KEY: Final = "none"
 _NO_CREDIT: Final = "insufficient_quota"
@@ -193,7 +197,7 @@ def is_loopback(host: str) -> bool:
 
 def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401  # an untyped response
     answered = encodable(getattr(response, "model", None) or request.model)
-    usage = _usage(getattr(response, "usage", None))
+    usage = _usage(getattr(response, "usage", None), zeros_left_out=_provider(request) in _LEAVES_ZEROS_OUT)
     choices = getattr(response, "choices", None)
     if not choices:
         # It was paid for all the same, so it is an answer, if an empty one.
@@ -206,7 +210,7 @@ def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401 
     return Completion(text=encodable(text), model_answered=answered, finish_reason=finish, usage=usage)
 
 
-def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
+def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN401  # an untyped response
     prompt = _count(getattr(usage, "prompt_tokens", None))
     if not prompt:
         # litellm fills in zeros where the provider sent no usage; no prompt has no tokens.
@@ -217,7 +221,7 @@ def _usage(usage: Any) -> Usage:  # noqa: ANN401  # an untyped response
         getattr(usage, "prompt_cache_hit_tokens", None),
         getattr(usage, "cache_read_input_tokens", None),
     )
-    cached = next((count for count in map(_count, dialects) if count is not None), None)
+    cached = next((count for count in map(_count, dialects) if count is not None), 0 if zeros_left_out else None)
     written = _count(getattr(usage, "cache_creation_input_tokens", None))
     return Usage(
         prompt_tokens=prompt,
@@ -240,22 +244,27 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
     said = scrub(str(error), api_key).partition("\nTraceback ")[0].strip()[:_LONGEST_MESSAGE]
     message = f"{request.model}: {said}"
     retry_after = _retry_after(error)
-    if kind == "ContentPolicyViolationError":
-        return UnusableAnswer(f"{message} (declined by the provider's filter)", remedy="try another model")
+    if kind == "ContentPolicyViolationError" or (status in _MAY_BE_FILTERED and _FILTERED.search(said)):
+        return PromptRefused(message, filtered=True, remedy="try another model")
     if status == 429:
         if _NO_CREDIT in said or any(getattr(cause, "code", None) == _NO_CREDIT for cause in _chain(error)):
-            return RequestRefused(message, remedy="the account has no credit left: top it up, or take another key")
+            return RequestRefused(message, remedy=_REMEDIES[402])
         return RateLimited(message, retry_after=retry_after, remedy="lower the limits of requests or tokens a minute")
-    if status == 401 or _KEY_IS_MISSING.search(said):
+    if status == 401 or _KEY_IS_MISSING.search(said) or (status == 400 and _KEY_IS_WRONG.search(said)):
         # Where the key is missing here, litellm may call that a status 500, and nothing was sent.
         return RequestRefused(message, remedy=_REMEDIES[401])
     if status == 408 or kind == "Timeout":
         return ConnectionFailed(message, retry_after=retry_after, remedy="raise the timeout of one attempt")
-    too_long = kind == "ContextWindowExceededError" or (status == 400 and _TOO_LONG.search(said))
-    if too_long or status in _ABOUT_THE_MODEL:
-        return ModelRefused(message, remedy=_REMEDIES[413 if too_long else int(status or 0)])
+    if kind in _NOT_SENT or (status == 400 and _NO_PROVIDER.search(said)):
+        return RequestRefused(message, remedy="check model name and parameters")
+    if status == 402 or (status == 400 and _CREDIT_IS_GONE.search(said)):
+        return RequestRefused(message, remedy=_REMEDIES[402])
+    if status in _ABOUT_THE_MODEL or (status == 400 and _MODEL_IS_UNKNOWN.search(said)):
+        return ModelRefused(message, remedy=_REMEDIES[404 if status == 400 else int(status or 0)])
+    if kind == "ContextWindowExceededError" or status == 413 or (status == 400 and _TOO_LONG.search(said)):
+        return PromptRefused(message, remedy="the prompt is too long for this model")
     if isinstance(status, int) and 400 <= status < 500:
-        return RequestRefused(message, remedy=_REMEDIES.get(status, "check model name, parameters and prompt"))
+        return PromptRefused(message, remedy="check parameters and prompt")
     if (broken := _broken_connection(error)) is not None:
         reason = scrub(broken, api_key)[:_LONGEST_MESSAGE]
         # What litellm says of it differs by provider, and may be no more than "Connection error."
@@ -269,26 +278,51 @@ def _translate(error: Exception, request: Request, api_key: str | None) -> Provi
     )
 
 
-_ABOUT_THE_MODEL: Final = frozenset({403, 404, 413})
-"""Statuses that another model might not give."""
+_ABOUT_THE_MODEL: Final = frozenset({403, 404})
+"""Statuses that another model might not give, and every request to this one would get."""
+
+_NOT_SENT: Final = frozenset({"UnsupportedParamsError"})
+"""What litellm itself refuses, whatever the prompt."""
 
 _REMEDIES: Final = {
     401: "check the provider's key in the environment",
     402: "the account has no credit left: top it up, or take another key",
     403: "the key has no right to this model",
     404: "check the model name and the address of the API",
-    413: "the prompt is too long for this model",
 }
 
 # Named, not imported: litellm chooses between the two libraries.
 _CONNECTION_ERRORS: Final = frozenset({("httpx", "TransportError"), ("aiohttp", "ClientConnectionError")})
 _LIBRARY_ERROR: Final = ("openai", "APIConnectionError")
 
+_MAY_BE_FILTERED: Final = frozenset({400, 403, 422, 451})
+_FILTERED: Final = re.compile(
+    r"content exists risk|content[ _-]?(?:filter|policy|management)|moderation|\bflagged\b|data_inspection_failed"
+    r"|inappropriate content|sensitive (?:content|words?)",
+    re.IGNORECASE,
+)
+"""How providers say, in errors that litellm does not know, that their filter turned a prompt away."""
+
+_CREDIT_IS_GONE: Final = re.compile(r"credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE)
+"""Said with status 400 by some."""
+
+_MODEL_IS_UNKNOWN: Final = re.compile(
+    r"model[ _]not[ _](?:exist|found)|not a valid model|(?:invalid|unknown|no such) model\b|model \S+ does not exist",
+    re.IGNORECASE,
+)
+"""Said with status 400 by some."""
+
+_NO_PROVIDER: Final = re.compile(r"LLM Provider NOT provided")
+"""litellm's own words, before anything is sent."""
+
 _TOO_LONG: Final = re.compile(r"context[ _](?:length|window|size)|prompt is too long", re.IGNORECASE)
 """How servers that litellm does not know say so."""
 
 _SSL_CONTEXT: Final = re.compile(r" ssl:(?:<[^>]*>|\w+)")
 """What aiohttp says after a host: an address in memory."""
+
+_KEY_IS_WRONG: Final = re.compile(r"(?:incorrect|invalid) api[ _]?key|api[ _]?key not valid", re.IGNORECASE)
+"""Said with status 400 by some."""
 
 _KEY_IS_MISSING: Final = re.compile(r"missing credentials|missing (?:\w+ )?api[ _]?key", re.IGNORECASE)
 
