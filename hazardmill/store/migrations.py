@@ -53,6 +53,7 @@ STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
     1: {
         "runs": adds("runs", "parent_run_id"),
         "drafts": adds("drafts", "feedback_version", "feedback_hash", "fallback"),
+        "tasks": adds("tasks", "structure_id"),
         "llm_calls": adds("llm_calls", "repair", "written_tokens", "usd_overrun", "model_sent"),
     },
 }
