@@ -122,7 +122,8 @@ class Session:
             assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
             assert milled.extraction.danger is not None  # what was accepted has all of these
             document, danger = milled.accepted.execution.document, milled.extraction.danger
-            structure = structure_or_null(document.to_json())
+            # Of the most regular documents it takes seconds, during which others go on asking.
+            structure = await asyncio.to_thread(structure_or_null, document.to_json())
             texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
             repeated = self._kept.add(task_id, document.hash, structure, texts)
             if repeated is not None:

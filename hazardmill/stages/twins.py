@@ -1,7 +1,8 @@
 """Which task of a run repeats an earlier one: the same document, or the same structure in nearly the same words.
 
 The definition is that of ``hazardmill.quality.duplicates``. Only tasks of one structure are compared here, and they are
-found by the column ``structure_id``, so that a session on a run of thousands of tasks begins at once.
+found by the column ``structure_id``, so that a session on a run of thousands of tasks begins at once: the texts of the
+tasks of a structure are read when another one of it comes. What repeats an earlier task is not kept, here or there.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Kept:
             message = f"its task is the same as {first}, which an earlier record gave"
             return Repeated(first, "same_document", message)
         text = "\n".join(fields_of(texts))
-        for other in self._structures.get(structure, ()) if structure is not None else ():
-            likeness = rouge_l(self._text(other), text)
+        for other in self._of(structure):
+            likeness = rouge_l(self._texts[other], text)
             if likeness is not None and likeness >= THRESHOLD:
                 message = (
                     f"its task is {other}, which an earlier record gave, under other names and told in nearly the same "
@@ -73,13 +74,15 @@ class Kept:
             self._texts[task_id] = text
         return None
 
-    def _text(self, task_id: str) -> str:
-        if task_id not in self._texts:
-            (row,) = self._store.rows("tasks", {"run_id": self._run_id, "task_id": task_id}, ["document", "danger"])
-            self._texts[task_id] = "\n".join(
-                fields_of(texts_of(json.loads(row["document"]), json.loads(row["danger"])))
-            )
-        return self._texts[task_id]
+    def _of(self, structure: str | None) -> list[str]:
+        """The tasks of a structure, first to last, with their texts at hand."""
+        kept = self._structures.get(structure, []) if structure is not None else []
+        if not all(task_id in self._texts for task_id in kept):
+            where = {"run_id": self._run_id, "structure_id": structure}
+            for row in self._store.rows("tasks", where, ["task_id", "document", "danger"]):
+                texts = texts_of(json.loads(row["document"]), json.loads(row["danger"]))
+                self._texts[row["task_id"]] = "\n".join(fields_of(texts))
+        return kept
 
 
 def texts_of(document: Mapping[str, Any], danger: Mapping[str, Any]) -> dict[str, Any]:

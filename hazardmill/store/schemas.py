@@ -312,7 +312,11 @@ TASKS = Table(
         _c("code", STR, "Python code as accepted.", required=True),
         _c("document", STR, "The task document, canonical JSON.", required=True),
         _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
-        _c("structure_id", STR, "The same for the document up to names and order; null where it is too regular."),
+        _c(
+            "structure_id",
+            STR,
+            "Equal for documents that are equal up to names and order; null of one too regular, and in older rows.",
+        ),
         _c("danger", STR, "The danger formalization, JSON object.", required=True),
         _c("danger_group", STR, "`physical` or `psychosocial`.", required=True),
         _c("danger_type", STR, "One of thirteen kinds of danger.", required=True),

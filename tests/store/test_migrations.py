@@ -19,6 +19,7 @@ from store.version1 import COLUMNS, make_version_1, relist, versions
 NEW = {
     "runs": ["parent_run_id"],
     "drafts": ["fallback", "feedback_version", "feedback_hash"],
+    "tasks": ["structure_id"],
     "llm_calls": ["repair", "written_tokens", "usd_overrun", "model_sent"],
 }
 
@@ -32,6 +33,7 @@ def group(number: int, run_id: str = "r1", **draft: object) -> dict[str, list[di
     return {
         "runs": [row("runs", run_id=run_id, sequence=number, state="running", counts="{}")],
         "drafts": [row("drafts", **names, feedback=f"mend {number}", identities=f'["c{number}"]', **draft)],
+        "tasks": [row("tasks", **names, task_id=f"t{number}")],
         "outcomes": [outcome(**names)],
         "llm_calls": [call(f"c{number}", run_id=run_id)],
     }
@@ -68,7 +70,7 @@ def mixed(old: Store) -> Store:
 
 
 def test_the_store_of_the_test_is_one_of_version_1(old: Store) -> None:
-    assert versions(old) == {name: {"1"} for name in ("drafts", "llm_calls", "outcomes", "runs")}
+    assert versions(old) == {name: {"1"} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
     for name, columns in COLUMNS.items():
         path = next((old.path / name).glob("*.parquet"))
         assert (
@@ -122,8 +124,8 @@ def test_the_views_show_what_the_store_shows(name: str, request: pytest.FixtureR
 def test_maintenance_writes_the_newest_schema_and_changes_nothing_that_is_read(mixed: Store, verb: str) -> None:
     before = {name: mixed.rows(name) for name in TABLES}, mixed.digest(), mixed.digest("r1")
     done = getattr(mixed, verb)()
-    assert (done.parts_before, done.parts_after) == (16, 16 if verb == "migrate" else 4)
-    assert versions(mixed) == {name: {"2"} for name in ("drafts", "llm_calls", "outcomes", "runs")}
+    assert (done.parts_before, done.parts_after) == (20, 20 if verb == "migrate" else 5)
+    assert versions(mixed) == {name: {"2"} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
     again = Store(mixed.path)
     assert ({name: again.rows(name) for name in TABLES}, again.digest(), again.digest("r1")) == before
     assert again.verify() == []

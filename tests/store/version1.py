@@ -31,6 +31,12 @@ COLUMNS = {
         *["run_id", "record_id", "source", "draft", "answer", "code", "document", "document_hash", "accepted"],
         *["failed_check", "failed_reason", "feedback", "identities", "paid", "usd", *_PROVENANCE],
     ],
+    "tasks": [
+        *["run_id", "task_id", "record_id", "source", "draft", "code", "document", "document_hash", "danger"],
+        *["danger_group", "danger_type", "avoidability", "safe_plan", "unsafe_plan", "safe_length", "unsafe_length"],
+        *["plan_length", "safety_effort", "certificate", "domain_pddl", "problem_pddl", "cross_check", "licence"],
+        *["attribution", *_PROVENANCE],
+    ],
     "llm_calls": [
         *["run_id", "identity", "attempt", "record_id", "stage", "draft", "sample", "host", "request", "answer"],
         *["answered", "finish_reason", "error", "error_message", "prompt_tokens", "cached_tokens"],
