@@ -53,6 +53,7 @@ def record_rows(
     reason: str | None,
     message: str | None,
     cross_check: Row | None,
+    structure_id: str | None = None,
 ) -> dict[str, list[Row]]:
     """All rows of one record in one run.
 
@@ -66,6 +67,7 @@ def record_rows(
         reason: Short code of the outcome, null for an accepted record.
         message: What happened.
         cross_check: What external planners said.
+        structure_id: Of the document that was accepted.
     """
     record = milled.record
     base = {"run_id": run_id, "record_id": record.record_id, "source": record.source}
@@ -94,7 +96,7 @@ def record_rows(
         group["drafts"].append({**base, **_draft_row(milled, attempt, mill), "fallback": fallback})
         group["checks"].extend({**base, **row} for row in _check_rows(milled, attempt, mill))
     if outcome is Outcome.ACCEPTED:
-        group["tasks"] = [{**base, **_task_row(milled, mill, task_id, cross_check)}]
+        group["tasks"] = [{**base, **_task_row(milled, mill, task_id, cross_check, structure_id)}]
     return group
 
 
@@ -191,7 +193,9 @@ def _check_rows(milled: Milled, attempt: Attempt, mill: Mill) -> list[Row]:
     ]
 
 
-def _task_row(milled: Milled, mill: Mill, task_id: str | None, cross_check: Row | None) -> Row:
+def _task_row(
+    milled: Milled, mill: Mill, task_id: str | None, cross_check: Row | None, structure_id: str | None
+) -> Row:
     attempt, danger = milled.accepted, milled.extraction.danger
     assert attempt is not None and attempt.execution is not None and danger is not None
     execution = attempt.execution
@@ -206,6 +210,7 @@ def _task_row(milled: Milled, mill: Mill, task_id: str | None, cross_check: Row 
         "code": attempt.draft.code,
         "document": canonical_json({**execution.document.to_json(), "provenance": made_by}),
         "document_hash": execution.document.hash,
+        "structure_id": structure_id,
         "danger": canonical_json(danger.model_dump(mode="json")),
         "danger_group": danger.danger_group.value,
         "danger_type": danger.danger_type.value,

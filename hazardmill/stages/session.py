@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from hazardmill.errors import InputError, ProviderError, RunStopped
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.ledger import Ledger
+from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
 from hazardmill.stages.intake import Shelf
 from hazardmill.stages.mill import Mill
 from hazardmill.stages.refine import Milled, refine
 from hazardmill.stages.rows import record_rows, task_id_of
+from hazardmill.stages.twins import Kept, texts_of
 from hazardmill.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -38,8 +40,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._shelf = Shelf(self.run.store)
-        rows = self.run.store.rows("tasks", {"run_id": self.run.run_id}, ["document_hash", "task_id"])
-        self._first: dict[str, str] = {row["document_hash"]: row["task_id"] for row in rows}
+        self._kept = Kept(self.run.store, self.run.run_id)
 
     async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
         """Work on one batch and commit its records in order.
@@ -115,13 +116,19 @@ class Session:
 
     async def _commit(self, ordinal: int, milled: Milled, crossed: dict[str, Any] | None) -> Outcome:
         outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
+        structure: str | None = None
         if milled.accepted is not None:
             task_id = task_id_of(milled)
             assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
-            first = self._first.setdefault(milled.accepted.execution.document.hash, task_id)
-            if first is not task_id:
-                outcome, reason, task_id = Outcome.DUPLICATE, "same_document", first
-                message = f"its task is the same as {first}, which an earlier record gave"
+            assert milled.extraction.danger is not None  # what was accepted has all of these
+            document, danger = milled.accepted.execution.document, milled.extraction.danger
+            # Of the most regular documents it takes seconds, during which others go on asking.
+            structure = await asyncio.to_thread(structure_or_null, document.to_json())
+            texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
+            repeated = self._kept.add(task_id, document.hash, structure, texts)
+            if repeated is not None:
+                outcome, reason, task_id = Outcome.DUPLICATE, repeated.reason, repeated.task_id
+                message = repeated.message
         rows = record_rows(
             milled,
             self.mill,
@@ -132,6 +139,7 @@ class Session:
             reason=reason,
             message=message,
             cross_check=crossed,
+            structure_id=structure,
         )
         await self.writer.append(rows)
         return outcome

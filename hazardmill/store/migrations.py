@@ -55,6 +55,9 @@ STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
         "drafts": adds("drafts", "feedback_version", "feedback_hash", "fallback"),
         "llm_calls": adds("llm_calls", "repair", "written_tokens", "usd_overrun", "model_sent"),
     },
+    2: {
+        "tasks": adds("tasks", "structure_id"),
+    },
 }
 """Version to the steps that lead on from it, by table. A table that is not named did not change."""
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Of the tables together. A change comes with a step in ``hazardmill.store.migrations``."""
 
 
@@ -312,6 +312,11 @@ TASKS = Table(
         _c("code", STR, "Python code as accepted.", required=True),
         _c("document", STR, "The task document, canonical JSON.", required=True),
         _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
+        _c(
+            "structure_id",
+            STR,
+            "Equal for documents that are equal up to names and order; null of one too regular, and in older rows.",
+        ),
         _c("danger", STR, "The danger formalization, JSON object.", required=True),
         _c("danger_group", STR, "`physical` or `psychosocial`.", required=True),
         _c("danger_type", STR, "One of thirteen kinds of danger.", required=True),

@@ -89,9 +89,20 @@ REJECTED = json.dumps(
 )
 
 
-def soup(thing: str) -> str:
-    """The task about another thing: another document."""
+THINGS = ("bowl", "cup", "mug", "pot", "pan", "jug")
+
+
+def renamed(thing: str) -> str:
+    """The task about another thing: another document of the same structure."""
     return SOUP.replace("bowl", thing)
+
+
+def soup(thing: str) -> str:
+    """The task about one of ``THINGS``: a structure of its own, with as many more circumstances as come before it."""
+    lamps = [f"lamp_{number}_is_on" for number in range(THINGS.index(thing))]
+    declared = "".join(f'        {lamp} = self.context("{lamp}")\n' for lamp in lamps)
+    code = renamed(thing).replace("        carry =", f"{declared}        carry =")
+    return code.replace("window_is_open)\n", ", ".join(["window_is_open", *lamps]) + ")\n")
 
 
 def faulty(reason: str) -> str:

@@ -23,10 +23,9 @@ from hazardmill.stages.run import Run, run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, FOUND, REJECTED, faulty, fenced, soup
+from .support import APPROVED, FOUND, REJECTED, THINGS, faulty, fenced, soup
 
 RECORDS = 6
-THINGS = ["bowl", "cup", "mug", "pot", "pan", "jug"]
 TOY = Models(extract="toy", author="toy", judge="toy")
 
 Use = Callable[[ScriptedBackend], ScriptedBackend]

@@ -14,13 +14,13 @@ from hazardmill.stages import crosscheck
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
 from hazardmill.stages.execute import Execution, execute
 
-from .support import SOUP, faulty, soup
+from .support import SOUP, faulty, renamed
 
 
 @pytest.fixture(scope="module")
 def executions(jail: Jail) -> list[Execution]:
     things = ["bowl", *(f"thing_{number}" for number in range(15))]
-    return [asyncio.run(execute(soup(thing), jail, DEFAULT_LIMIT)) for thing in things]
+    return [asyncio.run(execute(renamed(thing), jail, DEFAULT_LIMIT)) for thing in things]
 
 
 def test_the_sample_grows_with_the_share_and_depends_on_nothing_else(executions: list[Execution]) -> None:

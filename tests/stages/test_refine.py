@@ -14,12 +14,26 @@ from hazardmill.stages.refine import Milled, refine
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, FOUND, NONE, REJECTED, SOUP, TOY_USD, UNAVOIDABLE, faulty, fenced, opened, record, soup
+from .support import (
+    APPROVED,
+    FOUND,
+    NONE,
+    REJECTED,
+    SOUP,
+    THINGS,
+    TOY_USD,
+    UNAVOIDABLE,
+    faulty,
+    fenced,
+    opened,
+    record,
+    soup,
+)
 
 ALL_CHECKS = ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge"]
 
 
-FIVE = [fenced(soup(thing)) for thing in ("bowl", "cup", "mug", "pot", "pan")]
+FIVE = [fenced(soup(thing)) for thing in THINGS[:5]]
 """Five good drafts, each another one."""
 
 

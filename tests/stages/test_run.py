@@ -42,10 +42,9 @@ from hazardmill.stages.run import KILLED, Run, run_states, shown_state
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, FOUND, NONE, REJECTED, faulty, fenced, soup
+from .support import APPROVED, FOUND, NONE, REJECTED, THINGS, faulty, fenced, soup
 
 Use = Callable[[ScriptedBackend], ScriptedBackend]
-THINGS = ["bowl", "cup", "mug", "pot", "pan", "jug"]
 
 
 @pytest.fixture

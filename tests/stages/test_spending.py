@@ -17,9 +17,8 @@ from hazardmill.stages.spending import FOLDER, enough, spent_upper
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, FOUND, fenced, soup
+from .support import APPROVED, FOUND, THINGS, fenced, soup
 
-THINGS = ["bowl", "cup", "mug", "pot", "pan", "jug"]
 MODEL = "openai/gpt-4o-mini"
 USD = 0.00021
 """What an answer costs: 1,000 tokens in, 100 out."""

@@ -14,11 +14,13 @@ from hazardmill.store.layout import Layout
 from hazardmill.store.migrations import SQL_TYPES, STEPS, Step, rows_to_arrow, steps_from, upgrade
 from hazardmill.store.schemas import DRAFTS, OUTCOMES, RUNS, SCHEMA_VERSION, TABLES
 from store.factories import call, outcome, row
-from store.version1 import COLUMNS, make_version_1, relist, versions
+from store.version1 import COLUMNS, make_version_1, make_version_2, relist, versions
 
+NEWEST = str(SCHEMA_VERSION)
 NEW = {
     "runs": ["parent_run_id"],
     "drafts": ["fallback", "feedback_version", "feedback_hash"],
+    "tasks": ["structure_id"],
     "llm_calls": ["repair", "written_tokens", "usd_overrun", "model_sent"],
 }
 
@@ -32,6 +34,7 @@ def group(number: int, run_id: str = "r1", **draft: object) -> dict[str, list[di
     return {
         "runs": [row("runs", run_id=run_id, sequence=number, state="running", counts="{}")],
         "drafts": [row("drafts", **names, feedback=f"mend {number}", identities=f'["c{number}"]', **draft)],
+        "tasks": [row("tasks", **names, task_id=f"t{number}")],
         "outcomes": [outcome(**names)],
         "llm_calls": [call(f"c{number}", run_id=run_id)],
     }
@@ -68,7 +71,7 @@ def mixed(old: Store) -> Store:
 
 
 def test_the_store_of_the_test_is_one_of_version_1(old: Store) -> None:
-    assert versions(old) == {name: {"1"} for name in ("drafts", "llm_calls", "outcomes", "runs")}
+    assert versions(old) == {name: {"1"} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
     for name, columns in COLUMNS.items():
         path = next((old.path / name).glob("*.parquet"))
         assert (
@@ -95,7 +98,7 @@ def test_an_old_store_is_whole_but_for_the_killed_writer_and_is_gone_on_with(old
     assert len(old.recover()) == 1
     assert old.verify() == []
     assert old.digest() == digest
-    assert versions(old)["drafts"] == {"1", "2"}
+    assert versions(old)["drafts"] == {"1", NEWEST}
 
 
 def test_old_and_new_parts_are_read_together(mixed: Store) -> None:
@@ -105,7 +108,29 @@ def test_old_and_new_parts_are_read_together(mixed: Store) -> None:
     assert mixed.verify() == []
 
 
-@pytest.mark.parametrize("name", ["old", "mixed"])
+@pytest.fixture
+def second(store: Store) -> Store:
+    """A store of version 2, gone on with by this version."""
+    with store.writer("r1") as writer:
+        for number in range(3):
+            writer.append_sync(group(number))
+    make_version_2(store)
+    with store.writer("r1") as writer:
+        writer.append_sync({"tasks": [row("tasks", task_id="t9", structure_id="ab")]})
+    return store
+
+
+def test_a_store_of_version_2_is_read_and_migrated(second: Store) -> None:
+    assert versions(second) == {n: {"2", NEWEST} if n == "tasks" else {"2"} for n in (*NEW, "outcomes")}
+    rows = second.rows("tasks")
+    assert [r["structure_id"] for r in rows] == [None, None, None, "ab"]
+    assert second.verify() == []
+    second.migrate()
+    assert versions(second) == {name: {NEWEST} for name in (*NEW, "outcomes")}
+    assert second.rows("tasks") == rows
+
+
+@pytest.mark.parametrize("name", ["old", "mixed", "second"])
 def test_the_views_show_what_the_store_shows(name: str, request: pytest.FixtureRequest) -> None:
     store: Store = request.getfixturevalue(name)
     with store.connect() as views:
@@ -122,8 +147,8 @@ def test_the_views_show_what_the_store_shows(name: str, request: pytest.FixtureR
 def test_maintenance_writes_the_newest_schema_and_changes_nothing_that_is_read(mixed: Store, verb: str) -> None:
     before = {name: mixed.rows(name) for name in TABLES}, mixed.digest(), mixed.digest("r1")
     done = getattr(mixed, verb)()
-    assert (done.parts_before, done.parts_after) == (16, 16 if verb == "migrate" else 4)
-    assert versions(mixed) == {name: {"2"} for name in ("drafts", "llm_calls", "outcomes", "runs")}
+    assert (done.parts_before, done.parts_after) == (20, 20 if verb == "migrate" else 5)
+    assert versions(mixed) == {name: {NEWEST} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
     again = Store(mixed.path)
     assert ({name: again.rows(name) for name in TABLES}, again.digest(), again.digest("r1")) == before
     assert again.verify() == []

@@ -1,9 +1,10 @@
-"""Stores as version 1 left them: its columns, its manifests, its journal."""
+"""Stores as earlier versions left them: their columns, manifests and journals."""
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hazardmill.store.layout import Layout
 from hazardmill.store.parts import hash_file
 from hazardmill.store.schemas import TABLES
 
+Columns = Mapping[str, Sequence[str]]
 _PROVENANCE = [
     "input_hash",
     "prompt_version",
@@ -31,6 +33,12 @@ COLUMNS = {
         *["run_id", "record_id", "source", "draft", "answer", "code", "document", "document_hash", "accepted"],
         *["failed_check", "failed_reason", "feedback", "identities", "paid", "usd", *_PROVENANCE],
     ],
+    "tasks": [
+        *["run_id", "task_id", "record_id", "source", "draft", "code", "document", "document_hash", "danger"],
+        *["danger_group", "danger_type", "avoidability", "safe_plan", "unsafe_plan", "safe_length", "unsafe_length"],
+        *["plan_length", "safety_effort", "certificate", "domain_pddl", "problem_pddl", "cross_check", "licence"],
+        *["attribution", *_PROVENANCE],
+    ],
     "llm_calls": [
         *["run_id", "identity", "attempt", "record_id", "stage", "draft", "sample", "host", "request", "answer"],
         *["answered", "finish_reason", "error", "error_message", "prompt_tokens", "cached_tokens"],
@@ -42,18 +50,27 @@ COLUMNS = {
 
 def make_version_1(store: Store) -> None:
     """Make a store of closed segments one of version 1: parts, manifests, and what is left in the journal."""
+    _make(store, 1, COLUMNS)
+
+
+def make_version_2(store: Store) -> None:
+    """The same of version 2, which had all but the structure of a task."""
+    _make(store, 2, {"tasks": COLUMNS["tasks"]})
+
+
+def _make(store: Store, version: int, columns: Columns) -> None:
     for path in sorted((store.path / "manifests").glob("*.json")):
         body = json.loads(path.read_bytes())["body"]
-        body = {key: body[key] for key in ("sequence", "segment", "parts", "committed")}
-        body |= {"format": 1, "schema": 1}
-        body["parts"] = [_part_1(store.path, part) for part in body["parts"]]
+        if version == 1:
+            body = {key: body[key] for key in ("sequence", "segment", "parts", "committed")} | {"format": 1}
+        body |= {"schema": version, "parts": [_part(store.path, part, version, columns) for part in body["parts"]]}
         path.write_text(json.dumps({"body": body, "sha256": content_hash(body)}, indent=1))
     for path in Layout(store.path).segments():
         lines = [line.partition(b" ")[2] for line in path.read_bytes().splitlines()]
         payloads = [json.loads(line) for line in lines]
-        payloads[0] |= {"journal": 1, "schema": 1}
+        payloads[0] |= {"schema": version} | ({"journal": 1} if version == 1 else {})
         for payload in payloads[1:]:
-            payload["rows"] = [[name, _row_1(name, row)] for name, row in payload["rows"]]
+            payload["rows"] = [[name, _row(name, row, columns)] for name, row in payload["rows"]]
         texts = [json.dumps(payload).encode() for payload in payloads]
         path.write_bytes(b"".join(b"%08x %s\n" % (zlib.crc32(text), text) for text in texts))
 
@@ -66,18 +83,18 @@ def versions(store: Store) -> dict[str, set[str]]:
     return found
 
 
-def _row_1(table: str, row: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if table not in COLUMNS or name in COLUMNS[table]}
+def _row(table: str, row: dict[str, object], columns: Columns) -> dict[str, object]:
+    return {name: value for name, value in row.items() if table not in columns or name in columns[table]}
 
 
-def _part_1(root: Path, part: dict[str, object]) -> dict[str, object]:
+def _part(root: Path, part: dict[str, object], version: int, columns: Columns) -> dict[str, object]:
     table = str(part["table"])
     path = root / table / str(part["file"])
     data: pa.Table = pq.read_table(path)
-    data = data.select(COLUMNS.get(table, data.schema.names))
-    metadata = {"hazardmill_table": table, "hazardmill_schema": "1"}
+    data = data.select(columns.get(table, data.schema.names))
+    metadata = {"hazardmill_table": table, "hazardmill_schema": str(version)}
     pq.write_table(data.replace_schema_metadata(metadata), path, compression="zstd")
-    known = {key: part[key] for key in ("table", "file", "rows")}
+    known = {key: part[key] for key in ("table", "file", "rows")} if version == 1 else {**part, "schema": version}
     return {**known, "size": path.stat().st_size, "sha256": hash_file(path)}
 
 
