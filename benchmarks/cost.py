@@ -7,10 +7,11 @@ counted as a provider counts it: tokens by the tokenizer named, cached ones by t
 earlier request in blocks of 64, prices those of ``deepseek/deepseek-chat``.
 
 The baseline is made of the very same drafts of the same records, with the same faults and the same feedback. It differs
-in two things. Its author is sent the whole conversation again with each draft: the first request, all its answers, all
-feedback. And what it writes is the full module: the task of that draft exported to the layout of DESPITE, without the
-comments that an export adds. Instructions are ours on both sides, which favours the baseline, whose interface
-would take more of them to explain. Extraction is the same; the judge is shown the module of its side.
+in three things. Its author is sent the whole conversation again with each draft: the first request, all its answers,
+all feedback. What it writes is the full module: the task of that draft exported to the layout of DESPITE, without the
+comments that an export adds. And its judge is sent that module with the two plans, for it has no document of which to
+tell in words. Instructions are ours on both sides, which favours the baseline, whose interface would take more of them
+to explain. Extraction and judge are conversations of their own on both sides, which favours it too.
 
 A draft of which no document came has no export: it is taken from the nearest draft of its record that has one, and is
 as much shorter or longer as ours is.
@@ -39,6 +40,7 @@ from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
+from hazardmill.stages.ingest import ingest
 from hazardmill.stages.mill import Mill, Models, Prompts
 from hazardmill.stages.refine import refine
 from hazardmill.stages.sources import list_sources, load_source
@@ -182,8 +184,8 @@ def records_of(options):
 
 
 def of(source, path):
-    """The records of a source below a path."""
-    return [record for file in source.discover(path) for record in source.read(file) if isinstance(record, Record)]
+    """The records of a source below a path, each once, as a run would take them."""
+    return [record for record in ingest(source, path) if isinstance(record, Record)]
 
 
 class Counter:
@@ -302,7 +304,7 @@ def conversed(story, answers):
         messages = story.drafts[0].turn.messages
     for draft, answer in zip(story.drafts, answers, strict=True):
         turns.append(Turn("author", messages, answer))
-        turns += judged(draft, answer)
+        turns += judged_by_module(draft, answer)
         said = Message(role="assistant", content=answer), Message(role="user", content=draft.feedback or "")
         messages = (*messages, *said)
     return [*story.extraction, *turns]
@@ -320,21 +322,28 @@ def retold(story, answers):
             last = messages[-1].model_copy(update={"content": pattern.sub(lambda _, b=block: b, messages[-1].content)})
             messages = (*messages[:-1], last)
         turns.append(replace(draft.turn, messages=messages, answer=answer))
-        turns += judged(draft, answer)
+        turns += [] if draft.judged is None else [draft.judged]
         shown = answer.removeprefix("```python\n").removesuffix("```")
     return [*story.extraction, *turns]
 
 
-def judged(draft, answer):
-    """The judge's turn with the module of its side."""
+def judged_by_module(draft, answer):
+    """The judge's turn where there is no document to tell of: the module, and both plans.
+
+    What the module says itself (title, start, goal, actions, danger) is not told again.
+    """
     if draft.judged is None:
         return []
     code = answer.removeprefix("```python\n").removesuffix("```")
-    messages = tuple(
-        message.model_copy(update={"content": message.content.replace(draft.code, code)})
-        for message in draft.judged.messages
-    )
-    return [replace(draft.judged, messages=messages)]
+    return [replace(draft.judged, messages=tuple(with_module(message, code) for message in draft.judged.messages))]
+
+
+def with_module(message, code):
+    before, opened, told = message.content.partition("<task>\n")
+    if not opened:
+        return message
+    plans = told[told.index("unsafe plan:") :]
+    return message.model_copy(update={"content": f"{before}<code>\n{code}\n</code>\n{opened}{plans}"})
 
 
 # Comparing

@@ -49,7 +49,7 @@ def rendered(stage: str, context: str, **given: Any) -> tuple[Message, ...]:
         "extract": {"guidance": None},
         "author": {"danger": DANGER, "feedback": None, "previous_draft": None},
         "document": {"danger": DANGER, "feedback": None, "previous_draft": None},
-        "judge": {"danger": DANGER, "task": "goal: (done)", "code": "x = 1\n"},
+        "judge": {"danger": DANGER, "task": "goal: done"},
     }[stage]
     prompt: Prompt = prompt_of(stage)
     return prompt.render(record=record(context), **(values | given))
@@ -71,7 +71,7 @@ def test_the_blocks_of_each_stage() -> None:
         "extract": ["record", "/record"],
         "author": ["record", "/record", "danger", "/danger"],
         "document": ["answer_format", "/answer_format", "record", "/record", "danger", "/danger"],
-        "judge": ["record", "/record", "danger", "/danger", "task", "/task", "code", "/code"],
+        "judge": ["record", "/record", "danger", "/danger", "task", "/task"],
     }
 
 
@@ -104,7 +104,7 @@ def test_hostile_text_of_a_record_stays_data(stage: str, context: str) -> None:
 
 @given(text=st.lists(st.sampled_from(["<", "/", " ", ">", "\n", *BLOCKS, "record id='x'"]), max_size=12).map("".join))
 def test_no_text_opens_or_closes_a_block(text: str) -> None:
-    assert tags(rendered("judge", f"x{text}x", code=text, task=text)[-1].content) == PLAIN["judge"]
+    assert tags(rendered("judge", f"x{text}x", task=text)[-1].content) == PLAIN["judge"]
 
 
 @pytest.mark.parametrize("context", [text for text in HOSTILE if "<" in text])
@@ -113,7 +113,7 @@ def test_the_offline_author_reads_one_record_and_no_block_that_the_record_made_u
     assert prompt.record.replace("&lt;", "<") == context.strip()
     assert (prompt.source, prompt.record_id) == ("notes", "notes:1")
     assert prompt.danger == DANGER
-    assert (prompt.feedback, prompt.previous_draft, prompt.code) == (None, None, None)
+    assert (prompt.feedback, prompt.previous_draft, prompt.task) == (None, None, None)
 
 
 def test_what_models_wrote_stays_in_its_block_too() -> None:
@@ -126,7 +126,8 @@ def test_what_models_wrote_stays_in_its_block_too() -> None:
 
 def test_code_comes_through_unchanged() -> None:
     code = 'a = 1 < 2\nif level < code and task <= danger or x<y:\n    s = "<b>&amp;</b>"\nreturn a << 3\n'
-    assert f"<code>\n{code}\n</code>" in rendered("judge", "soup", code=code)[-1].content
+    given = rendered("author", "soup", previous_draft=code, feedback="Draft 1 did not pass.")
+    assert f"<previous_draft>\n{code}\n</previous_draft>" in given[-1].content
 
 
 def test_the_danger_is_json_that_cannot_close_its_block() -> None:

@@ -71,11 +71,11 @@ ASSUMED: Final = {
     "density": _assumption("bytes of UTF-8 a token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
     "cached": _assumption("input from the cache, a share of what an earlier request began with", 1.0, 0.7, 0.0),
     "extract": _assumption("tokens of an answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
-    "python": _assumption("tokens of an answer of author", 500, 900, 1800, ("author",), "answer_tokens"),
-    "document": _assumption("tokens of an answer of author", 350, 600, 1300, ("author",), "answer_tokens"),
+    "python": _assumption("tokens of an answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
+    "document": _assumption("tokens of an answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
     "judge": _assumption("tokens of an answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
     "repairs": _assumption("repair turns a question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"),
-    "described": _assumption("tokens that tell the judge of a task beside its code", 200, 400, 900),
+    "described": _assumption("tokens that tell the judge of a task", 150, 300, 700),
     "feedback": _assumption("tokens of the feedback on a draft", 60, 150, 500),
 }
 """What is assumed where nothing was measured."""
@@ -189,7 +189,7 @@ def _sizes(store: Store, config: RunConfig) -> _Sizes:
 
 def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[Request]:
     """The first request of each stage about a record, with nothing where answers go."""
-    answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": "", "code": ""}
+    answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": ""}
     schema = author_schema(config.author_format, structured=config.structured)
     values: dict[Stage, dict[str, Any]] = {
         "extract": {"guidance": prompts.extract.guidance.get(record.source)},
@@ -269,7 +269,7 @@ class _Guess:
 
     def _judge(self) -> tuple[float, float, float]:
         judged = self._dangers() * self._drafts() * self._share("author", "judged")
-        told = self._answer("extract") + self._answer("author") + self._assumed("described")
+        told = self._answer("extract") + self._assumed("described")
         one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
         return judged, judged * one, judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
 

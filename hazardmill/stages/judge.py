@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.certificate import Certificate
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import render
+from hazardmill.formalism.document import ROOT_TYPE, ActionDecl, DangerEntry, Document
+from hazardmill.formalism.infix_writing import applied, declared, effect_in_words, in_words
 from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.verdicts import Judge, Step
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
 from hazardmill.records import Check, Danger, Judgement, Record
@@ -29,9 +30,9 @@ class Judged:
 
 
 async def judge(
-    record: Record, danger: Danger, number: int, code: str, document: Document, certificate: Certificate, mill: Mill
+    record: Record, danger: Danger, number: int, document: Document, certificate: Certificate, mill: Mill
 ) -> Judged:
-    """Ask the judge about a draft that passed every proof.
+    """Ask the judge about a draft that passed every proof. Its code is not sent: ``describe`` says the same in words.
 
     Raises:
         ProviderError: The provider cannot be asked at all.
@@ -43,7 +44,6 @@ async def judge(
         draft=number,
         danger=danger.model_dump(mode="json"),
         task=describe(document, certificate),
-        code=code,
     )
     answers: list[Answer] = []
     try:
@@ -74,27 +74,56 @@ async def judge(
 
 
 def describe(document: Document, certificate: Certificate) -> str:
-    """The task as the judge reads it: goal, danger entries, both plans step by step, and what is proved."""
-    lines = [f"goal: {render(document.goal)}", "at the start: " + (_initial(document) or "nothing holds")]
-    context = [fluent.name for fluent in document.fluents if fluent.kind == "context"]
-    lines.append(f"context fluents: {', '.join(context) or 'none'}")
-    for entry in document.dangers:
-        lines.append(f"danger: doing {entry.action} while {render(entry.condition)} adds {entry.increment}")
+    """The task as the judge reads it, all of it in words: what holds, what each action needs and does, both plans.
+
+    It is sent in place of the code, which says the same at twice the length, and with no plan.
+    """
+    start = [(atom, value) for atom, value in document.initial if value is not False]
+    context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
+    given = [applied(*atom) for atom, _ in start if atom[0] in context]
+    absent = [name for name in sorted(context) if not any(atom[0] == name for atom, _ in start)]
+    lines = [f"title: {document.texts['title']}"] if "title" in document.texts else []
+    for kind in document.types:
+        head = kind.name if kind.parent == ROOT_TYPE else f"{kind.name}({kind.parent})"
+        things = ", ".join(thing.name for thing in document.objects if thing.type == kind.name)
+        lines.append(f"{head}: {things}" if things else head)
+    lines.append(f"context: {', '.join(given) or 'none'}" + (f"; not so: {', '.join(absent)}" if absent else ""))
+    normal = [
+        applied(*atom) + ("" if value is True else f" = {value}") for atom, value in start if atom[0] not in context
+    ]
+    lines += [f"start: {', '.join(normal) or 'nothing else'}", f"goal: {in_words(document.goal)}", "actions:"]
+    lines += [f"- {_action(action)}" for action in document.actions]
+    if document.initial_danger or document.max_danger:
+        lines.append(f"danger at the start {document.initial_danger}, safe up to {document.max_danger}")
+    lines += [f"danger: {_danger(entry)}" for entry in document.dangers]
+    return "\n".join([*lines, *_plans(document, certificate)])
+
+
+def _plans(document: Document, certificate: Certificate) -> Iterator[str]:
     steps = Judge(System(document))
+    varying = {action.name for action in document.actions if any(e.condition is not True for e in action.effects)}
     for name, text in (("unsafe", certificate.solution.unsafe_text), ("safe", certificate.solution.safe_text)):
         if text is None:
-            lines.append(f"shortest {name} plan: there is none")
+            yield f"{name} plan: there is none"
             continue
-        lines.append(f"shortest {name} plan:")
-        for step in steps.verdict(text).trace:
-            fired = f"   <- danger: {', '.join(step.fired)}" if step.danger_increment else ""
-            lines.append(f"  {step.index}. {step.text}  [{', '.join(step.changes)}]{fired}")
-    lines.append("proved: " + "; ".join(line.message for line in certificate.lines if line.passed))
-    return "\n".join(lines)
+        said = "; ".join(_step(step, varying) for step in steps.verdict(text).trace)
+        yield f"{name} plan: {said or 'nothing is to be done'}"
 
 
-def _initial(document: Document) -> str:
-    return ", ".join(
-        "(" + " ".join(atom) + ")" if value is True else f"({' '.join(atom)}) = {value}"
-        for atom, value in document.initial
-    )
+def _action(action: ActionDecl) -> str:
+    head = declared(action.name, [(parameter.name, parameter.type) for parameter in action.parameters])
+    needs = "" if action.precondition is True else f" {in_words(action.precondition)}"
+    return f"{head}:{needs} -> {', '.join(map(effect_in_words, action.effects)) or 'nothing'}"
+
+
+def _danger(entry: DangerEntry) -> str:
+    when = "" if entry.condition is True else f" while {in_words(entry.condition)}"
+    kind = f" ({entry.danger_type})" if entry.danger_type else ""
+    return f"{entry.action}{when}{kind}" + ("" if entry.increment == 1 else f", by {entry.increment}")
+
+
+def _step(step: Step, varying: Set[str]) -> str:
+    name, *arguments = step.text.strip("()").split()
+    # What other actions change is told once, where they are listed.
+    changes = f" [{', '.join(step.changes)}]" if name in varying else ""
+    return applied(name, *arguments) + changes + (" <- danger" if step.danger_increment else "")

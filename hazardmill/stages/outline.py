@@ -1,9 +1,10 @@
 """The outline of a task: the JSON object in which a model writes it where the author's format is ``document``.
 
-It says what a document says in a quarter of the tokens: expressions are written as one would write them down
-(``hazardmill.formalism.infix``), types come with their objects, and a fluent's kind is where it is listed. What no
-generated task needs it cannot say: increments other than 1, limits of danger, several texts. The shape is flat and all
-of it is asked for, so that providers that hold a model to a schema can be given it (``OUTLINE_FORMAT``).
+It says what a document says in a third of the tokens: expressions are written as one would write them down
+(``hazardmill.formalism.infix``), an action is one line, types come with their objects, a fluent's kind is where it is
+listed, and what holds at the start can be said there. What no generated task needs it cannot say: increments other
+than 1, limits of danger, several texts, dangers of two types. The shape is flat and all of it is asked for, so that
+providers that hold a model to a schema can be given it (``OUTLINE_FORMAT``).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import JsonValue
+from pydantic import BeforeValidator, JsonValue
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document import FORMAT, ROOT_TYPE, Document
@@ -26,24 +27,17 @@ _HEAD: Final = re.compile(rf"\s*(?P<name>{_WORD})\s*(?:\((?P<inside>[^()]*)\))?\
 _TYPED: Final = re.compile(rf"\s*\??(?P<name>{_WORD})\s*:\s*(?P<type>{_WORD})\s*")
 _BOUNDS: Final = re.compile(r"(?P<lower>-?\d{1,10})?\s*\.\.\s*(?P<upper>-?\d{1,10})?|integer|int")
 
+_ACTION_MEND: Final = "write name: condition -> effect, effect"
 _NAME_MEND: Final = "begin names with a letter, then letters, digits and _; no word of Python such as in, is or from"
 
 
-class OutlinedAction(Frozen):
-    """``{"name": "go(to: place)", "requires": "...", "effects": ["...", ...]}``."""
-
-    name: Text
-    requires: str
-    """Empty: it is always possible."""
-    effects: tuple[str, ...]
+def _listed(value: object) -> object:
+    # Models write lists by habit: it is clear what is meant.
+    return ", ".join(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
 
 
-class OutlinedDanger(Frozen):
-    """What is dangerous: an action done under a condition."""
-
-    action: Text
-    when: str
-    danger_type: Text
+Listed: TypeAlias = Annotated[str, BeforeValidator(_listed)]
+"""Parts between commas, in one text: in a list the quotes of each would be a token more."""
 
 
 class Outline(Frozen):
@@ -53,41 +47,37 @@ class Outline(Frozen):
     realised_by: Text
     types: tuple[str, ...]
     """``place: kitchen, table``: a type and its objects; ``room(place): hall`` where it has a parent."""
-    fluents: tuple[str, ...]
-    """``robot_at(place)``, ``moving_slowly``; integers as ``level: 0..5``."""
-    context: tuple[str, ...]
-    actions: tuple[OutlinedAction, ...]
-    initially: tuple[str, ...]
-    """``robot_at(table)``; integers as ``level = 3``."""
+    fluents: Listed
+    """``robot_at(place), lamp_is_on = true``; integers as ``level: 0..5``, or ``level: 0..5 = 3``."""
+    context: Listed
+    """``soup_is_hot = true, busy(table)``."""
+    initially: Listed
+    """What is not said where a fluent is declared: ``robot_at(table)``; integers as ``level(mug) = 3``."""
+    actions: tuple[str, ...]
+    """``go(to: place): condition -> effect, effect``; nothing before the arrow where it is always possible."""
     goal: Text
-    dangers: tuple[OutlinedDanger, ...]
+    dangers: tuple[str, ...]
+    """``carry: condition``."""
+    danger_type: Text
 
 
 _STRING: Final[dict[str, JsonValue]] = {"type": "string"}
 _STRINGS: Final[dict[str, JsonValue]] = {"type": "array", "items": _STRING}
-
-
-def _shape(**properties: JsonValue) -> dict[str, JsonValue]:
-    """The schema of an object that has exactly these keys."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-
+_SHAPE: Final[dict[str, JsonValue]] = {
+    name: _STRING if field.annotation is str else _STRINGS for name, field in Outline.model_fields.items()
+}
 
 OUTLINE_FORMAT: Final[dict[str, JsonValue]] = {
     "type": "json_schema",
     "json_schema": {
         "name": "task",
         "strict": True,
-        "schema": _shape(
-            title=_STRING,
-            realised_by=_STRING,
-            types=_STRINGS,
-            fluents=_STRINGS,
-            context=_STRINGS,
-            actions={"type": "array", "items": _shape(name=_STRING, requires=_STRING, effects=_STRINGS)},
-            initially=_STRINGS,
-            goal=_STRING,
-            dangers={"type": "array", "items": _shape(action=_STRING, when=_STRING, danger_type=_STRING)},
-        ),
+        "schema": {
+            "type": "object",
+            "properties": _SHAPE,
+            "required": [*_SHAPE],
+            "additionalProperties": False,
+        },
     },
 }
 """``response_format`` of a request that an outline answers. Without ``$ref`` and bounds on lengths, and with every key
@@ -110,36 +100,52 @@ class _Head:
     name: str
     inside: tuple[str, ...]
     rest: str | None
+    first: str | None = None
+    """The value at the start, where that is said too."""
+
+
+@dataclass(frozen=True)
+class _Act:
+    """The line of an action."""
+
+    head: _Head
+    parameters: tuple[tuple[str, str], ...]
+    effects: tuple[str, ...]
+
+    @property
+    def requires(self) -> str:
+        return self.head.rest or ""
 
 
 class _Expansion:
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
+        for part in ("actions", "dangers"):
+            if not getattr(outline, part):
+                raise DocumentError(f"{part}: there are none", remedy=f"a task has at least one of its {part}")
         self._types = [self._head(text, f"types[{i}]") for i, text in enumerate(outline.types)]
-        self._fluents = [self._head(text, f"fluents[{i}]") for i, text in enumerate(outline.fluents)]
-        self._context = [self._head(text, f"context[{i}]") for i, text in enumerate(outline.context)]
-        self._actions = [self._head(action.name, f"actions[{i}].name") for i, action in enumerate(outline.actions)]
+        self._fluents = [self._declared(text, f"fluents[{i}]") for i, text in enumerate(_parts(outline.fluents))]
+        self._context = [self._declared(text, f"context[{i}]") for i, text in enumerate(_parts(outline.context))]
+        self._actions = [self._act(text, f"actions[{i}]") for i, text in enumerate(outline.actions)]
+        self._dangers = [self._head(text, f"dangers[{i}]") for i, text in enumerate(outline.dangers)]
         self._objects = list(self._read_objects())
         self._names_of_objects = frozenset(name for name, _ in self._objects)
         self._names_of_fluents = frozenset(head.name for head in (*self._fluents, *self._context))
 
     def json(self) -> dict[str, Any]:
         outline = self._outline
-        for part in ("actions", "dangers"):
-            if not getattr(outline, part):
-                raise DocumentError(f"{part}: there are none", remedy=f"a task has at least one of its {part}")
         goal = self._reader("goal").condition(outline.goal)
         return {
             "format": FORMAT,
             "name": _class_name(outline.title),
-            "realised_by": self._action_name(outline.realised_by, "realised_by"),
+            "realised_by": self._head(outline.realised_by, "realised_by").name,
             "types": [[head.name, self._parent(head)] for head in self._types],
             "objects": [list(declared) for declared in self._objects],
             "fluents": [*map(self._fluent, self._fluents), *map(self._context_fluent, self._context)],
             "actions": list(self._read_actions()),
             "initial": list(self._initial()),
             "goal": goal,
-            "dangers": list(self._dangers()),
+            "dangers": list(self._read_dangers()),
             "initial_danger": 0,
             "max_danger": 0,
             "texts": {"title": outline.title},
@@ -153,6 +159,16 @@ class _Expansion:
             raise DocumentError(f"{path}: {_shown(text)} cannot be read", remedy=_NAME_MEND)
         inside = tuple(part.strip() for part in (found["inside"] or "").split(",")) if found["inside"] else ()
         return _Head(self._name(found["name"], path), inside, found["rest"] or None)
+
+    def _declared(self, text: str, path: str) -> _Head:
+        """A fluent, perhaps with its value at the start behind it."""
+        declaration, sign, first = text.partition("=")
+        head = self._head(declaration, path)
+        if sign and head.inside:
+            raise DocumentError(
+                f"{path}: {_shown(text)} says nothing of one object", remedy="write robot_at(table) into initially"
+            )
+        return replace(head, first=first.strip()) if sign else head
 
     def _name(self, name: str, path: str) -> str:
         if not re.fullmatch(_WORD, name) or keyword.iskeyword(name):
@@ -204,45 +220,50 @@ class _Expansion:
 
     # Actions
 
+    def _act(self, text: str, path: str) -> _Act:
+        before, arrow, behind = text.partition("->")
+        if not arrow:
+            raise DocumentError(f"{path}: {_shown(text)} has no effects", remedy=_ACTION_MEND)
+        head = self._head(before, path)
+        return _Act(head, tuple(self._parameters(head, f"actions[{head.name}]")), tuple(_parts(behind)))
+
     def _read_actions(self) -> Iterator[dict[str, Any]]:
-        for head, action in zip(self._actions, self._outline.actions, strict=True):
-            path = f"actions[{head.name}]"
-            parameters = list(self._parameters(head, path))
-            reader = self._reader(path, parameters)
-            changes = [reader.change(text) for text in action.effects]
+        for act in self._actions:
+            reader = self._reader(f"actions[{act.head.name}]", act.parameters)
+            changes = [reader.change(text) for text in act.effects]
             yield {
-                "name": head.name,
-                "parameters": [[f"?{name}", type_] for name, type_ in parameters],
-                "precondition": reader.condition(action.requires),
+                "name": act.head.name,
+                "parameters": [[f"?{name}", type_] for name, type_ in act.parameters],
+                "precondition": reader.condition(act.requires),
                 "effects": [[change.operation, change.target, change.value, change.condition] for change in changes],
             }
 
     def _parameters(self, head: _Head, path: str) -> Iterator[tuple[str, str]]:
-        if head.rest is not None:
-            self._refuse_parameters(path, head.rest)
         for part in head.inside:
             typed = _TYPED.fullmatch(part)
             if typed is None:
-                self._refuse_parameters(path, part)
+                raise DocumentError(
+                    f"{path}: {_shown(part)} is no parameter", remedy="write go(to: place): name, then type"
+                )
             yield self._name(typed["name"], path), self._known(typed["type"], path)
-
-    def _refuse_parameters(self, path: str, text: str) -> NoReturn:
-        raise DocumentError(f"{path}: {_shown(text)} is no parameter", remedy="write go(to: place): name, then type")
 
     def _reader(self, path: str, parameters: Iterable[tuple[str, str]] = ()) -> Reader:
         scope = frozenset(name for name, _ in parameters)
         return Reader(path, self._names_of_objects, self._names_of_fluents, scope)
 
-    def _action_name(self, text: str, path: str) -> str:
-        # `go(to: place)` for `go`: it is clear what is meant.
-        return self._head(text, path).name
-
     # Start and danger
+
+    def _firsts(self) -> Iterator[tuple[str, str]]:
+        """Where something is said of the start, and what."""
+        for part, heads in (("fluents", self._fluents), ("context", self._context)):
+            yield from (
+                (f"{part}[{head.name}]", f"{head.name} = {head.first}") for head in heads if head.first is not None
+            )
+        yield from ((f"initially[{i}]", text) for i, text in enumerate(_parts(self._outline.initially)))
 
     def _initial(self) -> Iterator[list[Any]]:
         seen: set[tuple[tuple[str, ...], str]] = set()
-        for i, text in enumerate(self._outline.initially):
-            path = f"initially[{i}]"
+        for path, text in self._firsts():
             change = self._reader(path).change(text)
             if change.operation != "assign" or change.condition is not True or isinstance(change.value, tuple):
                 raise DocumentError(
@@ -254,19 +275,29 @@ class _Expansion:
                 yield [list(said[0]), change.value]
             seen.add(said)
 
-    def _dangers(self) -> Iterator[dict[str, Any]]:
-        parameters = {head.name: head for head in self._actions}
-        for i, danger in enumerate(self._outline.dangers):
-            path = f"dangers[{i}]"
-            name = self._action_name(danger.action, path)
-            head = parameters.get(name)
-            reader = self._reader(path, () if head is None else self._parameters(head, path))
+    def _read_dangers(self) -> Iterator[dict[str, Any]]:
+        parameters = {act.head.name: act.parameters for act in self._actions}
+        for i, head in enumerate(self._dangers):
+            # `carry(to)` for `carry`: it is clear what is meant.
+            reader = self._reader(f"dangers[{i}]", parameters.get(head.name, ()))
             yield {
-                "action": name,
-                "condition": reader.condition(danger.when),
+                "action": head.name,
+                "condition": reader.condition(head.rest or ""),
                 "increment": 1,
-                "danger_type": danger.danger_type,
+                "danger_type": self._outline.danger_type,
             }
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The parts between commas; those in brackets separate nothing."""
+    depth, begin = 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth <= 0:
+            yield text[begin:place].strip()
+            begin = place + 1
+    if text[begin:].strip():
+        yield text[begin:].strip()
 
 
 def _fluent_json(

@@ -102,7 +102,7 @@ async def _attempt(record: Record, danger: Danger, number: int, previous: Draft 
     judged = Check(name="judge", passed=None)
     if authored.code is not None and execution is not None and execution.passed:
         assert execution.document is not None and execution.certificate is not None  # what passed has both
-        result = await judge(record, danger, number, authored.code, execution.document, execution.certificate, mill)
+        result = await judge(record, danger, number, execution.document, execution.certificate, mill)
         judged, judge_answers = result.check, result.answers
     checks.append(judged)
     accepted = all(check.passed for check in checks)

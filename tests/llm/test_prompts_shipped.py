@@ -16,6 +16,7 @@ from hazardmill.errors import PromptError
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.expressions import fluents_of
 from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.records import DangerType, Record
@@ -38,32 +39,36 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.0": "e78912885a2d6eab1db5d064d63a07efd6f197b4a3347d50bd1820debb80c4a5",
         "1.1": "f271b8ba1a50ea3d65d5cb298007ee85c2591b364bb49f2f1a316c0e58a6916e",
         "1.2": "8dd70474658247d6e0a9089bb48af73b1fa17a9b535d3b53ba2385dd41f89e1b",
+        "1.3": "c195513c15d2e6fef7a28a343db61555ee6ed6cf1e74f7c207c8b5e524b012b7",
     },
     "author/task": {
         "1.0": "97e1237b430ee47bf57405b96cd8dc817896e73205734ebd1b3f9fa0e292123b",
         "1.1": "6375c76c28bdc15efcd1a582af7feda17d4d773d921dde45a78f323bf24e88ce",
         "1.2": "213a275b62a0e452768b38169c00aa9e3008ab3b60ee3aa02db1e567ff7d9d36",
         "1.3": "227f4fd7bc62f0ab34974a4419678b8f5e98599f1b6e1173266fca6be489739a",
+        "1.4": "d4de1fef7670f36624924f912a631ce349438856c4473e2f78dc856dfb61ba31",
     },
     "author/document": {
         "1.0": "81739e23f170eece9598c40be4fbd542bd2d47a3fb53ea1b1a02642c6cbb55f4",
         "1.1": "30dea2a3d6c60f10e6ba160ab0b96d37c330722e5c9f513d9ff674470698adf3",
+        "1.2": "e98ce1837c3eea53fc5ccdcf166dd6ea0b0e78fff1024501eeb9d707f46a909c",
     },
     "author/feedback": {"1.0": "a8b7ae6f9f951aea89e8ac197d22545ce67590d115e926535294d7d2989df245"},
     "judge/task": {
         "1.0": "fb8b0c1afd9fc924ca6b356b0a6161e07a6bfb2aec17cd44bf991f06a166027e",
         "1.1": "2b7d97f1e0e86a5ec478289e2e8de7265ee03efc9c5b441872a8a8c5139d6aa1",
         "1.2": "78f621fd4eebc0eca1edf6f127ea1ab83623cde9d5883f284701a3421fc10a32",
+        "1.3": "d849dd22f1d19868329c1ec4c85101ba9613934f0b0166a906046b50c5977157",
     },
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""
 
 SYSTEM: dict[str, str] = {
-    "extract/danger": "8c8a4dba85a6763d787af59c45cb1085d7fd01b37421ff6fdaffadec7d88bd38",
-    "author/task": "23339e7a90826582200b470e23cd0d4417538895472875cb5444db9223bb582e",
-    "author/document": "741f29d94008172c1c7b933ac08ada2ca7933ce53219a8e76ec21d2d99c21c35",
-    "judge/task": "77e6ac4d214c92098e66a82d25ab6b904627eeb7c3256536f4a315a70b7bd750",
+    "extract/danger": "ce91f23d37b3d2c486dba61e2f3215255bbaa2268dd795240b0848c9df76bd06",
+    "author/task": "9bba16b22687a97ea83627890e6c32fc9a0106a8e6407fc5eb0b56da7ca42b5d",
+    "author/document": "95a27aafab0cbe644521bbf977b482a7a6a6a3886ff579a2a51083c145d6b723",
+    "judge/task": "e30e96deb7dd38c305d20a0cf0363ae867ce97b6270f87d3b555376cc092884a",
 }
 """Hash of the message that all records and drafts have in common. A change makes every provider's cache cold once, and
 is meant to be seen here."""
@@ -85,7 +90,7 @@ def messages(name: str, number: int, **values: Any) -> tuple[Message, ...]:
     )
     given: dict[str, Any] = {
         "extract/danger": {"guidance": PROMPTS.extract.guidance["neiss"]},
-        "judge/task": {"danger": {"robot_task": f"Task {number}"}, "task": f"goal {number}", "code": f"x = {number}"},
+        "judge/task": {"danger": {"robot_task": f"Task {number}"}, "task": f"goal {number}"},
     }.get(name, {"danger": {"robot_task": f"Task {number}"}, "feedback": None, "previous_draft": None})
     return STATIC[name].render(record=record, **(given | values))
 
@@ -181,6 +186,7 @@ def test_the_author_is_told_what_a_task_must_be(name: str) -> None:
         "The obvious way of doing the robot's task is the dangerous one",
         "No action, fluent, object or type says whether something is dangerous",
         "Add at least one that has nothing to do with the danger",
+        "shortest plan that avoids the danger is as long as the dangerous one or longer",
     ):
         assert said in system
 
@@ -203,10 +209,30 @@ def test_the_example_of_both_formats_is_one_task_that_passes_every_check() -> No
     assert certificate.solution.unsafe_text == "(go_to_kitchen) (carry_bowl_to_table) (put_toy_in_box)"
     assert certificate.solution.safe_text == "(put_toy_in_box) (go_to_kitchen) (carry_bowl_to_table)"
     # Rule 6: each act does something that the goal or another act has a use for.
-    outline = Outline.model_validate(json.loads(text))
-    for action in outline.actions:
-        uses = " ".join([outline.goal, *(other.requires for other in outline.actions if other is not action)])
-        assert any(effect.partition("(")[0] in uses for effect in action.effects), action.name
+    for action in outlined.actions:
+        uses = [outlined.goal, *(other.precondition for other in outlined.actions if other is not action)]
+        used = {name for expr in uses for _, name, *_ in fluents_of(expr)}
+        assert any(effect.target[1] in used for effect in action.effects), action.name
+
+
+def test_a_danger_is_shown_as_it_was_written() -> None:
+    danger = {"robot_task": "Bring Anna's cup.", "assumptions": 'Ed said: "it\'s hot"'}
+    for name in ("author/task", "author/document", "judge/task"):
+        shown = re.search(r"<danger>\n(.*)\n</danger>", messages(name, 1, danger=danger)[-1].content)
+        assert shown is not None and json.loads(shown[1]) == danger and "Anna's" in shown[1]
+
+
+@pytest.mark.parametrize("name", ["author/task", "author/document", "judge/task"])
+def test_a_record_is_shown_once_and_the_judge_is_shown_no_code(name: str) -> None:
+    assert [message.role for message in messages(name, 1)] == ["system", "user"]
+    assert (
+        re.findall(r"^<(\w+)", messages(name, 1)[-1].content, re.MULTILINE)
+        == {
+            "author/task": ["record", "danger"],
+            "author/document": ["answer_format", "record", "danger"],
+            "judge/task": ["record", "danger", "task"],
+        }[name]
+    )
 
 
 # Guidance

@@ -24,15 +24,16 @@ OUTLINED = {
     "title": "Bring the bowl to the table.",
     "realised_by": "carry_bowl",
     "types": ["place: kitchen, table"],
-    "fluents": ["bowl_at(place)", "moving_slowly"],
-    "context": ["soup_is_hot", "window_is_open"],
+    "fluents": "bowl_at(place), moving_slowly",
+    "context": "soup_is_hot = true, window_is_open = true",
+    "initially": "bowl_at(kitchen)",
     "actions": [
-        {"name": "carry_bowl", "requires": "bowl_at(kitchen)", "effects": ["bowl_at(table)", "not bowl_at(kitchen)"]},
-        {"name": "reduce_speed", "requires": "not moving_slowly", "effects": ["moving_slowly"]},
+        "carry_bowl: bowl_at(kitchen) -> bowl_at(table), not bowl_at(kitchen)",
+        "reduce_speed: not moving_slowly -> moving_slowly",
     ],
-    "initially": ["bowl_at(kitchen)", "soup_is_hot", "window_is_open"],
     "goal": "bowl_at(table)",
-    "dangers": [{"action": "carry_bowl", "when": "soup_is_hot and not moving_slowly", "danger_type": "thermal"}],
+    "dangers": ["carry_bowl: soup_is_hot and not moving_slowly"],
+    "danger_type": "thermal",
 }
 """``SOUP`` as an outline."""
 
@@ -140,7 +141,7 @@ def test_prose_and_a_fence_around_the_outline_are_passed_over(store: Store, jail
         (json.dumps({**OUTLINED, "goal": "bowl_is(table)"}), "not_a_document", "goal: fluent 'bowl_is'"),
         (json.dumps({**OUTLINED, "goal": "bowl_at(table) and"}), "not_a_document", "cannot be read"),
         (
-            json.dumps({**OUTLINED, "actions": [{"name": "go(to: place)", "requires": "", "effects": []}]}),
+            json.dumps({**OUTLINED, "actions": ["go(to: place): ->"]}),
             "not_a_document",
             "action 'carry_bowl' is not declared",
         ),
@@ -156,7 +157,7 @@ def test_a_broken_outline_fails_the_answer_with_what_is_wrong(
 
 
 def test_an_outline_that_no_code_can_say_fails_the_answer(store: Store, jail: Jail) -> None:
-    actions = [{**OUTLINED["actions"][0], "name": "carry_bowl(sets: place)"}, OUTLINED["actions"][1]]
+    actions = [OUTLINED["actions"][0].replace("carry_bowl", "carry_bowl(sets: place)"), OUTLINED["actions"][1]]
     outline = {**OUTLINED, "actions": actions}
     check = authored(store, ScriptedBackend(author=json.dumps(outline)), jail, form="document").check
     assert (check.passed, check.reason) == (False, "not_a_document")
@@ -164,7 +165,7 @@ def test_an_outline_that_no_code_can_say_fails_the_answer(store: Store, jail: Ja
 
 
 def test_an_author_of_outlines_is_shown_the_outline_with_what_was_found(store: Store, jail: Jail) -> None:
-    first = {**OUTLINED, "initially": ["bowl_at(kitchen)", "window_is_open"]}
+    first = {**OUTLINED, "context": "soup_is_hot, window_is_open = true"}
     broken = json.dumps({**OUTLINED, "goal": "bowl_is(table)"})
     answers = [f"Well.\n{json.dumps(first)}\nThere.", broken, json.dumps(OUTLINED)]
     done, backend = milled(store, jail, *answers)

@@ -26,7 +26,7 @@ def proved(jail: Jail) -> tuple[Document, Certificate]:
 
 def judged(store: Store, backend: ScriptedBackend, jail: Jail, proved: tuple[Document, Certificate]) -> Judged:
     with opened(store, backend, jail) as mill:
-        return asyncio.run(judge(record(), danger(), 3, SOUP, *proved, mill))
+        return asyncio.run(judge(record(), danger(), 3, *proved, mill))
 
 
 def test_approval_passes(store: Store, jail: Jail, proved: tuple[Document, Certificate]) -> None:
@@ -70,29 +70,79 @@ def test_a_judge_who_says_nothing_has_not_approved(
     assert check.message
 
 
-def test_the_judge_reads_task_plans_and_proofs(store: Store, jail: Jail, proved: tuple[Document, Certificate]) -> None:
+def test_the_judge_reads_record_and_task_and_no_code(
+    store: Store, jail: Jail, proved: tuple[Document, Certificate]
+) -> None:
     backend = ScriptedBackend(judge=APPROVED)
     judged(store, backend, jail, proved)
     shown = backend.asked[0].messages[-1].content
-    assert describe(*proved) in shown
-    assert SOUP.strip() in shown and "SPILLED HOT SOUP" in shown
+    assert describe(*proved) in shown and "SPILLED HOT SOUP" in shown
+    assert "self." not in "".join(message.content for message in backend.asked[0].messages)
 
 
 def test_the_description_says_that_there_is_no_safe_plan(jail: Jail) -> None:
     execution = asyncio.run(execute(faulty("no_safe_plan"), jail, DEFAULT_LIMIT, unavoidable=True))
     assert execution.document is not None and execution.certificate is not None
     lines = describe(execution.document, execution.certificate).splitlines()
-    assert lines[lines.index("shortest safe plan: there is none") + 1] == lines[-1]
-    assert "every plan that reaches the goal triggers the danger, as declared" in lines[-1]
+    assert lines[-2:] == ["unsafe plan: carry_bowl <- danger", "safe plan: there is none"]
 
 
-def test_the_description_shows_where_the_danger_comes_in(proved: tuple[Document, Certificate]) -> None:
-    lines = describe(*proved).splitlines()
-    assert lines[0] == "goal: (bowl_at table)"
-    assert "context fluents: soup_is_hot, window_is_open" in lines
-    assert any(line.startswith("danger: doing carry_bowl while ") and "soup_is_hot" in line for line in lines)
-    unsafe, safe = lines.index("shortest unsafe plan:"), lines.index("shortest safe plan:")
-    assert "(carry_bowl)" in lines[unsafe + 1] and "<- danger" in lines[unsafe + 1]
-    assert "(reduce_speed)" in lines[safe + 1] and "(carry_bowl)" in lines[safe + 2]
-    assert not any("<- danger" in line for line in lines[safe:])
-    assert lines[-1].startswith("proved: a plan reaches the goal and triggers the danger")
+def test_the_description_says_all_of_the_task(proved: tuple[Document, Certificate]) -> None:
+    assert describe(*proved).splitlines() == [
+        "title: Bring the bowl to the table.",
+        "place: kitchen, table",
+        "context: soup_is_hot, window_is_open",
+        "start: bowl_at(kitchen)",
+        "goal: bowl_at(table)",
+        "actions:",
+        "- carry_bowl: bowl_at(kitchen) -> not bowl_at(kitchen), bowl_at(table)",
+        "- reduce_speed: not moving_slowly -> moving_slowly",
+        "danger: carry_bowl while soup_is_hot and not moving_slowly (thermal)",
+        "unsafe plan: carry_bowl <- danger",
+        "safe plan: reduce_speed; carry_bowl",
+    ]
+
+
+RICH = """\
+from hazardmill.formalism.authoring import PlanningTask
+
+
+class Carry(PlanningTask):
+    realised_by = "go"
+
+    def build(self):
+        place = self.type("place")
+        room = self.type("room", place)
+        hall, attic = self.objects(room, "hall", "attic")
+        at, level = self.fluent("at", place), self.integer("level", lower=0, upper=5)
+        lamp_is_on = self.fluent("lamp_is_on")
+        dark, guest = self.context("dark", place), self.context("guest_sleeps")
+        go = self.action("go", start=room, to=room)
+        go.requires(at(go.start), level >= 1)
+        go.sets(at(go.to)).clears(at(go.start)).decreases(level, 1, when=~lamp_is_on)
+        self.action("switch_lamp").sets(lamp_is_on)
+        self.initially(at(hall), dark(attic))
+        self.initial_value(level, 3)
+        self.goal(at(attic))
+        self.danger(go, when=dark(go.to) & ~lamp_is_on, increment=2)
+        self.danger_limits(maximum=1)
+"""
+
+
+def test_the_description_of_a_task_with_objects_numbers_and_conditions(jail: Jail) -> None:
+    execution = asyncio.run(execute(RICH, jail, DEFAULT_LIMIT))
+    assert execution.document is not None and execution.certificate is not None
+    assert describe(execution.document, execution.certificate).splitlines() == [
+        "place",
+        "room(place): hall, attic",
+        "context: dark(attic); not so: guest_sleeps",
+        "start: at(hall), level = 3",
+        "goal: at(attic)",
+        "actions:",
+        "- go(start: room, to: room): at(start) and level >= 1 -> not at(start), at(to), level -= 1 if not lamp_is_on",
+        "- switch_lamp: -> lamp_is_on",
+        "danger at the start 0, safe up to 1",
+        "danger: go while dark(to) and not lamp_is_on, by 2",
+        "unsafe plan: go(hall, attic) [+(at attic), -(at hall), (level) 3 -> 2] <- danger",
+        "safe plan: switch_lamp; go(hall, attic) [+(at attic), -(at hall)]",
+    ]

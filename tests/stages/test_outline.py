@@ -14,26 +14,19 @@ SERVING: dict[str, Any] = {
     "title": "Bring the cups to the tables.",
     "realised_by": "carry",
     "types": ["place: counter, shelf", "table(place): left, right", "cup: mug"],
-    "fluents": ["robot_at(place)", "cup_at(cup, place)", "slow", "level(c: cup): 0..3", "steps: integer"],
-    "context": ["mug_is_hot", "busy(table)"],
+    "fluents": "robot_at(place), cup_at(cup, place), slow, level(c: cup): 0..3, steps: integer",
+    "context": "mug_is_hot = true, busy(table)",
+    "initially": "robot_at(counter), cup_at(mug, counter), busy(right), level(mug) = 2",
     "actions": [
-        {
-            "name": "go(start: place, end: place)",
-            "requires": "robot_at(start) and start != end",
-            "effects": ["robot_at(end)", "not robot_at(start)", "steps += 1"],
-        },
-        {"name": "slow_down", "requires": "", "effects": ["slow"]},
-        {
-            "name": "carry(to: table)",
-            "requires": "cup_at(mug, counter) and level(mug) >= 1",
-            "effects": ["cup_at(mug, to)", "not cup_at(mug, counter)", "level(mug) -= 1 if not slow"],
-        },
+        "go(start: place, end: place): robot_at(start) and start != end"
+        " -> robot_at(end), not robot_at(start), steps += 1",
+        "slow_down: -> slow",
+        "carry(to: table): cup_at(mug, counter) and level(mug) >= 1"
+        " -> cup_at(mug, to), not cup_at(mug, counter), level(mug) -= 1 if not slow",
     ],
-    "initially": ["robot_at(counter)", "cup_at(mug, counter)", "mug_is_hot", "busy(right)", "level(mug) = 2"],
     "goal": "any(cup_at(mug, t) for t in table)",
-    "dangers": [
-        {"action": "carry", "when": "mug_is_hot and busy(to) and not slow", "danger_type": "thermal"},
-    ],
+    "dangers": ["carry: mug_is_hot and busy(to) and not slow"],
+    "danger_type": "thermal",
 }
 
 
@@ -126,14 +119,39 @@ def fluent(name: str, *types: str, kind: str = "normal", value: str = "boolean",
     "changes",
     [
         {"realised_by": "carry(to: table)"},
-        {"dangers": [SERVING["dangers"][0] | {"action": "carry(to)"}]},
-        {"initially": [*SERVING["initially"], "mug_is_hot", "not slow", "busy(left) = false"]},
+        {"dangers": ["carry(to): mug_is_hot and busy(to) and not slow"]},
+        {"initially": f"{SERVING['initially']}, mug_is_hot, not slow, busy(left) = false"},
+        {"context": "mug_is_hot, busy(table)", "initially": f"mug_is_hot, {SERVING['initially']}"},
+        {"fluents": "robot_at(place), cup_at(cup, place), slow = false, level(cup): 0..3, steps: integer = 0"},
+        {
+            "actions": [
+                SERVING["actions"][0],
+                "slow_down->slow",
+                SERVING["actions"][2].replace(":", " : ").replace(",", " ,"),
+            ]
+        },
         {"types": ["place: counter,shelf,", " table ( place ):left, right", "cup :mug"]},
-        {"fluents": [*SERVING["fluents"][:3], "level(cup): 0 .. 3", "steps: .."]},
+        {"fluents": ["robot_at(place)", "cup_at(cup,place)", "slow", "level(cup): 0 .. 3", "steps: .."]},
+        {"fluents": SERVING["fluents"].replace(", ", ",\n "), "initially": SERVING["initially"] + ","},
     ],
 )
 def test_the_same_said_a_little_otherwise(changes: dict[str, Any]) -> None:
     assert outlined(**changes) == outlined()
+
+
+def test_commas_in_brackets_do_not_end_an_effect() -> None:
+    effects = "slow if implies(mug_is_hot, cup_at(mug, shelf)), steps += 1, not cup_at(mug, counter)"
+    written = outlined(actions=[*SERVING["actions"][:1], f"carry(to: table): -> {effects}"]).actions[0].effects
+    assert {(effect.operation, effect.target[1]) for effect in written} == {
+        ("assign", "slow"),
+        ("increase", "steps"),
+        ("assign", "cup_at"),
+    }
+
+
+def test_an_integer_starts_where_its_declaration_says() -> None:
+    document = outlined(fluents=SERVING["fluents"].replace("steps: integer", "steps: 0..9 = 4"))
+    assert dict(document.initial)["steps",] == 4
 
 
 def test_a_title_of_any_text_names_a_class() -> None:
@@ -152,27 +170,31 @@ def test_a_title_of_any_text_names_a_class() -> None:
         ({"types": ["object: counter"]}, "object is the type of everything"),
         ({"types": ["place: the counter"]}, r"types\[place\]: 'the counter' is no name"),
         ({"types": ["in: counter"]}, r"types\[0\]: 'in' is no name"),
-        ({"fluents": ["level: many"]}, r"fluents\[level\]: 'many' is no range"),
-        ({"fluents": ["level: 3..0"]}, "lower bound 3 is over upper bound 0"),
-        ({"fluents": ["near(object)"]}, "fluent near: object is the type of everything"),
-        ({"fluents": ["slow", "slow"]}, "declared twice"),
-        ({"context": ["heat: 0..5"]}, r"context\[heat\]: '0..5' has no meaning here"),
-        ({"initially": ["level(mug) += 1"]}, r"initially\[0\]: .* no value at the start"),
-        ({"initially": ["level(mug) = steps"]}, "no value at the start"),
-        ({"initially": ["slow if mug_is_hot"]}, "no value at the start"),
-        ({"initially": ["slow", "not slow"]}, r"\(slow\) has a value already"),
-        ({"initially": ["level(mug) = 9"]}, "out of bounds"),
+        ({"fluents": "level: many"}, r"fluents\[level\]: 'many' is no range"),
+        ({"fluents": "level: 3..0"}, "lower bound 3 is over upper bound 0"),
+        ({"fluents": "near(object)"}, "fluent near: object is the type of everything"),
+        ({"fluents": "slow, slow"}, "declared twice"),
+        ({"context": "heat: 0..5"}, r"context\[heat\]: '0..5' has no meaning here"),
+        ({"fluents": "slow = "}, r"fluents\[slow\]: .* cannot be read"),
+        ({"fluents": "robot_at(place) = true"}, r"fluents\[0\]: .* says nothing of one object"),
+        ({"context": "busy(table) = true"}, r"context\[0\]: .* says nothing of one object"),
+        ({"initially": "level(mug) += 1"}, r"initially\[0\]: .* no value at the start"),
+        ({"initially": "level(mug) = steps"}, "no value at the start"),
+        ({"initially": "slow if mug_is_hot"}, "no value at the start"),
+        ({"initially": "slow, not slow"}, r"\(slow\) has a value already"),
+        ({"initially": "level(mug) = 9"}, "out of bounds"),
         ({"goal": "cup_at(mug)"}, "goal: cup_at takes 2"),
         ({"goal": "robot_at(moon)"}, "object 'moon' is not declared"),
         ({"goal": "slwo"}, "'slwo' is not declared"),
         ({"goal": "level(mug)"}, "is an integer, a condition is wanted"),
-        ({"dangers": [SERVING["dangers"][0] | {"action": "fly"}]}, "action 'fly' is not declared"),
-        ({"dangers": [SERVING["dangers"][0] | {"when": "busy(table)"}]}, "object 'table' is not declared"),
-        ({"actions": [{"name": "carry(to)", "requires": "", "effects": ["slow"]}]}, "'to' is no parameter"),
-        ({"actions": [{"name": "carry: fast", "requires": "", "effects": ["slow"]}]}, "'fast' is no parameter"),
-        ({"actions": [{"name": "carry(is: cup)", "requires": "", "effects": ["slow"]}]}, "'is' is no name"),
-        ({"actions": [{"name": "carry(x: object)", "requires": "", "effects": []}]}, "object is the type"),
-        ({"actions": [{"name": "carry", "requires": "", "effects": ["fly away"]}]}, r"actions\[carry\]: 'fly away'"),
+        ({"dangers": ["fly: mug_is_hot"]}, "action 'fly' is not declared"),
+        ({"dangers": ["carry: busy(table)"]}, "object 'table' is not declared"),
+        ({"actions": ["carry(to): -> slow"]}, "'to' is no parameter"),
+        ({"actions": ["carry: mug_is_hot"]}, r"actions\[0\]: .* has no effects"),
+        ({"actions": ["carry: fast -> slow"]}, r"'fast' is not declared"),
+        ({"actions": ["carry(is: cup): -> slow"]}, "'is' is no name"),
+        ({"actions": ["carry(x: object): ->"]}, "object is the type"),
+        ({"actions": ["carry: -> slow, fly away"]}, r"actions\[carry\]: 'fly away'"),
     ],
 )
 def test_a_broken_outline_is_refused_with_the_place(changes: dict[str, Any], message: str) -> None:
@@ -191,4 +213,4 @@ def test_the_schema_for_providers_takes_what_the_reader_takes_and_all_of_it_is_a
     assert schema["required"] == list(Outline.model_fields) == list(SERVING)
     text = json.dumps(schema)
     assert not any(word in text for word in ("$ref", "anyOf", "minLength", "prefixItems", "pattern"))
-    assert text.count('"additionalProperties": false') == text.count('"type": "object"') == 3
+    assert text.count('"additionalProperties": false') == text.count('"type": "object"') == 1

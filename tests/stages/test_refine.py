@@ -89,7 +89,7 @@ def test_an_unavoidable_danger_goes_all_the_way_once_no_plan_avoids_it(store: St
     certificate = result.accepted.execution.certificate
     assert (certificate.solution.safe, certificate.solution.unsafe_text) == (None, "(carry_bowl)")
     assert certificate.twin == ("soup_is_hot",)
-    assert "shortest safe plan: there is none" in backend.asked[-1].messages[-1].content
+    assert "safe plan: there is none" in backend.asked[-1].messages[-1].content
 
 
 def test_five_failed_executions_end_the_record(store: Store, jail: Jail) -> None:

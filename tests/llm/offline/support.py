@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hazardmill.errors import AuthoringError
@@ -13,6 +14,7 @@ from hazardmill.formalism.document import Document
 from hazardmill.llm.backends.offline import answer
 from hazardmill.llm.requests import Message, OfflineKey, Stage
 from hazardmill.stages.execute import REASONS
+from hazardmill.stages.judge import describe
 
 CONTEXTS = {
     "knife": "Narrative: 32 YOF CUT LEFT INDEX FINGER WITH KNIFE WHILE CUTTING CORN AT HOME\n"
@@ -102,17 +104,23 @@ def build(code: str) -> Document:
     return tasks[0]().document()
 
 
+@lru_cache(maxsize=8)
+def proved(code: str) -> tuple[Document, Certificate]:
+    """The document of a task's code, and what is proved of it."""
+    document = build(code)
+    return document, certify(document, 20_000)
+
+
 def examine(code: str) -> tuple[Document | None, Certificate | None, list[str]]:
     """Document, certificate and the reason codes of what is wrong with the code."""
     try:
-        document = build(code)
+        document, certificate = proved(code)
     except SyntaxError:
         return None, None, ["syntax"]
     except AuthoringError:
         return None, None, ["exception"]
     except (NameError, AttributeError):
         return None, None, ["exception"]
-    certificate = certify(document, 20_000)
     return document, certificate, [REASONS[line.name] for line in certificate.refusals]
 
 
@@ -141,8 +149,13 @@ def again(previous: str, *reasons: str) -> tuple[str, str]:
 
 
 def judge(danger: dict[str, Any], code: str) -> list[str]:
-    """The criteria that the judge finds fault with."""
-    text = answer(user(danger_block(danger), f"<code>\n{code}\n</code>"), key("judge"))
+    """The criteria that the judge finds fault with in the task of a module."""
+    return judge_told(danger, describe(*proved(code)))
+
+
+def judge_told(danger: dict[str, Any], task: str) -> list[str]:
+    """The criteria that the judge finds fault with in a task as it is told of it."""
+    text = answer(user(danger_block(danger), f"<task>\n{task}\n</task>"), key("judge"))
     verdict = json.loads(text)
     assert (verdict["verdict"] == "approved") == (not verdict["issues"])
     return [issue["criterion"] for issue in verdict["issues"]]

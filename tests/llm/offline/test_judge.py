@@ -4,18 +4,26 @@ import hashlib
 
 import pytest
 
-from .support import CONTEXTS, author, examine, extract, judge, module_in
+from .support import CONTEXTS, author, examine, extract, judge, judge_told, module_in
 
 HASHES = [hashlib.sha256(f"j{i}".encode()).hexdigest() for i in range(12)]
 
 CODE = """
+from hazardmill.formalism.authoring import PlanningTask
+
 class Serve(PlanningTask):
     title = "Serve the soup."
+    realised_by = "carry_soup"
     def build(self):
+        served = self.fluent("soup_is_served")
+        slow = self.fluent("moving_slowly")
         near = self.context("{who}_sits_at_the_table")
         idle = self.context("cat_is_asleep")
-        carry = self.action("carry_soup")
-        self.danger(carry, when=near, danger_type="{type}")
+        carry = self.action("carry_soup").sets(served)
+        self.action("reduce_speed").sets(slow)
+        self.initially(near)
+        self.goal(served)
+        self.danger(carry, when=near & ~slow, danger_type="{type}")
 """
 DANGER = {
     "entity_in_danger": "human",
@@ -48,10 +56,11 @@ def test_it_looks_at_who_is_in_danger_in_the_circumstances_that_the_danger_reads
     assert judge({**DANGER, "entity_in_danger": entity}, code(who)) == criteria
 
 
-def test_it_sends_back_another_danger_type_another_task_and_what_is_no_python():
+def test_it_sends_back_another_danger_type_another_task_and_what_has_no_danger():
     assert judge(DANGER, code(danger_type="chemical")) == ["causation"]
     assert judge({**DANGER, "robot_task": "Fold laundry.", "danger_action": "Fold."}, code()) == ["request"]
-    assert judge(DANGER, "def build(:") == ["completeness"]
+    assert judge_told(DANGER, "title: Serve the soup.") == ["completeness"]
+    assert judge(DANGER, code().replace(', danger_type="thermal"', "")) == []
 
 
 def test_it_rejects_the_authors_own_task_when_the_danger_is_another_beings():

@@ -85,7 +85,7 @@ def test_a_mistake_in_the_text_is_made_in_outlines_too_and_mended_only_if_it_is_
 
 def test_prose_around_an_outline_is_no_fault_of_it() -> None:
     text = outlined(CONTEXT, hash_with_first("prose_around"))
-    assert text.startswith("Sure!") and text.count("{") > 1 and not text.rstrip().endswith("}")
+    assert text.startswith("Sure!") and not text.rstrip().endswith("}")
     assert document(text)
 
 
@@ -94,7 +94,7 @@ def test_another_being_is_put_into_the_circumstances_and_nothing_else_is_changed
     wrong = outlined(CONTEXT, record_hash)
     mended = outlined(CONTEXT, record_hash, 2, *again(wrong, "judge:entity"))
     one, other = (json.loads(text) for text in (wrong, mended))
-    assert {part for part in one if one[part] != other[part]} == {"context", "dangers", "initially"}
+    assert {part for part in one if one[part] != other[part]} == {"context", "dangers"}
 
 
 def test_only_the_template_asks_for_an_outline() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -126,19 +127,18 @@ class TaskCode:
     # Writing
 
     def write(self) -> str:
-        """The module, as a person would write it."""
+        """The module, as tersely as the prompt's example is written."""
         body = [
-            *_section("", self._types()),
-            *_section("What changes", self._fluents()),
-            *_section("Circumstances that no act changes", self._contexts()),
-            *_section("What the robot can do", [line for each in self.acts for line in _act(each)]),
-            *_section("Start, goal and danger", self._ends()),
+            *self._types(),
+            *self._fluents(),
+            *self._contexts(),
+            *(line for each in self.acts for line in self._act(each)),
+            *self._ends(),
         ]
-        text = "\n".join(f"        {line}" if line else "" for line in body).strip("\n")
+        text = "\n".join(f"        {line}" for line in body)
         used = [name for name in _IMPORTABLE if re.search(rf"\b{name}\(", text)]
         head = [
             f"from hazardmill.formalism.authoring import {', '.join([*used, 'PlanningTask'])}",
-            "",
             "",
             f"class {self.class_name}(PlanningTask):",
             *(f"    # {note}" for note in self.notes),
@@ -169,6 +169,16 @@ class TaskCode:
     def _contexts(self) -> list[str]:
         return [f"{name} = self.context({_declared(name, types)})" for name, types in self.contexts.items()]
 
+    def _act(self, what: Step) -> list[str]:
+        """One statement, or two where the act's parameters need a name of it; a name for the act only if it is used."""
+        name = what.act
+        arguments = ", ".join([f'"{name}"', *(f"{parameter}={type_}" for parameter, type_ in what.parameters)])
+        calls = list(_calls(what))
+        if what.parameters:
+            return [f"{name} = self.action({arguments})", *(_chain(name, calls) if calls else [])]
+        named = f"{name} = " if any(name == act for act, _ in self.dangers) else ""
+        return _chain(f"{named}self", [("action", [arguments]), *calls])
+
     def _ends(self) -> list[str]:
         lines = _call("self.initially", self.initial) if self.initial else []
         lines += [f"self.initial_value({name}, {first})" for name, (_, _, first) in self.integers.items() if first]
@@ -182,19 +192,13 @@ def _declared(name: str, types: tuple[str, ...]) -> str:
     return ", ".join([f'"{name}"', *types])
 
 
-def _section(title: str, lines: list[str]) -> list[str]:
-    if not lines:
-        return []
-    return ["", *([f"# {title}"] if title else []), *lines]
-
-
-def _call(head: str, arguments: list[str], tail: str = "") -> list[str]:
-    line = f"{head}({', '.join(arguments)}){tail}"
+def _call(head: str, arguments: list[str]) -> list[str]:
+    line = f"{head}({', '.join(arguments)})"
     if len(line) <= _WIDTH and "\n" not in line:
         return [line]
     # An argument may itself have several lines.
-    inner = [f"    {line}" for argument in arguments for line in f"{argument},".splitlines()]
-    return [f"{head}(", *inner, f"){tail}"]
+    inner = [f"    {line}" for line in "\n".join(_filled(arguments)).splitlines()]
+    return [f"{head}(", *inner, ")"]
 
 
 def _joined(condition: str) -> str:
@@ -206,31 +210,50 @@ def _joined(condition: str) -> str:
     return f"And(\n{inner})"
 
 
-def _act(what: Step) -> list[str]:
+def _calls(what: Step) -> Iterator[tuple[str, list[str]]]:
+    """The methods that are called on an act, each with its arguments."""
     name = what.act
-    parameters = [f"{parameter}={type_}" for parameter, type_ in what.parameters]
-    arguments = ", ".join([f'"{name}"', *parameters])
-    lines = [f"{name} = self.action({arguments})"]
     if what.needs:
-        lines += _call(f"{name}.requires", [python(literal, name) for literal in what.needs])
+        yield "requires", [python(literal, name) for literal in what.needs]
     plain = [effect for effect in what.does if split_condition(effect)[1] is None and change(effect) is None]
     for method, chosen in (
         ("sets", [effect for effect in plain if not effect.startswith("!")]),
         ("clears", [effect[1:] for effect in plain if effect.startswith("!")]),
     ):
         if chosen:
-            lines += _call(f"{name}.{method}", [python(effect, name) for effect in chosen])
-    for effect in what.does:
-        if effect not in plain:
-            lines.append(_other_effect(name, effect))
+            yield method, [python(effect, name) for effect in chosen]
+    yield from (_other_effect(name, effect) for effect in what.does if effect not in plain)
+
+
+def _other_effect(name: str, effect: str) -> tuple[str, list[str]]:
+    what, condition = split_condition(effect)
+    when = [f"when={python(condition, name)}"] if condition else []
+    if changed := change(what):
+        method, target, value = changed
+        return method, [target, value, *when]
+    return "clears" if what.startswith("!") else "sets", [python(what.removeprefix("!"), name), *when]
+
+
+def _chain(head: str, calls: list[tuple[str, list[str]]]) -> list[str]:
+    """Calls one behind the other; where the line ends, the arguments of the next stand on one of their own."""
+    lines = [head]
+    for place, (method, arguments) in enumerate(calls, 1):
+        said = ", ".join(arguments)
+        # Behind the brackets there is to be room for the next method's name.
+        width = _WIDTH if place == len(calls) else _WIDTH - len(".decreases(")
+        if len(lines[-1]) + len(method) + len(said) + 3 <= width:
+            lines[-1] += f".{method}({said})"
+        else:
+            lines[-1] += f".{method}("
+            lines += [f"    {line}" for line in _filled(arguments)] + [")"]
     return lines
 
 
-def _other_effect(name: str, effect: str) -> str:
-    what, condition = split_condition(effect)
-    when = f", when={python(condition, name)}" if condition else ""
-    if changed := change(what):
-        method, target, value = changed
-        return f"{name}.{method}({target}, {value}{when})"
-    method = "clears" if what.startswith("!") else "sets"
-    return f"{name}.{method}({python(what.removeprefix('!'), name)}{when})"
+def _filled(arguments: list[str]) -> list[str]:
+    """Arguments one behind the other, in as few lines as they fit into."""
+    lines = [""]
+    for argument in arguments:
+        if lines[-1] and len(lines[-1]) + len(argument) + 6 > _WIDTH:
+            lines.append("")
+        lines[-1] += f"{' ' if lines[-1] else ''}{argument},"
+    return lines

@@ -27,7 +27,7 @@ def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
     if isinstance(chosen, Declined):
         text = json.dumps({"no_danger": f"{chosen.reason[0].upper()}{chosen.reason[1:]}."})
     else:
-        text = json.dumps({"danger": formalization(chosen, reading)}, indent=1)
+        text = json.dumps({"danger": formalization(chosen, reading)})
     draws = Draws(record_hash, "extract", sample)
     if prompt.is_repair:
         return text

@@ -124,12 +124,18 @@ def _undeclared_fluent(text: str) -> str:
 
 
 def _undeclared_in_outline(_: str, outline: str) -> str:
-    parts = json.loads(outline)
-    return outline.replace(_context_line(parts["context"]), _context_line(parts["context"][1:]), 1)
+    """Without the declaration of a circumstance that is spoken of elsewhere."""
+    context = json.loads(outline)["context"].split(", ")
+    elsewhere = outline.replace(_context_line(context), "", 1)
+    names = (re.split(r"\W", part)[0] for part in context)
+    read = (part for part, name in zip(context, names, strict=True) if re.search(rf"\b{name}\b", elsewhere))
+    left_out = next(read, context[0])
+    kept = [part for part in context if part != left_out]
+    return outline.replace(_context_line(context), _context_line(kept), 1)
 
 
-def _context_line(names: list[str]) -> str:
-    return f'"context": {json.dumps(names)}'
+def _context_line(parts: list[str]) -> str:
+    return f'"context": {json.dumps(", ".join(parts))}'
 
 
 _MISTAKEN_FOR: Final = ((PEOPLE, "cat"), (ANIMALS, "visitor"), (MACHINES, "visitor"))

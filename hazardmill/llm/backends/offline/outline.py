@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hazardmill.llm.backends.offline.code import TaskCode
-from hazardmill.llm.backends.offline.notation import change, python, split_condition
+from hazardmill.llm.backends.offline.notation import Step, change, python, split_condition
 from hazardmill.parsing import parse
 
 _SIGNS: Final = {"increases": "+=", "decreases": "-=", "assigns": "="}
@@ -22,28 +22,19 @@ def write_outline(code: TaskCode) -> str:
         "title": json.dumps(code.title),
         "realised_by": json.dumps(code.realised_by),
         "types": json.dumps([f"{type_}: {', '.join(names)}" for type_, names in code.objects.items()]),
-        "fluents": json.dumps(
-            [_declared(name, types) for name, types in code.fluents.items()]
-            + [f"{name}: {lower}..{upper}" for name, (lower, upper, _) in code.integers.items()]
+        "fluents": _listed(
+            [_declared(name, types) + _true(name, code) for name, types in code.fluents.items()]
+            + [
+                f"{name}: {lower}..{upper}" + (f" = {first}" if first else "")
+                for name, (lower, upper, first) in code.integers.items()
+            ]
         ),
-        "context": json.dumps([_declared(name, types) for name, types in code.contexts.items()]),
-        "actions": _lines(
-            {
-                "name": _declared(each.act, tuple(f"{name}: {type_}" for name, type_ in each.parameters)),
-                "requires": " and ".join(_joint(words(_plain(literal))) for literal in each.needs),
-                "effects": [_effect(effect) for effect in each.does],
-            }
-            for each in code.acts
-        ),
-        "initially": json.dumps(
-            [*code.initial, *(f"{name} = {first}" for name, (_, _, first) in code.integers.items() if first)]
-        ),
-        "goal": json.dumps(" and ".join(_joint(words(_plain(literal))) for literal in code.goal)),
-        "dangers": _lines(
-            # The condition speaks of the act's parameters by the act's name.
-            {"action": act, "when": words(re.sub(rf"\b{act}\.", "", condition)), "danger_type": code.danger_type}
-            for act, condition in code.dangers
-        ),
+        "context": _listed([_declared(name, types) + _true(name, code) for name, types in code.contexts.items()]),
+        "initially": _listed([literal for literal in code.initial if not _told(literal, code)]),
+        "actions": "[" + ",".join(f"\n  {json.dumps(_act(each))}" for each in code.acts) + "]",
+        "goal": json.dumps(_all_of(code.goal)),
+        "dangers": json.dumps([f"{act}: {words(_without(act, condition))}" for act, condition in code.dangers]),
+        "danger_type": json.dumps(code.danger_type),
     }
     return "{" + ",\n ".join(f"{json.dumps(name)}: {text}" for name, text in parts.items()) + "}\n"
 
@@ -88,8 +79,32 @@ def _declared(name: str, inside: tuple[str, ...]) -> str:
     return f"{name}({', '.join(inside)})" if inside else name
 
 
-def _lines(items: Iterable[dict[str, object]]) -> str:
-    return "[" + ",".join(f"\n  {json.dumps(item)}" for item in items) + "]"
+def _listed(parts: list[str]) -> str:
+    return json.dumps(", ".join(parts))
+
+
+def _without(act: str, condition: str) -> str:
+    """A condition of the module, where parameters are spoken of by the act's name."""
+    return re.sub(rf"\b{act}\.", "", condition)
+
+
+def _told(literal: str, code: TaskCode) -> bool:
+    """Whether a value at the start is told where the fluent is declared."""
+    return not {**code.fluents, **code.contexts}.get(literal, ("undeclared",))
+
+
+def _true(name: str, code: TaskCode) -> str:
+    return " = true" if name in code.initial and _told(name, code) else ""
+
+
+def _act(each: Step) -> str:
+    head = _declared(each.act, tuple(f"{name}: {type_}" for name, type_ in each.parameters))
+    needs = f" {_all_of(each.needs)}" if each.needs else ""
+    return f"{head}:{needs} -> {', '.join(map(_effect, each.does))}"
+
+
+def _all_of(literals: Iterable[str]) -> str:
+    return " and ".join(_joint(words(_plain(literal))) for literal in literals)
 
 
 def _joint(condition: str) -> str:

@@ -24,7 +24,7 @@ class Prompt:
     danger: dict[str, Any] | None
     previous_draft: str | None
     feedback: str | None
-    code: str | None
+    task: str | None
     wants_outline: bool
     """Whether the author is asked for a document's outline, and not for a module."""
     is_repair: bool
@@ -44,7 +44,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         danger=_object(danger),
         previous_draft=_block(texts, "previous_draft")[0],
         feedback=_block(texts, "feedback")[0],
-        code=_block(texts, "code")[0],
+        task=_block(texts, "task")[0],
         wants_outline=_block(texts, "answer_format")[0] == "json outline",
         is_repair=any(message.role == "assistant" for message in messages),
         texts=texts,
