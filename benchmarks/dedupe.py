@@ -20,11 +20,13 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from string import Formatter
 
 from hazardmill.formalism.document import Document
 
 TASKS, QUICK = 100_000, 2_000
 SAMPLE, QUICK_SAMPLE = 4_000, 1_000
+PATTERNED, QUICK_PATTERNED = 4_000, 1_000
 OF_BLISS = 300
 RECALL = 0.98
 MOST_MS = 2.0
@@ -48,7 +50,8 @@ def main():
     print(
         f"pool: {pool['seconds']:.1f} s, {pool['seconds'] / tasks * 1e3:.2f} ms a task, of which the structure ids "
         f"{pool['structures'] / tasks * 1e3:.2f}\n"
-        f"  the last tenth took {pool['slowing']:.2f} times the first; {pool['near'] / tasks:.2f} near texts a task\n"
+        f"  the last tenth took {pool['slowing']:.2f} times the first; {pool['near'] / tasks:.0%} of the texts are "
+        "near to an earlier one\n"
         f"  peak memory {pool['peak_mb']:,.0f} MB; {nothing['peak_mb']:,.0f} MB for making the tasks alone; "
         f"{(pool['peak_mb'] - nothing['peak_mb']) / tasks * 1e3:.1f} kB a task\n"
         f"  {pool['found']:,} duplicates found, {pool['planted']:,} planted: the same ones"
@@ -66,6 +69,12 @@ def main():
         f"  recall {recall:.4f}, {text['found']:,} of {text['true']:,} near pairs (goal: at least {RECALL}: "
         f"{'reached' if recall >= RECALL else 'short'})\n"
         f"  brute force on all {tasks:,} would take {text['brute'] * (tasks / text['texts']) ** 2 / 60:,.1f} minutes"
+    )
+    alike = in_child("patterned", min(tasks, QUICK_PATTERNED if options.quick else PATTERNED))
+    print(
+        f"one pattern: {alike['ours']:.1f} s for {alike['texts']:,} texts, against {alike['all']:.1f} s for every near "
+        f"pair ({alike['pairs']:,}): {alike['ours'] / alike['all']:.3f}; the last tenth took {alike['slowing']:.1f} "
+        f"times the first, against {alike['all_slowing']:.1f}"
     )
     return 0
 
@@ -294,7 +303,7 @@ def pool(count):
         started = time.process_time()
         look = kept.look(str(number), task, texts)
         spent["tenths"][number * 10 // count] += time.process_time() - started
-        near += len(look.near)
+        near += look.near is not None
         if (None if look.twin is None else look.twin.task_id) != (None if first is None else str(first)):
             raise SystemExit(f"task {number}: {look.twin} was found, and {first} planted")
         planted += first is not None
@@ -360,7 +369,44 @@ def texts(count):
     return {"ours": ours, "brute": brute, "texts": len(given), "found": len(found), "true": len(true)}
 
 
-SIDES = {"make": make, "pool": pool, "structures": structures, "texts": texts}
+def patterned(count):
+    """Texts after one pattern, all near to each other: the first near one of eight kinds each, and all near ones."""
+    import numpy as np
+
+    from hazardmill.quality.text import Texts
+
+    random = Random(count)
+    pattern = " ".join(patterns[0] for patterns in FIELDS.values())
+    names = sorted({name for _, name, _, _ in Formatter().parse(pattern) if name})
+    given = [
+        pattern.format(**{name: random.choice(NOUNS) if name in SLOTS else name for name in names})
+        for _ in range(count)
+    ]
+    kinds = np.array([random.randrange(8) for _ in given])
+    spent, pairs = {}, 0
+    for side in ("ours", "all"):
+        index, seconds = Texts(), [0.0] * 10
+        for number, text in enumerate(given):
+            started = time.process_time()
+            prepared = index.prepare(text)
+            found = index.near(prepared, (lambda numbers: kinds[numbers]) if side == "ours" else None)
+            index.keep(prepared)
+            seconds[number * 10 // count] += time.process_time() - started
+            pairs += len(found) if side == "all" else 0
+        spent[side] = seconds
+    return {
+        "texts": count,
+        "pairs": pairs,
+        "ours": sum(spent["ours"]),
+        "all": sum(spent["all"]),
+        "slowing": spent["ours"][-1] / spent["ours"][0],
+        "all_slowing": spent["all"][-1] / spent["all"][0],
+    }
+
+
+SLOTS = ("noun", "noun2", "person")
+
+SIDES = {"make": make, "pool": pool, "structures": structures, "texts": texts, "patterned": patterned}
 
 
 def in_child(side, tasks):

@@ -16,6 +16,8 @@ from hazardmill.commands.options import json_option, open_store, print_json, sto
 from hazardmill.errors import DocumentError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from hazardmill.quality.contamination import Comparison, Overlap
     from hazardmill.quality.duplicates import Contradiction, Twin
     from hazardmill.quality.other_corpus import Problem
@@ -223,11 +225,16 @@ def _within(store: Store, run_id: str | None, *, compared: bool) -> Found:
 
 
 def _tasks(store: Store, run_id: str | None) -> Iterator[tuple[str, str, str, str]]:
-    query = _TASKS.format(tasks="latest_tasks" if run_id is None else "tasks")
-    with store.connect() as connection:
-        cursor = connection.execute(query, {"run": run_id})
-        while rows := cursor.fetchmany(_FETCHED):
-            yield from rows
+    cursor, rows = store.query(lambda views: _first_of_all(views, run_id))
+    while rows:
+        yield from rows
+        rows = cursor.fetchmany(_FETCHED)
+
+
+def _first_of_all(views: DuckDBPyConnection, run_id: str | None) -> tuple[DuckDBPyConnection, list[Any]]:
+    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    cursor = views.execute(_TASKS.format(tasks="latest_tasks" if run_id is None else "tasks"), {"run": run_id})
+    return cursor, cursor.fetchmany(_FETCHED)
 
 
 def _carried_past(place: Path, found: Found) -> Against:

@@ -157,8 +157,7 @@ def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
     """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
     from hazardmill.report.wording import plural, share, usd, usd_per_task, usd_sum
 
-    with store.connect() as connection:
-        found = cost(connection, [run_id])
+    found = store.query(lambda views: cost(views, [run_id]))
     paid = found.paid
     unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
     most = usd(paid.usd_upper.known) if not paid.usd_upper.unknown else "any sum"

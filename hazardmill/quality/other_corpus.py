@@ -29,6 +29,8 @@ from hazardmill.formalism.document import FORMAT, Document
 from hazardmill.quality.contamination import Piece
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from hazardmill.store.store import Store
 
 _TEXTS: Final = frozenset({".txt", ".md", ".rst", ".csv", ".tsv"})
@@ -148,11 +150,17 @@ def _parquet(path: Path, place: str) -> Iterator[Piece | Problem]:
 
 
 def _store(store: Store) -> Iterator[Piece | Problem]:
-    with store.connect() as connection:
-        cursor = connection.execute("SELECT task_id, document, danger FROM latest_tasks ORDER BY task_id")
-        while rows := cursor.fetchmany(_ROWS):
-            for task_id, document, danger in rows:
-                yield _piece([document, danger], task_id)
+    cursor, rows = store.query(_first_of_all)
+    while rows:
+        for task_id, document, danger in rows:
+            yield _piece([document, danger], task_id)
+        rows = cursor.fetchmany(_ROWS)
+
+
+def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
+    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    cursor = views.execute("SELECT task_id, document, danger FROM latest_tasks ORDER BY task_id")
+    return cursor, cursor.fetchmany(_ROWS)
 
 
 def _planning(folder: Path, place: str) -> Piece | Problem:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 120
 """Characters that a task id may have as the name of a folder."""
 
+WRITTEN: Final = ".written"
+"""The file among the folders that lists them, so that a later report knows which ones it may remove."""
+
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+_AT_A_TIME: Final = 100
+"""Tasks that are held at a time."""
 
 _MADE_BY: Final = (
     "record_id",
@@ -54,24 +60,68 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sourc
     Args:
         store: Where the tasks are.
         run_ids: The runs, oldest first: of a task that several runs accepted, the last one's row is written.
-        out: Holds one folder a task, called after its id. A folder written before is replaced.
+        out: Holds one folder a task, called after its id, and a list of them (``WRITTEN``). A folder written before is
+            replaced; those on the list that are not written again are removed, and all else stays.
         sources: The sources to restrict it to; all if none.
 
     Returns:
         The folders, in order of task id.
 
     Raises:
-        StoreError: A folder cannot be written.
+        StoreError: A folder cannot be written, or removed.
         InputError: A task's code has no class to run.
     """
-    rows = store.query(lambda views: _tasks(views, run_ids, sources))
-    return [_write(row, out / folder_name(row["task_id"])) for row in rows]
+
+    def write(views: DuckDBPyConnection) -> dict[str, Path]:
+        return {
+            row["task_id"]: _write(row, out / folder_name(row["task_id"])) for row in _tasks(views, run_ids, sources)
+        }
+
+    written = store.query(write)
+    _remove_former(out, {folder.name for folder in written.values()})
+    return [written[task_id] for task_id in sorted(written)]
 
 
-def _tasks(views: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str]) -> list[Row]:
+def _tasks(views: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str]) -> Iterator[Row]:
+    """The tasks, some at a time, in whatever order they lie: to sort what is as large takes gigabytes."""
     if sources:
         narrow(views, sources)
-    return latest_tasks(views, run_ids, "*")
+    latest = {row["task_id"]: row["run_id"] for row in latest_tasks(views, run_ids, "task_id, run_id")}
+    cursor = views.execute("SELECT * FROM tasks WHERE list_contains($runs, run_id)", {"runs": list(run_ids)})
+    names = [column[0] for column in cursor.description or ()]
+    while rows := cursor.fetchmany(_AT_A_TIME):
+        for values in rows:
+            row = dict(zip(names, values, strict=True))
+            if latest[row["task_id"]] == row["run_id"]:
+                yield row
+
+
+def _remove_former(out: Path, written: set[str]) -> None:
+    """Remove the folders that an earlier report wrote here of tasks which are not in this one."""
+    listed = out / WRITTEN
+    try:
+        former = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+        for name in former:
+            # Of the same kind still, and no way out of here: the list is a file like any other.
+            if name not in written and _PLAIN_NAME.fullmatch(name) and _is_ours(out / name):
+                _remove(out / name)
+        if written or former:
+            listed.write_text("".join(f"{name}\n" for name in sorted(written)), encoding="utf-8", newline="\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"cannot remove the folders of an earlier report: {getattr(error, 'strerror', None) or error}",
+            file=str(out),
+            remedy="remove them yourself, or name another folder",
+        ) from error
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether its metadata says that it is a task's, and that of which it bears the name."""
+    try:
+        said = json.loads((folder / "metadata.json").read_bytes())
+        return isinstance(said["hazardmill"], dict) and folder_name(said["task_id"]) == folder.name
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
 
 
 def folder_name(task_id: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hazardmill import __version__
+from hazardmill.printable import printable
 from hazardmill.report import tables
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.contents import Contents, gather
@@ -48,8 +49,7 @@ def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources:
         StoreError: A file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    with store.connect() as connection:
-        text, figures = render_markdown(connection, run_ids, sources)
+    text, figures = store.query(lambda views: render_markdown(views, run_ids, sources))
     for name, svg in figures.items():
         write_text(path.parent / name, svg)
     write_text(path, text)
@@ -122,4 +122,4 @@ def _address(figure: Figure) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{text.replace('`', ' ')}`" if text.strip() else NONE
+    return f"`{printable(text).replace('`', ' ')}`" if text.strip() else NONE

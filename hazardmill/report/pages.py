@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from hazardmill.errors import StoreError
+from hazardmill.printable import STEERING, printable
 
 TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 
+UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
+"""What nobody sees, or no file can hold. Other kinds of blanks are left: a page shows them as what they are."""
+
 
 def environment() -> Environment:
-    """The templates, with all that is put into them escaped."""
+    """The templates, with all that is put into them escaped, and what would steer a reader's screen written out."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        finalize=_seen,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _seen(value: object) -> object:
+    """Text with steering characters and half surrogates as escapes of Python; what is HTML already is left alone."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return UNSEEN.sub(lambda found: printable(found[0]), value.replace("\r\n", "\n"))
 
 
 def write_text(path: Path, text: str, what: str = "report") -> None:

@@ -1,8 +1,9 @@
 """Which task of a run repeats an earlier one: the same document, or the same structure in nearly the same words.
 
-The definition is that of ``hazardmill.quality.duplicates``. Only tasks of one structure are compared here, and they are
-found by the column ``structure_id``, so that a session on a run of thousands of tasks begins at once: the texts of the
-tasks of a structure are read when another one of it comes. What repeats an earlier task is not kept, here or there.
+The definition is that of ``hazardmill.quality.duplicates``. Only tasks of one structure are compared here, each with
+all earlier ones, and they are found by the column ``structure_id``, so that a session on a run of thousands of tasks
+begins at once: the texts of the run's tasks are read when for the first time another one of a known structure comes.
+What repeats an earlier task is not kept, here or there.
 """
 
 from __future__ import annotations
@@ -10,10 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.quality.text import THRESHOLD, fields_of, rouge_l
+from hazardmill.quality.duplicates import labels_differing, labels_of
+from hazardmill.quality.text import THRESHOLD, Spelling, fields_of, words
 from hazardmill.store.store import Store
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_AT_A_TIME: Final = 200
+"""Tasks whose documents are held at a time while their texts are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +45,17 @@ class Kept:
     def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
+        self._spelling = Spelling()
         self._documents: dict[str, str] = {}
-        self._structures: dict[str, list[str]] = {}
-        self._texts: dict[str, str] = {}
+        self._structures: dict[str, _Alike] = {}
+        self._unread: set[str] = set()
+        """Tasks of a structure that are kept, and whose texts are still in the store only."""
         for row in store.rows("tasks", {"run_id": run_id}, ["document_hash", "task_id", "structure_id"]):
             self._documents[row["document_hash"]] = row["task_id"]
             # Null: too regular for an id, or from before there were any. It is nobody's twin.
             if row["structure_id"] is not None:
-                self._structures.setdefault(row["structure_id"], []).append(row["task_id"])
+                self._structures.setdefault(row["structure_id"], _Alike()).keep(row["task_id"], "", {})
+                self._unread.add(row["task_id"])
 
     def add(self, task_id: str, document_hash: str, structure: str | None, texts: Mapping[str, Any]) -> Repeated | None:
         """What the task repeats; if nothing, it is kept.
@@ -55,34 +66,80 @@ class Kept:
             structure: Its structure id; null if it has none.
             texts: Its document's texts and the fields of its danger formalization.
         """
+        text, labels = self._spelled(texts), labels_of(texts)
+        alike = _Alike() if structure is None else self._structures.setdefault(structure, _Alike())
+        if not self._unread.isdisjoint(alike.texts):
+            self._read_texts()
         first = self._documents.get(document_hash)
         if first is not None:
             message = f"its task is the same as {first}, which an earlier record gave"
-            return Repeated(first, "same_document", message)
-        text = "\n".join(fields_of(texts))
-        for other in self._of(structure):
-            likeness = rouge_l(self._texts[other], text)
-            if likeness is not None and likeness >= THRESHOLD:
-                message = (
-                    f"its task is {other}, which an earlier record gave, under other names and told in nearly the same "
-                    f"words (Rouge-L {likeness:.2f})"
-                )
-                return Repeated(other, "near_duplicate", message)
+            return Repeated(first, "same_document", message + _contradiction(labels, alike.labels.get(first, {})))
+        near = alike.first_near(text)
+        if near is not None:
+            other, likeness = near
+            message = (
+                f"its task is {other}, which an earlier record gave, under other names and told in nearly the same "
+                f"words (Rouge-L {likeness:.2f})"
+            )
+            return Repeated(other, "near_duplicate", message + _contradiction(labels, alike.labels[other]))
+        alike.keep(task_id, text, labels)
         self._documents[document_hash] = task_id
-        if structure is not None:
-            self._structures.setdefault(structure, []).append(task_id)
-            self._texts[task_id] = text
         return None
 
-    def _of(self, structure: str | None) -> list[str]:
-        """The tasks of a structure, first to last, with their texts at hand."""
-        kept = self._structures.get(structure, []) if structure is not None else []
-        if not all(task_id in self._texts for task_id in kept):
-            where = {"run_id": self._run_id, "structure_id": structure}
-            for row in self._store.rows("tasks", where, ["task_id", "document", "danger"]):
-                texts = texts_of(json.loads(row["document"]), json.loads(row["danger"]))
-                self._texts[row["task_id"]] = "\n".join(fields_of(texts))
-        return kept
+    def _spelled(self, texts: Mapping[str, Any]) -> str:
+        return self._spelling(words("\n".join(fields_of(texts))))
+
+    def _read_texts(self) -> None:
+        """Read the texts of all tasks of the run at once: to find those of one structure takes as long."""
+        for task_id, structure, text, labels in self._store.query(self._texts_in):
+            if task_id in self._unread:
+                self._structures[structure].keep(task_id, text, labels)
+        self._unread.clear()
+
+    def _texts_in(self, views: DuckDBPyConnection) -> list[tuple[str, str, str, dict[str, str]]]:
+        """Tasks with structures, texts and labels; of the documents, which are large, few are held at a time."""
+        cursor = views.execute(_TASKS, {"run": self._run_id})
+        found = []
+        while rows := cursor.fetchmany(_AT_A_TIME):
+            for task_id, structure, document, danger in rows:
+                texts = texts_of(json.loads(document), json.loads(danger))
+                found.append((task_id, structure, self._spelled(texts), labels_of(texts)))
+        return found
+
+
+_TASKS: Final = """
+    SELECT task_id, structure_id, document, danger FROM tasks WHERE run_id = $run AND structure_id IS NOT NULL
+"""
+
+
+class _Alike:
+    """The tasks of a structure, first to last: their texts, spelled, and labels; of one not read yet, nothing."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.labels: dict[str, dict[str, str]] = {}
+
+    def keep(self, task_id: str, text: str, labels: dict[str, str]) -> None:
+        """Keep one more, or what was read of one that is kept."""
+        self.texts[task_id], self.labels[task_id] = text, labels
+
+    def first_near(self, text: str) -> tuple[str, float] | None:
+        """The first task whose text is near, and Rouge-L; a text without words is near to none."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import Indel
+
+        if not text:
+            return None
+        # Measured one after the other, without a way back into Python, up to the first that is near.
+        near = process.extract_iter(text, self.texts, scorer=Indel.normalized_similarity, score_cutoff=THRESHOLD)
+        found = next(near, None)
+        return None if found is None else (found[2], found[1])
+
+
+def _contradiction(labels: Mapping[str, str], there: Mapping[str, str]) -> str:
+    """What to add to a message where labels contradict those of the earlier task; nothing where they do not."""
+    told = [f"{name} {ours}, there {theirs}" for name, ours, theirs in labels_differing(labels, there)]
+    return f"; contradictory labels: {'; '.join(told)}" if told else ""
 
 
 def texts_of(document: Mapping[str, Any], danger: Mapping[str, Any]) -> dict[str, Any]:

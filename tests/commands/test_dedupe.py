@@ -4,6 +4,7 @@ import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from formalism.soup import soup
 from quality.test_structure import cycles
 from report.support import outcome, row
 from report.support import task as task_row
+from store.test_compact import after_a_compaction
 
 from hazardmill.commands import dedupe as command
+from hazardmill.quality import other_corpus
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -137,6 +140,21 @@ def test_unreadable_tasks_are_told_and_the_rest_goes_on(
     assert ended.code == 1
     assert [each["task"] for each in ended.json["unreadable"]] == ["neiss-2", "neiss-3"]
     assert ended.json["tasks"] == 4 and ended.json["near_text"] == 1
+
+
+@pytest.mark.parametrize("module", [command, other_corpus])
+def test_a_compaction_meanwhile_changes_nothing(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, module: ModuleType
+) -> None:
+    for place in ("s", "t"):
+        stored(place, ladder(1), ladder(2), run_id="a")
+        stored(place, ladder(3), run_id="b", day=2)
+    words = ("dedupe", "--store", "s", "--against", "t", "--json")
+    whole = hazardmill(*words).json
+    compacted = Store("s" if module is command else "t")
+    monkeypatch.setattr(module, "_first_of_all", after_a_compaction(compacted, module._first_of_all))
+    assert hazardmill(*words).json == whole
+    assert len(compacted.snapshot().manifests) == 1
 
 
 def test_examples_are_limited_in_words_only(hazardmill: Hazardmill) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +120,44 @@ def test_the_vocabulary_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="a million different words"):
         pool.prepare("another")
     assert not any(0xD800 <= ord(letter) < 0xE000 for letter in pool.prepare("w55294 w55295 w55296").spelled)
+
+
+def patterned(random: Random) -> str:
+    return f"{random.choice(FILLERS)} {SOUP} Mind the {random.choice(NOUNS)} and the sleeping {random.choice(PEOPLE)}."
+
+
+def test_of_each_kind_the_first_is_told_though_all_texts_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hazardmill.quality.text._AT_FIRST", 4)
+    random, pool, kinds = Random(3), Texts(), []
+    for _ in range(400):
+        text = pool.prepare(patterned(random) if random.random() < 0.7 else invented(random))
+        every = pool.near(text)
+        first = {kinds[each.number]: each for each in reversed(every)}
+        told = pool.near(text, lambda numbers: np.array(kinds, dtype=np.intp)[numbers])
+        assert told == sorted(first.values(), key=lambda each: each.number)
+        pool.keep(text)
+        kinds.append(random.randrange(5))
+    assert len(first) == 5 < len(every)
+
+
+def test_where_all_share_bands_all_are_measured_and_none_is_missed() -> None:
+    random = Random(4)
+    assert recall_of([patterned(random) for _ in range(300)]) == (1.0, 300 * 299 // 2)
+
+
+@given(*[st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=40)] * 2, st.sampled_from([0.7, 0.85, 1.0]))
+def test_what_is_left_out_by_its_words_is_not_near(one: list[str], other: list[str], threshold: float) -> None:
+    pool = kept(" ".join(one), threshold=threshold)
+    asked = pool.prepare(" ".join(other))
+    possible = pool._by_their_words(asked, np.arange(1, dtype=np.intp))
+    likeness = Indel.normalized_similarity(one, other)
+    assert len(possible) or likeness < threshold
+
+
+def test_texts_of_other_words_are_left_out_before_they_are_measured() -> None:
+    pool = kept("a b c d e f g h i j", "a b c d e k l m n o", "k l m n o p q r s t")
+    asked = pool.prepare("a b c d e f g x y z")
+    assert pool._by_their_words(asked, np.arange(3, dtype=np.intp)).tolist() == [0]
 
 
 def test_bands_and_rows_keep_the_recall_whatever_the_texts() -> None:

@@ -18,7 +18,7 @@ from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
-from hazardmill.report.folders import folder_name, runnable, write_task_folders
+from hazardmill.report.folders import WRITTEN, folder_name, runnable, write_task_folders
 
 from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 
@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_every_task_has_its_folder_with_its_files(tmp_path: Path) -> None:
     written = write_task_folders(Shelf(**mill()), ["r"], tmp_path / "tasks")
     assert [folder.name for folder in written] == ["bddl-a", "neiss-1", "neiss-2"]
-    assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == ["bddl-a", "neiss-1", "neiss-2"]
+    assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == [WRITTEN, "bddl-a", "neiss-1", "neiss-2"]
     for folder in written:
         assert list(contents(folder)) == FILES
         assert all(data.endswith(b"\n") for data in contents(folder).values())
@@ -147,7 +147,34 @@ def test_writing_again_replaces_a_folder_and_leaves_others_alone(tmp_path: Path)
     write_task_folders(Shelf(**mill()), ["r"], tmp_path)
     assert list(contents(tmp_path / "neiss-1")) == FILES
     assert "ServeSoup" in (tmp_path / "neiss-1" / "code.py").read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bddl-a", "mine", "neiss-1", "neiss-2"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [WRITTEN, "bddl-a", "mine", "neiss-1", "neiss-2"]
+
+
+def test_folders_of_an_earlier_report_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "tasks"
+    exported = tmp_path / "exported"
+    write_task_folders(Shelf(**mill()), ["r"], exported)
+    write_task_folders(Shelf(**mill()), ["r"], out)
+    # Ours by its looks, but no report wrote it here; and somebody's work under a name that one did.
+    (exported / "neiss-2").rename(out / "neiss-3")
+    (out / "bddl-a" / "metadata.json").write_text('{"mine": "now"}')
+    with (out / WRITTEN).open("a") as listed:
+        listed.write("../exported/neiss-1\nneiss-3\nnot-there\n")
+    written = write_task_folders(Shelf(**mill()), ["r"], out, ["alfred"])
+    assert written == [] and (exported / "neiss-1").is_dir()
+    assert sorted(path.name for path in out.iterdir()) == [WRITTEN, "bddl-a", "neiss-3"]
+    assert (out / WRITTEN).read_text() == ""
+    (folder,) = write_task_folders(Shelf(**mill()), ["r"], out, ["bddl"])
+    assert (out / WRITTEN).read_text() == f"{folder.name}\n"
+    write_task_folders(Shelf(**mill()), ["r"], out, ["neiss"])
+    assert (out / WRITTEN).read_text() == "neiss-1\nneiss-2\n" and not folder.exists()
+
+
+def test_a_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    write_task_folders(Shelf(**mill()), ["r"], tmp_path)
+    (tmp_path / WRITTEN).write_bytes(b"\xff\n")
+    with pytest.raises(StoreError, match=r"earlier report.*remove them yourself"):
+        write_task_folders(Shelf(**mill()), ["r"], tmp_path)
 
 
 def test_a_link_in_the_way_is_replaced_not_followed(tmp_path: Path) -> None:

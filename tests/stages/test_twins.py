@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +22,7 @@ from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import Pool, structure_or_null
 from hazardmill.stages import run as run_module
 from hazardmill.stages import session as session_module
+from hazardmill.stages import twins
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 from hazardmill.stages.run import Run
@@ -81,6 +82,23 @@ def test_a_duplicate_is_not_kept(store: Store) -> None:
     assert found is not None and (found.task_id, found.reason) == ("c", "same_document")
 
 
+def test_labels_that_contradict_those_of_the_twin_are_told_before_and_after_a_resumption(store: Store) -> None:
+    told = SPILT | {"entity_in_danger": "human"}
+    commit(store, "a", document(), told)
+    fresh = Kept(store, "r2")
+    assert add(fresh, "a", document(), told) is None
+    for kept in (Kept(store, "r1"), fresh):
+        # What one of them does not say contradicts nothing.
+        near = add(kept, "b", CUP, DRIPPED | {"danger_type": "chemical", "danger_group": "physical"})
+        assert near is not None and near.reason == "near_duplicate"
+        assert near.message.endswith("(Rouge-L 0.80); contradictory labels: danger_type chemical, there thermal")
+        same = add(kept, "c", document(), BURNT | {"entity_in_danger": "robot"})
+        assert same is not None and same.reason == "same_document"
+        assert same.message.endswith("gave; contradictory labels: entity_in_danger robot, there human")
+        agreed = add(kept, "d", document(), told)
+        assert agreed is not None and "contradictory" not in agreed.message
+
+
 def test_of_several_twins_the_first_is_named(store: Store) -> None:
     middle = {"robot_task": "a b c d e f g k l m"}
     for texts, number in ((SPILT, "a"), ({"robot_task": "a b c d e k l m n o"}, "b")):
@@ -122,7 +140,7 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
     random = Random(11)
     values = [document(), BOUND, document(initial_danger=1, max_danger=2)]
     texts = [" ".join(random.choices("abcdefghijklmn", k=12)) for _ in range(4)]
-    pool, twins = Pool(), []
+    pool, found = Pool(), []
     kept = Kept(store, "r1")
     for number in range(120):
         value = scrambled(random.choice(values), random)
@@ -136,29 +154,48 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
         if repeated is None or repeated.reason == "near_duplicate":
             twin = pool.add(task_id, value, told)
             assert (twin and twin.task_id) == (repeated and repeated.task_id)
-            twins.append(twin)
-    assert 20 < sum(twin is not None for twin in twins) < 110
+            found.append(twin)
+    assert 20 < sum(twin is not None for twin in found) < 110
 
 
-def test_the_texts_of_a_structure_are_read_once_and_only_where_another_of_it_comes(
+def test_the_texts_of_a_run_are_read_once_and_only_where_another_of_a_known_structure_comes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(twins, "_AT_A_TIME", 1)
+    commit(store, "a", document(), SPILT)
+    commit(store, "b", BOUND, BURNT)
+    commit(store, "c", document(max_danger=2), BURNT, run_id="another")
+    asked: list[object] = []
+    rows, query = store.rows, store.query
+    monkeypatch.setattr(store, "rows", lambda *given: asked.append(given[2]) or rows(*given))
+    monkeypatch.setattr(store, "query", lambda asking: asked.append("texts") or query(asking))
+    kept = Kept(store, "r1")
+    add(kept, "d", document(max_danger=2), SPILT)
+    assert asked == [["document_hash", "task_id", "structure_id"]]
+    for number in range(3):
+        assert add(kept, f"e{number}", scrambled(document(), Random(number)), {"robot_task": f"{number} only"}) is None
+    # The structure of b was not asked for when its text was read.
+    found = add(kept, "f", json.loads(json.dumps(BOUND).replace("bowl_at", "cup_at")), BURNT)
+    assert found is not None and found.task_id == "b"
+    assert asked[1:] == ["texts"]
+
+
+def test_texts_are_read_though_a_compaction_takes_their_parts_away(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(store, "a", document(), SPILT)
-    commit(store, "b", CUP, BURNT)
-    asked: list[Sequence[str]] = []
-    rows = store.rows
-
-    def counted(table: str, where: Any, columns: Sequence[str]) -> list[dict[str, Any]]:
-        asked.append(columns)
-        return rows(table, where, columns)
-
-    monkeypatch.setattr(store, "rows", counted)
+    commit(store, "b", BOUND, BURNT)
     kept = Kept(store, "r1")
-    add(kept, "c", BOUND, SPILT)
-    assert len(asked) == 1 and "document" not in asked[0]
-    for number in range(3):
-        add(kept, f"d{number}", scrambled(document(), Random(number)), {"robot_task": f"{number} only"})
-    assert len(asked) == 2 and "document" in asked[1]
+    texts_in = Kept._texts_in
+
+    def looked(self: Kept, views: Any) -> Any:
+        monkeypatch.setattr(Kept, "_texts_in", texts_in)
+        Store.open(store.path).compact()
+        return texts_in(self, views)
+
+    monkeypatch.setattr(Kept, "_texts_in", looked)
+    found = add(kept, "c", CUP, DRIPPED)
+    assert found is not None and found.task_id == "a"
 
 
 def test_the_texts_compared_are_those_of_the_document_and_of_its_danger() -> None:
