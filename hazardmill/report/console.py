@@ -23,7 +23,7 @@ _MARKS: Final = re.compile(r"[\\|*_`\[\]]")
 def print_funnel(funnel: Funnel, console: Console | None = None) -> None:
     """Print the way of the records by source, losses with reasons, yield by draft, and what there is to say of them."""
     console = console or Console()
-    for grid in (tables.way(funnel), tables.losses(funnel), tables.yields(funnel)):
+    for grid in (tables.way(funnel), tables.losses(funnel), tables.yields(funnel.drafts)):
         console.print(_table(grid))
     for note in tables.notes(funnel):
         console.print(Text(note))
@@ -39,7 +39,7 @@ def print_cost(cost: Cost, console: Console | None = None) -> None:
 
 def funnel_markdown(funnel: Funnel) -> str:
     """The funnel as Markdown."""
-    grids = [tables.way_by_source(funnel), tables.losses(funnel), tables.yields(funnel)]
+    grids = [tables.way_by_source(funnel), tables.losses(funnel), tables.yields(funnel.drafts)]
     return (
         "\n\n".join([*map(grid_markdown, grids), "\n".join(f"- {plain(note)}" for note in tables.notes(funnel))]) + "\n"
     )

@@ -174,11 +174,11 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
         run_ids=tuple(run_ids),
         paid=Spend.of(paid),
         reused=Spend.of(reused),
-        by_stage={stage: Spend.of(rows) for stage, rows in _grouped(paid, "stage", _STAGES)},
+        by_stage={stage: Spend.of(rows) for stage, rows in _grouped(paid, "stage", STAGES)},
         by_source={source: Spend.of(rows) for source, rows in _grouped(paid, "source")},
         by_draft={draft: Spend.of(rows) for draft, rows in _grouped(paid, "draft")},
         task_by_stage={
-            stage: Amortised(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", _STAGES)
+            stage: Amortised(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", STAGES)
         },
         task_by_source={
             source: Amortised(usd=_usd(rows), tasks=from_source[source]) for source, rows in _grouped(behind, "source")
@@ -197,7 +197,7 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     )
 
 
-_STAGES: Final = ("extract", "author", "judge", "evaluate")
+STAGES: Final = ("extract", "author", "judge", "evaluate")
 
 # Turned away at the door: that is known to have cost nothing.
 _ATTEMPTS: Final = """

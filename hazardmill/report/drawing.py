@@ -102,9 +102,11 @@ class Figure(Frozen):
 
     @property
     def standalone(self) -> str:
-        """The SVG as a file of its own, on white, its colours fixed."""
+        """The SVG as a file of its own, on white, its colours fixed, with a size: else each page gives it another."""
         fixed = re.sub(r"var\(--figure-[a-z]+, (#[0-9a-f]{6})\)", r"\1", self.svg)
-        return fixed.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        _, _, width, height = fixed.split('viewBox="', 1)[1].split('"', 1)[0].split()
+        size = " ".join(f'{name}="{float(side):g}pt"' for name, side in (("width", width), ("height", height)))
+        return fixed.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
 
     @property
     def data_address(self) -> str:

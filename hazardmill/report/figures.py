@@ -13,7 +13,7 @@ from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
 from hazardmill.report.drawing import BLUE, GREEN, GRID, MUTED, ORANGE, PURPLE, SKY, VERMILION, Figure, draw, nothing
 from hazardmill.report.flows import danger_flows
-from hazardmill.report.funnel import LOSSES, Funnel
+from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
 from hazardmill.report.published import Comparison, loss_beside_published
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, count, plural, reason, share, token_sum, usd_sum
@@ -55,7 +55,7 @@ def all_figures(funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], 
     return [
         funnel_bars(funnel),
         losses_by_reason(funnel),
-        yield_by_draft(funnel),
+        yield_by_draft(funnel.drafts),
         cost_by_stage(cost),
         danger_groups(tasks),
         length_by_effort(tasks),
@@ -164,29 +164,29 @@ def _folded(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outcome,
     return bars
 
 
-def yield_by_draft(funnel: Funnel) -> Figure:
+def yield_by_draft(drafts: Sequence[DraftYield]) -> Figure:
     """Drafts made and passed, by number."""
-    made = sum(row.made for row in funnel.drafts)
+    made = sum(row.made for row in drafts)
     title = f"Yield by draft (n = {plural(made, 'draft')})"
-    grid = tables.yields(funnel)
+    grid = tables.yields(drafts)
     if not made:
         return nothing("drafts", title, "no drafts", grid)
-    most = max(row.made for row in funnel.drafts)
+    most = max(row.made for row in drafts)
 
     def paint(axes: Axes) -> None:
-        places = range(len(funnel.drafts))
-        passed = [row.passed for row in funnel.drafts]
-        failed = [row.made - row.passed for row in funnel.drafts]
+        places = range(len(drafts))
+        passed = [row.passed for row in drafts]
+        failed = [row.made - row.passed for row in drafts]
         axes.barh(places, passed, color=BLUE, height=THICK, label="passed every check")
         axes.barh(places, failed, left=passed, color=GRID, height=THICK, label="failed a check")
-        for place, row in enumerate(funnel.drafts):
+        for place, row in enumerate(drafts):
             words = f"{count(row.passed)} of {count(row.made)}"
             label(axes, row.made, place, f"{words}  ({share(row.passed / row.made)})" if row.made else "none", most)
-        rows(axes, [f"draft {row.number}" for row in funnel.drafts], "drafts", most)
+        rows(axes, [f"draft {row.number}" for row in drafts], "drafts", most)
         legend(axes, 2)
 
-    said = "; ".join(f"draft {row.number}: {row.passed} of {row.made} passed" for row in funnel.drafts)
-    height = 1.2 + ROW * len(funnel.drafts)
+    said = "; ".join(f"draft {row.number}: {row.passed} of {row.made} passed" for row in drafts)
+    height = 1.2 + ROW * len(drafts)
     return draw("drafts", title, f"Bars of drafts by number. {said}.", height, paint, grid=grid)
 
 

@@ -169,13 +169,15 @@ class Funnel(Frozen):
         }
 
 
-def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str], structure: Structure = structure_id) -> Funnel:
+def funnel(
+    connection: DuckDBPyConnection, run_ids: Sequence[str], structure: Structure | None = structure_id
+) -> Funnel:
     """Count where the records of ``run_ids`` went.
 
     Args:
         connection: Has one view a table.
         run_ids: The runs.
-        structure: The key of a task's structure.
+        structure: The key of a task's structure; without one no document is read, and no structure known.
     """
     outcomes = select(connection, _OUTCOMES, run_ids)
     begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}
@@ -196,15 +198,20 @@ def funnel(connection: DuckDBPyConnection, run_ids: Sequence[str], structure: St
         )
         for name in names
     }
+    tasks = select(connection, _TASKS, run_ids)[0]["count"]
     return Funnel(
         run_ids=tuple(run_ids),
         sources=sources,
         losses=_losses([row for row in outcomes if row["outcome"] in LOSSES]),
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
         drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
-        structures=_structures(each_latest_task(connection, run_ids, "document"), structure),
+        structures=(
+            Structures(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
+            if structure is None
+            else _structures(each_latest_task(connection, run_ids, "document"), structure)
+        ),
         total=sum(sources.values(), Counts()),
-        tasks=select(connection, _TASKS, run_ids)[0]["count"],
+        tasks=tasks,
     )
 
 

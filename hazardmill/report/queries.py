@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -63,6 +63,30 @@ def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **p
 def _bound(sql: str, run_ids: Sequence[str], **parameters: object) -> tuple[str, dict[str, object]]:
     bound = {"runs": list(run_ids), **parameters}
     return sql, {name: value for name, value in bound.items() if f"${name}" in sql}
+
+
+def excerpt(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: Mapping[str, str]) -> DuckDBPyConnection:
+    """Some columns of some runs in a connection of its own, where reading them again costs little.
+
+    Args:
+        connection: Has one view a table.
+        run_ids: The runs; of the table ``rejects`` there are those of all.
+        columns: Table to its columns, as SQL. The other tables are there, and empty.
+    """
+    import duckdb
+
+    copied = duckdb.connect()
+    for table in (*_WITH_SOURCE, "llm_calls", "runs"):
+        sql = f"SELECT {columns.get(table, '*')} FROM {table}"
+        if table not in columns:
+            sql += " LIMIT 0"
+        elif table != "rejects":
+            sql += " WHERE list_contains($runs, run_id)"
+        asked, bound = _bound(sql, run_ids)
+        copied.register("copied", connection.sql(asked, params=bound).to_arrow_table())
+        copied.execute(f"CREATE TABLE {table} AS SELECT * FROM copied")
+        copied.unregister("copied")
+    return copied
 
 
 _WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tasks", "outcomes")

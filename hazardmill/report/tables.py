@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.report.cost import Cost, Spend
-from hazardmill.report.funnel import LOSSES, Counts, Funnel
+from hazardmill.report.funnel import LOSSES, Counts, DraftYield, Funnel
 from hazardmill.report.wording import (
     OUTCOME_WORDS,
     count,
@@ -79,11 +80,11 @@ def draft_failures(funnel: Funnel) -> Grid:
     return Grid("Drafts that failed", ("Check", "Reason", "Drafts"), tuple(rows), words=2)
 
 
-def yields(funnel: Funnel) -> Grid:
+def yields(drafts: Sequence[DraftYield]) -> Grid:
     """Drafts by number: made, passed, accepted as tasks."""
     rows = [
         (str(d.number), count(d.made), count(d.passed), count(d.accepted), share(d.passed / d.made if d.made else None))
-        for d in funnel.drafts
+        for d in drafts
     ]
     return Grid("Yield by draft", ("Draft", "Made", "Passed", "Tasks", "Yield"), tuple(rows))
 

@@ -1,0 +1,216 @@
+"""The figures of the cost dashboard: cost by stage, the money over the attempts, what the cache gave, USD a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hazardmill.report.bars import ROW, THICK, label, legend, rows
+from hazardmill.report.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, nothing
+from hazardmill.report.history import Past, Point, Spent, Tally
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import NONE, UNKNOWN, count, plural, share, token_sum, usd, usd_sum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of a figure: a run, or a source of one."""
+
+    name: str
+    by_stage: dict[str, Spent]
+
+
+def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
+    """What each row paid, by stage; tokens where nothing was paid, or no price is known.
+
+    Args:
+        bars: Rows from top to bottom.
+        of: What the rows are, in the title.
+    """
+    stages = list(dict.fromkeys(stage for bar in bars for stage in bar.by_stage))
+    parts = [spent for bar in bars for spent in bar.by_stage.values()]
+    attempts = sum(spent.attempts for spent in parts)
+    in_usd = any(spent.usd.total for spent in parts)
+    unit = "USD" if in_usd else "tokens"
+    title = f"Cost by stage in {unit}, {of} (n = {plural(attempts, 'attempt')})"
+    totals = [sum(bar.by_stage.values(), Spent()) for bar in bars]
+    words = [usd_sum(total.usd.sum) if in_usd else token_sum(total.tokens.sum) for total in totals]
+    grid = Grid(
+        title,
+        ("", *stages, "all"),
+        tuple(
+            (
+                bar.name,
+                *(_cell(bar.by_stage.get(stage, Spent()), in_usd) for stage in stages),
+                _cell(total, in_usd),
+            )
+            for bar, total in zip(bars, totals, strict=True)
+        ),
+    )
+    if not attempts:
+        return nothing("stages", title, "no request was paid for yet", grid)
+    widths = {stage: [_tally(bar.by_stage.get(stage, Spent()), in_usd).total for bar in bars] for stage in stages}
+    most = max(map(sum, zip(*widths.values(), strict=True)))
+
+    def paint(axes: Axes) -> None:
+        ends = [0.0] * len(bars)
+        for place, stage in enumerate(stages):
+            axes.barh(
+                range(len(bars)),
+                widths[stage],
+                left=ends,
+                color=SERIES[place % len(SERIES)],
+                height=THICK,
+                label=stage,
+            )
+            ends = [end + width for end, width in zip(ends, widths[stage], strict=True)]
+        for place, (end, said) in enumerate(zip(ends, words, strict=True)):
+            label(axes, end, place, said, most)
+        rows(axes, [bar.name for bar in bars], unit, most)
+        legend(axes, 4)
+
+    unknown = sum(_tally(spent, in_usd).sum.unknown for spent in parts)
+    notes = [] if in_usd else ["Tokens in and out: nothing was paid, or no price is known."]
+    if unknown:
+        what = "The price" if in_usd else "The number of tokens"
+        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown, and in no bar.")
+    said = "; ".join(f"{bar.name} {text}" for bar, text in zip(bars, words, strict=True))
+    alt = f"Bars of {unit}, divided by stage: {said}."
+    return draw("stages", title, alt, 1.25 + ROW * len(bars), paint, grid=grid, note=" ".join(notes) or None)
+
+
+def _tally(spent: Spent, in_usd: bool) -> Tally:
+    return spent.usd if in_usd else spent.tokens
+
+
+def _cell(spent: Spent, in_usd: bool) -> str:
+    if not spent.attempts:
+        return NONE
+    return usd_sum(spent.usd.sum) if in_usd else token_sum(spent.tokens.sum)
+
+
+def money_line(points: Sequence[Point], budget: float | None, of: str, shared: str | None = None) -> Figure:
+    """What was paid by and by, the most that it can have been, and the budget.
+
+    Args:
+        points: The line.
+        budget: USD; null if there is none.
+        of: What paid, in the title.
+        shared: Name of a budget that other runs spend from too.
+    """
+    attempts = points[-1].attempts if points else 0
+    title = f"Cumulative cost, {of} (n = {plural(attempts, 'attempt')})"
+    last = points[-1] if points else Point(0, 0.0, 0.0)
+    upper = usd(last.upper) if last.upper is not None else "not bounded"
+    limit = usd(budget) if budget is not None else "none"
+    head = ("Attempts", "USD known", "USD at most", "Budget")
+    grid = Grid(title, head, ((count(attempts), usd(last.usd), upper, limit),), words=0)
+    if not (last.usd or last.upper) and budget is None:
+        return nothing("money", title, "nothing was paid", grid)
+    bounded = [point for point in points if point.upper is not None]
+    differs = any(abs((point.upper or 0) - point.usd) > 1e-9 for point in bounded)
+
+    def paint(axes: Axes) -> None:
+        places = [0, *(point.attempts for point in points)]
+        axes.plot(places, [0.0, *(point.usd for point in points)], color=BLUE, linewidth=2, label="known")
+        if differs:
+            places = [0, *(point.attempts for point in bounded)]
+            most = [0.0, *(point.upper or 0.0 for point in bounded)]
+            axes.plot(places, most, color=SKY, linewidth=1.5, linestyle="--", label="at most")
+        if budget is not None:
+            axes.axhline(budget, color=VERMILION, linewidth=1.5, label=f"budget {usd(budget)}")
+        axes.set_ylim(bottom=0, top=1.08 * max(last.usd, last.upper or 0, budget or 0))
+        axes.set_xlim(0, attempts or 1)
+        axes.set_xlabel("attempts, in the order in which they ended")
+        axes.set_ylabel("USD")
+        axes.yaxis.grid(True)
+        axes.locator_params(axis="x", nbins=5, integer=True)
+        axes.locator_params(axis="y", nbins=5)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.spines["left"].set_visible(False)
+        legend(axes, 3)
+
+    notes = []
+    if differs:
+        notes.append("At most: an attempt of unknown cost counts with what was reserved for it.")
+    if len(bounded) < len(points):
+        notes.append("The cost of some attempts has no upper bound.")
+    if shared is not None:
+        notes.append("Other runs spend from this budget too: the line is this run's part.")
+    alt = (
+        f"A line of USD over attempts: {usd(last.usd)} known, at most {upper}, after {count(attempts)}; budget {limit}."
+    )
+    return draw("money", title, alt, 2.7, paint, grid=grid, note=" ".join(notes) or None)
+
+
+def cache_shares(bars: Sequence[tuple[str, Spent]], of: str) -> Figure:
+    """Cached of prompt tokens, a bar a row."""
+    prompt = sum(spent.prompt for _, spent in bars)
+    title = f"Cache-hit share of input, {of} (n = {count(prompt)} tokens)"
+    lines = tuple((name, count(s.prompt), count(s.cached), share(s.cache_hit_share)) for name, s in bars)
+    grid = Grid(title, ("", "Tokens in", "Of them cached", "Share"), lines)
+    if not prompt:
+        return nothing("cache", title, "no provider has said yet what it read from its cache", grid)
+    words = [share(spent.cache_hit_share) if spent.prompt else UNKNOWN for _, spent in bars]
+    widths = [100 * (spent.cache_hit_share or 0) for _, spent in bars]
+    note = "Of attempts where both numbers are known."
+    return _bars("cache", title, [name for name, _ in bars], widths, words, "% of input tokens", grid, note, most=100)
+
+
+def usd_a_task(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:
+    """USD a validated task, a bar a run; the run that is looked at stands out."""
+    tasks = sum(past.tasks for past in pasts)
+    title = f"USD a validated task, {of} (n = {plural(tasks, 'task')})"
+    words = [a_task(past) for past in pasts]
+    lines = tuple(
+        (name, count(past.tasks), usd_sum(past.spent.whole.sum), said)
+        for name, past, said in zip(names, pasts, words, strict=True)
+    )
+    grid = Grid(title, ("Run", "Tasks", "USD behind them", "USD a task"), lines)
+    if not tasks:
+        return nothing("task", title, "no task was accepted yet", grid)
+    if not any(past.usd_per_task for past in pasts):
+        return nothing("task", title, "nothing was paid, or no price is known", grid)
+    colours = [BLUE if past.run_id == looked_at else MUTED for past in pasts]
+    note = "All attempts behind the tasks, whichever run paid."
+    if any(past.run_id == looked_at for past in pasts):
+        note += " Blue: the run that wrote this."
+    return _bars("task", title, names, [p.usd_per_task or 0 for p in pasts], words, "USD", grid, note, colours=colours)
+
+
+def a_task(past: Past) -> str:
+    """USD a validated task; ``at least`` where a price behind it is unknown, a dash without tasks."""
+    if not past.tasks:
+        return NONE
+    unknown = past.spent.whole.sum.unknown
+    return f"{'at least ' if unknown and past.usd_per_task is not None else ''}{usd(past.usd_per_task)}"
+
+
+def _bars(
+    name: str,
+    title: str,
+    names: Sequence[str],
+    widths: Sequence[float],
+    words: Sequence[str],
+    unit: str,
+    grid: Grid,
+    note: str,
+    *,
+    most: float | None = None,
+    colours: Sequence[str] | None = None,
+) -> Figure:
+    longest = max(widths) if most is None else most
+
+    def paint(axes: Axes) -> None:
+        axes.barh(range(len(names)), widths, color=colours or BLUE, height=THICK)
+        for place, (width, said) in enumerate(zip(widths, words, strict=True)):
+            label(axes, width, place, said, longest)
+        rows(axes, names, unit, longest)
+
+    said = "; ".join(f"{of} {text}" for of, text in zip(names, words, strict=True))
+    return draw(name, title, f"Bars of {unit}: {said}.", 1.0 + ROW * len(names), paint, grid=grid, note=note)
