@@ -1,4 +1,4 @@
-"""Where prompts and sources lie: at the top of a checkout, or bundled inside the installed package."""
+"""Where prompts, sources and the rubric lie: at the top of a checkout, or bundled inside the installed package."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def prompts_folder() -> Path:
         SettingsError: The installation is incomplete.
     """
     return _own_folder("prompts")
+
+
+def review_folder() -> Path:
+    """The folder that holds ``rubric.md``, which a review uses that has none of its own.
+
+    Raises:
+        SettingsError: The installation is incomplete.
+    """
+    return _own_folder("review")
 
 
 def sources_folders() -> tuple[Path, ...]:

@@ -24,6 +24,7 @@ def installed_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_checkout_uses_the_folders_at_its_top(project: Path) -> None:
     assert resources.prompts_folder() == project / "prompts"
     assert resources.sources_folders() == (project / "sources",)
+    assert (resources.review_folder() / "rubric.md").is_file()
 
 
 def test_an_installation_uses_what_is_bundled_and_no_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,8 +32,10 @@ def test_an_installation_uses_what_is_bundled_and_no_neighbour(tmp_path: Path, m
     (tmp_path / "sources").mkdir()  # of another distribution, in the same site-packages
     (package / "_bundled" / "sources").mkdir(parents=True)
     (package / "_bundled" / "prompts").mkdir()
+    (package / "_bundled" / "review").mkdir()
     assert resources.sources_folders() == (package / "_bundled" / "sources",)
     assert resources.prompts_folder() == package / "_bundled" / "prompts"
+    assert resources.review_folder() == package / "_bundled" / "review"
 
 
 def test_an_incomplete_installation_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,101 @@
+"""Review: give out tasks, take in files of decisions, and publish the figures and the accepted set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from prefect import flow, task
+from prefect.artifacts import acreate_markdown_artifact
+from pydantic import BaseModel, Field
+
+from hazardmill.report.console import grid_markdown
+from hazardmill.report.tables import Grid
+from hazardmill.review.assigning import Wish
+from hazardmill.review.exchange import Imported, import_files
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.policies import Policy
+from hazardmill.review.pool import load_pool
+from hazardmill.review.rounds import give_tasks
+from hazardmill.review.statistics import Statistics, statistics
+from hazardmill.review.telling import tables
+from hazardmill.store.store import Store
+
+
+class Reviewed(BaseModel):
+    """How a review stands."""
+
+    policy: Policy
+    accepted: tuple[str, ...] = Field(description="Ids of the tasks that people accept.")
+    counts: dict[str, int] = Field(description="Accepted tasks, and others by why they are not.")
+    given: dict[str, dict[str, int]] = Field(description="Slips given out now, by reviewer and kind.")
+    imported: Imported | None = Field(description="What came of the files; null where there were none.")
+
+
+@task(name="give-out", persist_result=False)
+def give_out(store: Path, folder: Path, wish: Wish) -> dict[str, dict[str, int]]:
+    """Give out what is not given out yet; again, it gives out nothing, so a retry is harmless."""
+    return give_tasks(ReviewFolder(folder), load_pool(Store.open(store)), wish).slips
+
+
+@task(name="take-in", retries=1, persist_result=False)
+def take_in(folder: Path, files: list[Path]) -> Imported:
+    """Take in decisions; twice is as once."""
+    return import_files(ReviewFolder(folder), files)
+
+
+@task(name="figures", persist_result=False)
+def figures_of(store: Path, folder: Path, policy: Policy) -> Statistics:
+    """Work out the figures."""
+    return statistics(ReviewFolder(folder), load_pool(Store.open(store)), policy)
+
+
+@flow(name="review", flow_run_name="{policy}")
+async def review(
+    store: Path = Path("generated/store"),
+    folder: Path = Path("review"),
+    reviewers: Annotated[tuple[str, ...], Field(description="Whom to ask; nobody further if none.")] = (),
+    per_task: int = 2,
+    tasks: int | None = None,
+    audit: int = 0,
+    seed: int = 0,
+    files: tuple[Path, ...] = (),
+    policy: Policy = "any-reject",
+) -> Reviewed:
+    """Give out tasks to reviewers, take in what they decided, and say which tasks people accept.
+
+    Args:
+        store: Folder of the store.
+        folder: Folder of the rubric and of people's decisions, on the machine of the worker.
+        reviewers: Whom to ask.
+        per_task: Reviewers a task.
+        tasks: Tasks under review in all; every task if none.
+        audit: Drafts that the judge sent back, under review in all.
+        seed: Of who gets what.
+        files: Decisions made elsewhere, CSV or JSON lines; what is refused of them is in the artifact.
+        policy: When people accept a task.
+    """
+    ReviewFolder(folder).rubric_version()
+    given = {}
+    if reviewers:
+        wish = Wish(reviewers=reviewers, per_task=per_task, tasks=tasks, audit=audit, seed=seed)
+        given = give_out(store, folder, wish)
+    imported = take_in(folder, list(files)) if files else None
+    figures = figures_of(store, folder, policy)
+    await acreate_markdown_artifact(
+        key="review", markdown=_markdown(figures, imported), description=f"Review in {folder} of {store}"
+    )
+    accepted = figures.accepted
+    return Reviewed(policy=policy, accepted=accepted.accepted, counts=accepted.counts, given=given, imported=imported)
+
+
+def _markdown(figures: Statistics, imported: Imported | None) -> str:
+    grids = [Grid(title, heads, tuple(rows), words=len(heads)) for title, heads, rows in tables(figures)]
+    if imported is not None:
+        counts = (("new", imported.new), ("known", imported.known), ("refused", len(imported.refused)))
+        rows = tuple((name, f"{count:,}") for name, count in (*counts, ("conflicts", len(imported.conflicts))))
+        grids.append(Grid("Files taken in", ("", "lines"), rows))
+        refused = tuple((f"{line.file}:{line.line}", line.message, line.remedy) for line in imported.refused)
+        if refused:
+            grids.append(Grid("Lines refused", ("where", "why", "what to do"), refused, words=3))
+    return "\n\n".join(map(grid_markdown, grids)) + "\n"

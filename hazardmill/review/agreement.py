@@ -1,0 +1,165 @@
+"""Rates with intervals, and agreement between raters. What is not defined is null, and says why.
+
+- Wilson, 1927: interval of a share (statsmodels).
+- Cohen, 1960: kappa of two raters who judged the same units (statsmodels).
+- Fleiss, 1971: kappa of as many ratings a unit each, of whatever raters (statsmodels).
+- Krippendorff, 2011: nominal alpha of any raters, ratings missing or not (krippendorff).
+
+Intervals of coefficients are percentiles of a bootstrap over units: ratings of one unit are not independent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.records import Frozen
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES: Final = 1000
+_CONFIDENCE: Final = 0.95
+_UNDEFINED: Final = 0.05
+"""Share of resamples without a value up to which an interval is given."""
+
+Unit = Mapping[str, Hashable]
+"""Rater to what they said of one thing; who said nothing is not in it."""
+
+
+class Rate(Frozen):
+    """A share with its 95 % interval (Wilson)."""
+
+    count: int
+    of: int
+    share: float | None
+    low: float | None
+    high: float | None
+    why: str | None = None
+    """Why there is no share."""
+
+
+class Coefficient(Frozen):
+    """A coefficient of agreement with its 95 % interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    units: int
+    """Things that at least two raters judged."""
+    why: str | None = None
+    """Why there is no value, or no interval."""
+
+
+def rate(count: int, of: int) -> Rate:
+    """The share ``count / of``."""
+    if not of:
+        return Rate(count=0, of=0, share=None, low=None, high=None, why="there is nothing to count yet")
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, of, alpha=1 - _CONFIDENCE, method="wilson")
+    share = count / of
+    # Of none or of all, rounding puts a bound past the share.
+    return Rate(count=count, of=of, share=share, low=min(float(low), share), high=max(float(high), share))
+
+
+def cohen(units: Iterable[Unit], first: str, second: str, *, seed: int = 0) -> Coefficient:
+    """Cohen's kappa of two raters, over what both judged."""
+    pairs = Counter((unit[first], unit[second]) for unit in units if first in unit and second in unit)
+    values = _values(value for pair in pairs for value in pair)
+
+    def table(weights: NDArray[Any]) -> NDArray[Any]:
+        import numpy as np
+
+        counts = np.zeros((len(values), len(values)))
+        for (one, other), weight in zip(pairs, weights, strict=True):
+            counts[values.index(one), values.index(other)] += weight
+        return counts
+
+    def kappa(weights: NDArray[Any]) -> float | None:
+        from statsmodels.stats.inter_rater import cohens_kappa
+
+        counts = table(weights)
+        # Both always said one and the same: no agreement could have come by chance.
+        if counts.diagonal().max() == counts.sum():
+            return None
+        return float(cohens_kappa(counts, return_results=False))
+
+    return _coefficient(pairs, kappa, seed)
+
+
+def fleiss(units: Iterable[Unit], ratings: int, *, seed: int = 0) -> Coefficient:
+    """Fleiss' kappa over the units that have so many ratings."""
+    full = [list(unit.values()) for unit in units if len(unit) == ratings]
+    if ratings < 2:
+        return Coefficient(value=None, units=0, why="no task has two ratings")
+    values = _values(value for unit in full for value in unit)
+    patterns = Counter(tuple(unit.count(value) for value in values) for unit in full)
+
+    def kappa(weights: NDArray[Any]) -> float | None:
+        import numpy as np
+        from statsmodels.stats.inter_rater import fleiss_kappa
+
+        table = np.repeat(np.array(list(patterns)), weights, axis=0)
+        return None if (table.sum(axis=0) > 0).sum() < 2 else float(fleiss_kappa(table))
+
+    return _coefficient(patterns, kappa, seed)
+
+
+def alpha(units: Iterable[Unit], *, seed: int = 0) -> Coefficient:
+    """Krippendorff's nominal alpha over every unit that two raters judged; ratings may be missing."""
+    paired = [list(unit.values()) for unit in units if len(unit) > 1]
+    values = _values(value for unit in paired for value in unit)
+    patterns = Counter(tuple(unit.count(value) for value in values) for unit in paired)
+
+    def nominal(weights: NDArray[Any]) -> float | None:
+        import krippendorff
+        import numpy as np
+
+        table = np.repeat(np.array(list(patterns)), weights, axis=0)
+        used = table.sum(axis=0) > 0
+        if used.sum() < 2:
+            return None
+        return float(krippendorff.alpha(value_counts=table[:, used], level_of_measurement="nominal"))
+
+    return _coefficient(patterns, nominal, seed)
+
+
+def _values(values: Iterable[Hashable]) -> list[Hashable]:
+    return sorted(set(values), key=str)
+
+
+def _coefficient(
+    patterns: Mapping[Any, int], statistic: Callable[[np.ndarray[Any, Any]], float | None], seed: int
+) -> Coefficient:
+    """The statistic of units that fall into few patterns: resampling draws how often each pattern comes."""
+    units = sum(patterns.values())
+    if not units:
+        return Coefficient(value=None, units=0, why="no two reviewers have judged the same thing yet")
+    import numpy as np
+
+    weights = np.array(list(patterns.values()))
+    value = statistic(weights)
+    if value is None:
+        return Coefficient(
+            value=None, units=units, why="everybody said the same of everything: chance is not told apart"
+        )
+    random = np.random.default_rng(seed)
+    drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(RESAMPLES)]
+    known = [each for each in drawn if each is not None]
+    if len(known) < (1 - _UNDEFINED) * RESAMPLES:
+        return Coefficient(value=value, units=units, why="too few things for an interval")
+    low, high = np.quantile(known, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
+    return Coefficient(value=value, low=float(low), high=float(high), units=units)
+
+
+def quartiles(seconds: Sequence[float]) -> tuple[float, float, float] | None:
+    """The first quartile, the median and the third; null of nothing."""
+    if not seconds:
+        return None
+    import numpy as np
+
+    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75])
+    return float(low), float(middle), float(high)

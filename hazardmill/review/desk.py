@@ -1,0 +1,348 @@
+"""The face of the review app, and its only way in: a desk, and at it one seat a reviewer.
+
+A seat gives its reviewer what is theirs and no more: neither what others decided, nor what the judge said, nor whether
+a task is calibration, a repeat or an audited draft, until the review is unblinded. The app hands ids of slips about;
+they tell nothing.
+
+    desk = Desk.open(Store.open(path), ReviewFolder(Path("review")))
+    seat = desk.seat("ada")
+    sheet = seat.next()                    # null: nothing is left
+    receipt = seat.record(sheet.slip, Answer(verdict="reject", reasons=("hints",), seconds=41.5),
+                          seen=sheet.seen, expects=None, submission=key)
+    seat.undo(submission=other_key)
+    seat.tried(sheet.slip, "(reduce_speed) (carry_bowl)")
+
+Every method may be called from several threads, and by several processes on one folder. ``record`` and ``undo`` return
+once the decision is on disk. Sent again under the same submission, they give the same receipt and write nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final
+
+from pydantic import ValidationError
+
+from hazardmill.review.decisions import Book, Decision, Undo
+from hazardmill.review.exchange import about
+from hazardmill.review.folder import APP, Given, ReviewFolder, reviewer_name
+from hazardmill.review.forms import Answer, Mine, Other, Progress, Receipt, Refusal, Revealed, Sheet
+from hazardmill.review.logfile import first_problem
+from hazardmill.review.opinions import Opinion, opinions, seen_now
+from hazardmill.review.planting import plant
+from hazardmill.review.pool import Pool, load_pool
+from hazardmill.review.queueing import Queue
+from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, Verdict
+from hazardmill.review.sheets import ShownPlan, Table
+from hazardmill.review.slips import Slip
+from hazardmill.store.store import Store
+
+_TABLES: Final = 64
+"""Tasks that are kept ready."""
+
+
+class Desk:
+    """A review folder and the tasks of a store."""
+
+    def __init__(self, folder: ReviewFolder, pool: Pool) -> None:
+        self.folder = folder
+        self.pool = pool
+        self._mutex = threading.Lock()
+        self._seats: dict[str, Seat] = {}
+        self._tables: OrderedDict[tuple[str, str], Table] = OrderedDict()
+
+    @classmethod
+    def open(cls, store: Store, folder: ReviewFolder) -> Desk:
+        """Read the tasks of a store, all of them into memory, compressed.
+
+        Raises:
+            InputError: The folder has no rubric.
+            StoreError: The store cannot be read.
+        """
+        folder.rubric_version()
+        return cls(folder, load_pool(store, keep=True))
+
+    def refresh(self, store: Store) -> None:
+        """Read the tasks anew: decisions on tasks that have changed become stale."""
+        pool = load_pool(store, keep=True)
+        with self._mutex:
+            self.pool = pool
+            self._tables.clear()
+
+    def seat(self, reviewer: str) -> Seat:
+        """The seat of a reviewer.
+
+        Raises:
+            UsageError: That is no name.
+            Refusal: ``not_yours``: nobody of that name was given anything.
+        """
+        name = reviewer_name(reviewer)
+        if name not in self.folder.given().of:
+            raise Refusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
+        with self._mutex:
+            return self._seats.setdefault(name, Seat(self, name))
+
+    def table(self, slip: Slip) -> Table:
+        """The task of a slip, as it is to be shown."""
+        plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
+        item = slip.item if plan is None else plan.item
+        key = (item, slip.defect or "")
+        with self._mutex:
+            pool, table = self.pool, self._tables.get(key)
+            if table is not None:
+                self._tables.move_to_end(key)
+                return table
+        content = pool.content(item)
+        table = Table(content if slip.defect is None else plant(content, slip.defect))
+        with self._mutex:
+            # Not if the tasks were read anew meanwhile: it is the table of an older one then.
+            if pool is self.pool:
+                self._tables[key] = table
+                while len(self._tables) > _TABLES:
+                    self._tables.popitem(last=False)
+        return table
+
+
+class Seat:
+    """What one reviewer may see and do."""
+
+    def __init__(self, desk: Desk, reviewer: str) -> None:
+        self._desk = desk
+        self._diary = desk.folder.diary(reviewer)
+        self._queue: Queue | None = None
+        self._mutex = threading.RLock()
+        self.reviewer = reviewer
+
+    def next(self) -> Sheet | None:
+        """What to look at next; null where nothing is left."""
+        while True:
+            with self._mutex:
+                slip = self._up_to_date().next()
+            sheet = None if slip is None else self._sheet(slip)
+            # Answered in between, as in another tab: then there is something else to look at.
+            if sheet is None or sheet.mine is None or sheet.mine.stale or sheet.mine.verdict is Verdict.SKIP:
+                return sheet
+
+    def sheet(self, slip_id: str) -> Sheet:
+        """One of the reviewer's own slips, decided or not.
+
+        Raises:
+            Refusal: ``not_yours``; ``stale``: its task is gone.
+        """
+        return self._sheet(self._own(slip_id))
+
+    def progress(self) -> Progress:
+        """How far the reviewer is."""
+        with self._mutex:
+            states = self._up_to_date().states
+            return Progress(
+                total=states.total(),
+                decided=states["decided"],
+                open=states["open"],
+                skipped=states["skipped"],
+                stale=states["stale"],
+                gone=states["gone"],
+            )
+
+    def history(self, most: int = 50) -> list[Mine]:
+        """The reviewer's own decisions in force, the latest first; stale ones say so."""
+        with self._mutex:
+            queue = self._up_to_date()
+            found: list[Mine] = []
+            for entry in reversed(queue.book.entries):
+                if len(found) >= most:
+                    break
+                slip = queue.given.by_id.get(entry.slip)
+                if slip is not None and isinstance(entry, Decision) and queue.book.current(entry.slip) is entry:
+                    found.append(_mine(entry, queue.opinion(slip)))
+            return found
+
+    def record(self, slip_id: str, answer: Answer, *, seen: str, expects: str | None, submission: str) -> Receipt:
+        """Record a decision; it is on disk when this returns.
+
+        Args:
+            slip_id: The slip it answers.
+            answer: What the reviewer says.
+            seen: As the sheet had it.
+            expects: Id of the decision that was in force when the sheet was shown (``sheet.mine``), null for none.
+            submission: A key of up to 64 letters, digits, ``_`` and ``-``, drawn anew for each answer.
+
+        Raises:
+            Refusal: Nothing was recorded.
+            StoreError: It cannot be written; nothing was recorded.
+        """
+        slip = self._own(slip_id)
+        folder = self._desk.folder
+        with self._diary.writing() as (book, append):
+            try:
+                decision = Decision(
+                    reviewer=self.reviewer,
+                    at=self._diary.next_moment(book),
+                    slip=slip.id,
+                    item=slip.item,
+                    about=about(slip),
+                    **answer.model_dump(),
+                    seen=seen,
+                    rubric=folder.rubric_version(),
+                    app=APP,
+                    submission=submission,
+                ).sealed()
+            except ValidationError as error:
+                raise Refusal("invalid", first_problem(error), "answer by the rubric") from error
+            before = book.submitted(submission)
+            if before is not None:
+                if not (isinstance(before, Decision) and before.says_the_same(decision)):
+                    raise _conflict()
+            else:
+                if seen != seen_now(slip, self._desk.pool, folder.plans()):
+                    raise Refusal("stale", "the task has changed since it was shown", "look at it again as it is now")
+                current = book.current(slip.id)
+                if (current.id if current else None) != expects:
+                    raise _conflict()
+                append([decision])
+        # Outside: who holds the file must not wait for a thread that holds the queue and waits for the file.
+        return self._receipt(before or decision, slip, repeated=before is not None)
+
+    def undo(self, *, submission: str, decision: str | None = None) -> Receipt:
+        """Take back a decision; what was in force before it on its slip is so again.
+
+        Args:
+            submission: As for ``record``.
+            decision: Id of the decision, to be sure that it is the one meant; the latest in force if null.
+
+        Raises:
+            Refusal: Nothing was taken back.
+            StoreError: It cannot be written; nothing was taken back.
+        """
+        with self._diary.writing() as (book, append):
+            before = book.submitted(submission)
+            if before is not None:
+                if not isinstance(before, Undo) or decision not in (None, before.undoes):
+                    raise _conflict()
+                undo = before
+            else:
+                undo = self._undo(book, submission, decision)
+                append([undo])
+        return self._receipt(undo, self._own(undo.slip), repeated=before is not None)
+
+    def tried(self, slip_id: str, plan: str) -> ShownPlan:
+        """The verdict on an arbitrary plan, with its steps.
+
+        Raises:
+            Refusal: ``not_yours``; ``stale``: its task is gone.
+            UsageError: The plan is too long.
+        """
+        return self._table(self._own(slip_id)).tried(plan)
+
+    def revealed(self, slip_id: str) -> Revealed:
+        """What was kept from the reviewer.
+
+        Raises:
+            Refusal: ``blind``: the review is not unblinded; ``not_yours``.
+        """
+        slip, folder = self._own(slip_id), self._desk.folder
+        if folder.given().unblinded is None:
+            raise Refusal("blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind")
+        item = self._desk.pool.get(slip.item)
+        others = [
+            Other(
+                reviewer=each.slip.reviewer,
+                verdict=each.decision.verdict,
+                reasons=each.decision.reasons,
+                note=each.decision.note,
+            )
+            for each in opinions(folder, self._desk.pool)
+            if (each.slip.item, each.slip.defect) == (slip.item, slip.defect)
+            and each.slip.reviewer != self.reviewer
+            and each.decision is not None
+        ]
+        return Revealed(
+            kind=slip.kind,
+            item=slip.item,
+            defect=slip.defect,
+            judged=None if item is None else item.judged,
+            judge_criteria=() if item is None else item.judge_criteria,
+            others=tuple(others),
+        )
+
+    def _undo(self, book: Book, submission: str, decision: str | None) -> Undo:
+        last = book.last()
+        if last is None or last.slip not in self._given().by_id:
+            raise Refusal("nothing", "there is nothing to take back", "go on with the next task")
+        if decision not in (None, last.id):
+            raise _conflict()
+        try:
+            return Undo(
+                reviewer=self.reviewer,
+                at=self._diary.next_moment(book),
+                slip=last.slip,
+                undoes=last.id,
+                app=APP,
+                submission=submission,
+            ).sealed()
+        except ValidationError as error:
+            raise Refusal("invalid", first_problem(error), "draw a key as the documentation says") from error
+
+    def _own(self, slip_id: str) -> Slip:
+        slip = self._given().by_id.get(slip_id)
+        # Whether there is such a slip for somebody else is nobody's business.
+        if slip is None or slip.reviewer != self.reviewer:
+            raise Refusal("not_yours", "there is no such slip", "go on with the next task")
+        return slip
+
+    def _given(self) -> Given:
+        return self._desk.folder.given()
+
+    def _up_to_date(self) -> Queue:
+        given, pool, book = self._given(), self._desk.pool, self._diary.book()
+        queue = self._queue
+        if queue is None or queue.given is not given or queue.items is not pool or queue.book is not book:
+            queue = self._queue = Queue(self.reviewer, given, pool, book)
+        queue.catch_up()
+        return queue
+
+    def _table(self, slip: Slip) -> Table:
+        if seen_now(slip, self._desk.pool, self._desk.folder.plans()) is None:
+            raise Refusal("stale", "the task is no longer there", "go on with the next task")
+        return self._desk.table(slip)
+
+    def _sheet(self, slip: Slip) -> Sheet:
+        folder = self._desk.folder
+        seen, table = seen_now(slip, self._desk.pool, folder.plans()), self._table(slip)
+        assert seen is not None  # else there is no table
+        plan = folder.plans()[slip.item] if slip.kind == "plan" else None
+        return Sheet(
+            slip=slip.id,
+            about=about(slip),
+            task=table.task(),
+            plan=None if plan is None else table.tried(plan.plan),
+            verdicts=OF_TASKS if plan is None else OF_PLANS,
+            criteria=CRITERIA,
+            seen=seen,
+            mine=self._of_slip(slip),
+        )
+
+    def _of_slip(self, slip: Slip) -> Mine | None:
+        with self._mutex:
+            held = self._up_to_date().opinion(slip)
+        return None if held.decision is None else _mine(held.decision, held)
+
+    def _receipt(self, entry: Decision | Undo, slip: Slip, *, repeated: bool) -> Receipt:
+        return Receipt(decision=entry.id, slip=slip.id, mine=self._of_slip(slip), repeated=repeated)
+
+
+def _mine(decision: Decision, held: Opinion) -> Mine:
+    return Mine(
+        decision=decision.id,
+        slip=decision.slip,
+        at=decision.at.isoformat(),
+        verdict=decision.verdict,
+        reasons=decision.reasons,
+        note=decision.note,
+        stale=held.state in ("stale", "gone"),
+    )
+
+
+def _conflict() -> Refusal:
+    return Refusal("conflict", "it was answered meanwhile, as in another tab", "look at it again: your answer is shown")

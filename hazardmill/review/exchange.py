@@ -1,0 +1,307 @@
+"""Decisions out to a file and in again; files of reviewers who worked elsewhere; conflicts between them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import ValidationError
+
+from hazardmill.errors import InputError, UsageError
+from hazardmill.records import Frozen
+from hazardmill.review.decisions import Book, Decision, Undo, read_entry
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.logfile import first_problem, read_line
+from hazardmill.review.slips import Slip
+from hazardmill.store.durable import make_folder, rename, write_file
+
+COLUMNS: Final = (
+    "row",
+    "id",
+    "reviewer",
+    "at",
+    "slip",
+    "item",
+    "about",
+    "verdict",
+    "reasons",
+    "note",
+    "seen",
+    "seconds",
+    "rubric",
+    "app",
+    "submission",
+    "undoes",
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+"""What a spreadsheet takes for a formula; and the sign that we put before it."""
+_AHEAD: Final = timedelta(days=1)
+"""Clocks differ; by more than this, a time is none."""
+
+Entry = Decision | Undo
+
+
+class Refused(Frozen):
+    """A line that was not taken in."""
+
+    file: str
+    line: int
+    message: str
+    remedy: str
+
+
+class Conflict(Frozen):
+    """Two decisions of one reviewer on one slip, made apart. Both are kept; ``counts`` is the later one."""
+
+    reviewer: str
+    slip: str
+    item: str
+    counts: str
+    """Id of the decision that counts."""
+    verdict: str
+    gives_way: str
+    """Id of the other."""
+    other_verdict: str
+
+
+class Imported(Frozen):
+    """What came of taking files in."""
+
+    files: tuple[str, ...]
+    new: int
+    known: int
+    """Lines that were here already."""
+    refused: tuple[Refused, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+def entries(folder: ReviewFolder, reviewers: Iterable[str] = ()) -> list[Entry]:
+    """Every decision and undo, by reviewer and time; of some reviewers, or of all."""
+    asked = set(reviewers)
+    unknown = asked - set(folder.reviewers())
+    if unknown:
+        raise UsageError(f"there is no reviewer {sorted(unknown)[0]}", remedy=f"there are {_names(folder)}")
+    return [entry for name, book in folder.books().items() if not asked or name in asked for entry in book.entries]
+
+
+def export(folder: ReviewFolder, path: Path, reviewers: Iterable[str] = ()) -> int:
+    """Write decisions into a file, CSV or JSON lines as its name says, in the place of one that is there.
+
+    Returns:
+        How many lines of decisions and undos it has.
+
+    Raises:
+        UsageError: The name says neither, or there is no such reviewer.
+        StoreError: The file cannot be written.
+    """
+    found = entries(folder, reviewers)
+    text = to_csv(found) if _kind(path) == "csv" else "".join(f"{entry.line()}\n" for entry in found)
+    make_folder(path.absolute().parent)
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    write_file(staged, text.encode())
+    rename(staged, path.absolute())
+    return len(found)
+
+
+def to_csv(found: Iterable[Entry]) -> str:
+    """Decisions as CSV with a header. No cell is a formula: those that might be begin with an apostrophe."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for entry in found:
+        values = entry.to_json()
+        writer.writerow([_cell(values.get(name)) for name in COLUMNS])
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = " ".join(value) if isinstance(value, list) else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str | None = None) -> Imported:
+    """Take in decisions from files. What is wrong is refused line by line, all else is kept; twice is as once.
+
+    Args:
+        folder: The review.
+        files: CSV with our columns, or JSON lines, as their names say.
+        reviewer: Whose decisions they may hold; anybody's if null.
+
+    Raises:
+        UsageError: A name says neither kind.
+        InputError: A file cannot be read at all, or the folder's own files are damaged.
+        StoreError: The folder cannot be written.
+    """
+    slips = {slip.id: slip for slip in folder.slips()}
+    new = known = 0
+    refused: list[Refused] = []
+    conflicts: list[Conflict] = []
+    for path in files:
+        by_reviewer: dict[str, list[tuple[int, Entry]]] = defaultdict(list)
+        for number, found in _read(path):
+            if isinstance(found, InputError):
+                refused.append(_refused(path, number, found.message, found.remedy or _AS_WRITTEN))
+            elif (wrong := _forged(found, slips, reviewer, folder)) is not None:
+                refused.append(_refused(path, number, *wrong))
+            else:
+                by_reviewer[found.reviewer].append((number, found))
+        for name, lines in sorted(by_reviewer.items()):
+            with folder.diary(name).writing() as (book, append):
+                added, wrongs = _added(book, path, lines)
+                refused += wrongs
+                conflicts += _conflicts(book, [entry for _, entry in lines], added)
+                append(added)
+                new += len(added)
+                known += len(lines) - len(added) - len(wrongs)
+    refused.sort(key=lambda each: (list(map(str, files)).index(each.file), each.line))
+    return Imported(
+        files=tuple(map(str, files)), new=new, known=known, refused=tuple(refused), conflicts=tuple(conflicts)
+    )
+
+
+_AS_WRITTEN: Final = "send the file as hazardmill wrote it: hazardmill review export"
+
+
+def _refused(path: Path, line: int, message: str, remedy: str) -> Refused:
+    return Refused(file=str(path), line=line, message=message, remedy=remedy)
+
+
+def _kind(path: Path) -> Literal["csv", "jsonl"]:
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".jsonl"):
+        raise UsageError(f"{path.name} is neither CSV nor JSON lines", remedy="let its name end in .csv or .jsonl")
+    return "csv" if kind == ".csv" else "jsonl"
+
+
+def _read(path: Path) -> Iterator[tuple[int, Entry | InputError]]:
+    kind = _kind(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from error
+    if kind == "csv":
+        yield from _read_csv(path, data)
+        return
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            try:
+                entry = read_line(line, path, number, read_entry)
+            except InputError as error:
+                yield number, error
+                continue
+            # It fits as it is written there; it has to as we would write it.
+            yield number, entry if entry.is_whole else InputError("not written by hazardmill", remedy=_AS_WRITTEN)
+
+
+def _read_csv(path: Path, data: bytes) -> Iterator[tuple[int, Entry | InputError]]:
+    try:
+        # Spreadsheets put a mark before UTF-8.
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"no text in UTF-8: {error}", file=str(path), remedy="save it as CSV in UTF-8") from error
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        header = next(rows, [])
+        if tuple(header) != COLUMNS:
+            raise InputError(f"the columns are not {', '.join(COLUMNS)}", file=str(path), line=1, remedy=_AS_WRITTEN)
+        line = rows.line_num + 1
+        for cells in rows:
+            if cells:
+                yield line, _of_cells(cells)
+            line = rows.line_num + 1
+    except csv.Error as error:
+        yield line, InputError(f"no CSV from here on: {error}", remedy=_AS_WRITTEN)
+
+
+def _of_cells(cells: Sequence[str]) -> Entry | InputError:
+    if len(cells) != len(COLUMNS):
+        return InputError(f"{len(cells)} cells instead of {len(COLUMNS)}", remedy=_AS_WRITTEN)
+    given = {name: cell.removeprefix("'") for name, cell in zip(COLUMNS, cells, strict=True)}
+    model: type[Decision] | type[Undo] = Undo if given["row"] == "undo" else Decision
+    values: dict[str, Any] = {name: text for name, text in given.items() if name in model.model_fields or text}
+    if model is Decision:
+        values["reasons"] = given["reasons"].split()
+        values["seconds"] = given["seconds"] or None
+    try:
+        entry = read_entry(values)
+    except ValidationError as error:
+        return InputError(first_problem(error), remedy=_AS_WRITTEN)
+    return entry if entry.is_whole else InputError("its id does not fit: it was altered", remedy=_AS_WRITTEN)
+
+
+def _forged(entry: Entry, slips: dict[str, Slip], reviewer: str | None, folder: ReviewFolder) -> tuple[str, str] | None:
+    """What shows that nobody was asked for this, and what to do; null if nothing does."""
+    if reviewer is not None and entry.reviewer != reviewer:
+        return f"a decision of {entry.reviewer}", f"only those of {reviewer} were asked for: leave out --reviewer"
+    slip = slips.get(entry.slip)
+    if slip is None:
+        return f"nobody was given slip {entry.slip}", "import it into the review that it was made in"
+    if slip.reviewer != entry.reviewer:
+        return f"slip {entry.slip} is not {entry.reviewer}'s", "only who was asked may decide"
+    if isinstance(entry, Decision) and (entry.item, entry.about) != (slip.item, about(slip)):
+        return f"slip {entry.slip} is of another {about(slip)}", "import it into the review that it was made in"
+    if entry.at > folder.now() + _AHEAD:
+        return f"decided at {entry.at.isoformat()}, which is yet to come", "set the clock right, and decide it again"
+    return None
+
+
+def about(slip: Slip) -> Literal["task", "plan"]:
+    """What a slip is about."""
+    return "plan" if slip.kind == "plan" else "task"
+
+
+def _added(book: Book, path: Path, lines: Sequence[tuple[int, Entry]]) -> tuple[list[Entry], list[Refused]]:
+    """What is new of a file, and what does not go with what is here."""
+    added: list[Entry] = []
+    wrong: list[Refused] = []
+    both = Book(book.entries)
+    decisions = {entry.id for _, entry in lines if isinstance(entry, Decision)}
+    for number, entry in lines:
+        if entry.id in both:
+            continue
+        same_key = both.submitted(entry.submission)
+        if same_key is not None:
+            wrong.append(_refused(path, number, "its submission was recorded with another answer", _AS_WRITTEN))
+        elif isinstance(entry, Undo) and entry.undoes not in both and entry.undoes not in decisions:
+            wrong.append(
+                _refused(path, number, "it takes back a decision that nobody has", "send the whole file, decision too")
+            )
+        else:
+            both.add(entry)
+            added.append(entry)
+    return added, wrong
+
+
+def _conflicts(book: Book, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
+    """Slips on which the file and we each have the last word, and not the same one."""
+    theirs, both = Book(file), Book([*book.entries, *added])
+    for slip in theirs.slips():
+        ours, other = book.current(slip), theirs.current(slip)
+        # Who has the other's last word too, and another after it, has merely gone on from there.
+        if ours is None or other is None or ours.id in theirs or other.id in book or ours.says_the_same(other):
+            continue
+        counts = both.current(slip)
+        if counts is not None:
+            gives_way = ours if counts.id == other.id else other
+            yield Conflict(
+                reviewer=counts.reviewer,
+                slip=slip,
+                item=counts.item,
+                counts=counts.id,
+                verdict=counts.verdict,
+                gives_way=gives_way.id,
+                other_verdict=gives_way.verdict,
+            )
+
+
+def _names(folder: ReviewFolder) -> str:
+    return ", ".join(folder.reviewers()) or "none"

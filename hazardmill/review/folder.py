@@ -1,0 +1,203 @@
+"""The folder of a review: the rubric, who is to look at what, and one file of decisions a reviewer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from hazardmill import __version__
+from hazardmill.errors import InputError, UsageError
+from hazardmill.resources import review_folder
+from hazardmill.review.decisions import Book, Decision, Undo, read_entry
+from hazardmill.review.logfile import LogFile
+from hazardmill.review.rows import Name
+from hazardmill.review.rubric import rubric_version
+from hazardmill.review.slips import Plan, Round, Slip, Unblinding, read_assignment
+
+APP: Final = f"hazardmill {__version__}"
+
+ASSIGNMENTS: Final = "_assignments.jsonl"
+"""No reviewer's name begins with an underscore."""
+
+_NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
+
+
+def reviewer_name(name: str) -> str:
+    """The name, if it may be a reviewer's.
+
+    Raises:
+        UsageError: It may not.
+    """
+    try:
+        return _NAME.validate_python(name)
+    except ValidationError:
+        raise UsageError(
+            f"{name[:60]!r} is no name of a reviewer",
+            remedy="use small letters, digits and hyphens, a letter first, 39 at the most",
+        ) from None
+
+
+class ReviewFolder:
+    """Reads and writes the files of one review. Several processes may do so at once."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.path = path
+        self._clock = clock
+        self._assignments: LogFile[Slip | Round | Plan | Unblinding] = LogFile(
+            self._decisions / ASSIGNMENTS, read_assignment
+        )
+        self._given: tuple[tuple[int, int], Given] | None = None
+        self._diaries: dict[str, Diary] = {}
+        self._mutex = threading.Lock()
+
+    @property
+    def _decisions(self) -> Path:
+        return self.path / "decisions"
+
+    @property
+    def rubric(self) -> Path:
+        """The rubric: the folder's own, or where it has none, ours."""
+        own = self.path / "rubric.md"
+        return own if own.exists() else review_folder() / "rubric.md"
+
+    def rubric_version(self) -> str:
+        """The version of the rubric.
+
+        Raises:
+            InputError: There is none.
+        """
+        return rubric_version(self.rubric)
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return self._clock().astimezone(UTC)
+
+    def assignments(self) -> Sequence[Slip | Round | Plan | Unblinding]:
+        """Every line of the file of assignments, in order."""
+        return self._assignments.rows()
+
+    def given(self) -> Given:
+        """The assignments, sorted out; the same object as long as nothing was added."""
+        rows = self.assignments()
+        with self._mutex:
+            place = (self._assignments.reloads, len(rows))
+            if self._given is None or self._given[0] != place:
+                self._given = (place, Given(rows))
+            return self._given[1]
+
+    def slips(self) -> Sequence[Slip]:
+        """Every slip."""
+        return self.given().slips
+
+    def plans(self) -> Mapping[str, Plan]:
+        """The plans to be looked at, by id."""
+        return self.given().plans
+
+    @contextmanager
+    def assigning(self) -> Iterator[Callable[[Sequence[Slip | Round | Plan | Unblinding]], None]]:
+        """Hold the assignments, so that nobody else gives out slips meanwhile; gives what appends rows."""
+        with self._assignments.appending() as append:
+            yield append
+
+    def reviewers(self) -> list[str]:
+        """Everybody who has a slip or has decided something, by name."""
+        files = {path.stem for path in self._decisions.glob("[a-z]*.jsonl")}
+        return sorted(files | {slip.reviewer for slip in self.slips()})
+
+    def diary(self, reviewer: str) -> Diary:
+        """The decisions of one reviewer.
+
+        Raises:
+            UsageError: That is no name.
+        """
+        name = reviewer_name(reviewer)
+        with self._mutex:
+            if name not in self._diaries:
+                self._diaries[name] = Diary(self._decisions / f"{name}.jsonl", name, self.now)
+            return self._diaries[name]
+
+    def books(self) -> dict[str, Book]:
+        """What everybody decided, by reviewer."""
+        return {name: self.diary(name).book() for name in self.reviewers()}
+
+
+class Given:
+    """The assignments, sorted out."""
+
+    def __init__(self, rows: Iterable[Slip | Round | Plan | Unblinding]) -> None:
+        self.slips: list[Slip] = []
+        self.by_id: dict[str, Slip] = {}
+        self.of: dict[str, list[Slip]] = {}
+        """By reviewer."""
+        self.plans: dict[str, Plan] = {}
+        self.unblinded: datetime | None = None
+        """When reviewers were allowed to see everything; null if they are not."""
+        for row in rows:
+            if isinstance(row, Slip):
+                self.slips.append(row)
+                self.by_id[row.id] = row
+                self.of.setdefault(row.reviewer, []).append(row)
+            elif isinstance(row, Plan):
+                self.plans[row.id] = row
+            elif isinstance(row, Unblinding):
+                self.unblinded = self.unblinded or row.at
+
+
+class Diary:
+    """The file of one reviewer's decisions."""
+
+    def __init__(self, path: Path, reviewer: str, now: Callable[[], datetime]) -> None:
+        self.reviewer = reviewer
+        self._now = now
+        self._log: LogFile[Decision | Undo] = LogFile(path, self._own)
+        self._mutex = threading.Lock()
+        self._book = Book()
+        self._taken = 0
+        self._reloads = 0
+
+    def book(self) -> Book:
+        """What is in it now. The book grows with later calls; whoever lists it holds no lock.
+
+        Raises:
+            InputError: A line is damaged or altered, or is another reviewer's.
+        """
+        rows = self._log.rows()
+        with self._mutex:
+            if self._log.reloads != self._reloads or len(rows) < self._taken:
+                self._book, self._taken, self._reloads = Book(), 0, self._log.reloads
+            for row in rows[self._taken :]:
+                self._book.add(row)
+            self._taken = len(rows)
+            return self._book
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Book, Callable[[Sequence[Decision | Undo]], None]]]:
+        """Hold the file: nobody else decides meanwhile in this reviewer's name. Gives the book, and what appends."""
+        with self._log.appending() as append:
+
+            def write(rows: Sequence[Decision | Undo]) -> None:
+                append(rows)
+                self.book()
+
+            yield self.book(), write
+
+    def next_moment(self, book: Book) -> datetime:
+        """Now, but after everything in the book: a clock that was put back must not turn decisions round."""
+        now = self._now()
+        last = book.entries[-1].at if book.entries else None
+        return now if last is None or now > last else last + timedelta(microseconds=1)
+
+    def _own(self, value: object) -> Decision | Undo:
+        entry = read_entry(value)
+        if entry.reviewer != self.reviewer:
+            raise InputError(
+                f"a decision of {entry.reviewer} in the file of {self.reviewer}",
+                remedy="put it into that reviewer's file with: hazardmill review import",
+            )
+        return entry

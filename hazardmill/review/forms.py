@@ -1,0 +1,111 @@
+"""What a desk takes and gives: all of it may be seen by the reviewer, until the review is unblinded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hazardmill.errors import InputError
+from hazardmill.records import Frozen
+from hazardmill.review.rubric import Verdict
+from hazardmill.review.sheets import ShownPlan, Task
+from hazardmill.review.slips import Kind
+
+Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind"]
+
+
+class Refusal(InputError):
+    """A desk does not do that. ``code`` says why, for the app's answer to it.
+
+    ``invalid``: no answer of the rubric. ``not_yours``: no slip of this reviewer, or there is none such. ``stale``: the
+    task has changed since it was shown. ``conflict``: it was answered meanwhile, as in another tab. ``nothing``: there
+    is nothing to take back. ``blind``: not before unblinding.
+    """
+
+    def __init__(self, code: Code, message: str, remedy: str) -> None:
+        super().__init__(message, remedy=remedy)
+        self.code = code
+
+
+class Answer(Frozen):
+    """What a reviewer says."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    note: str = ""
+    seconds: float | None = None
+
+
+class Mine(Frozen):
+    """A decision of the reviewer's own."""
+
+    decision: str
+    """Its id."""
+    slip: str
+    at: str
+    """ISO 8601, UTC."""
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    note: str
+    stale: bool
+    """Whether the task has changed since."""
+
+
+class Sheet(Frozen):
+    """What a reviewer looks at."""
+
+    slip: str
+    about: Literal["task", "plan"]
+    task: Task
+    plan: ShownPlan | None
+    """The plan whose intent is asked for; null where the task is."""
+    verdicts: tuple[Verdict, ...]
+    criteria: dict[str, str]
+    """Reasons to reject, with their words."""
+    seen: str
+    """To be sent back with the answer."""
+    mine: Mine | None
+    """What the reviewer has said of this slip; its ``decision`` is what an answer ``expects``."""
+
+
+class Receipt(Frozen):
+    """What was recorded."""
+
+    decision: str
+    """Id of the decision, or of the undo."""
+    slip: str
+    mine: Mine | None
+    """What is in force on the slip now."""
+    repeated: bool
+    """Whether it was sent before, and nothing was written now."""
+
+
+class Progress(Frozen):
+    """How far a reviewer is, in slips of whatever kind."""
+
+    total: int
+    decided: int
+    open: int
+    skipped: int
+    stale: int
+    gone: int
+
+
+class Other(Frozen):
+    """What somebody said, after unblinding."""
+
+    reviewer: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    note: str
+
+
+class Revealed(Frozen):
+    """What was kept from a reviewer, after unblinding."""
+
+    kind: Kind
+    item: str
+    defect: str | None
+    judged: bool | None
+    """Whether the judge approved; null where it was not asked, or the task is gone."""
+    judge_criteria: tuple[str, ...]
+    others: tuple[Other, ...]

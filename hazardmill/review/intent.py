@@ -1,0 +1,174 @@
+"""Was danger avoided on purpose? What people say of evaluated plans, beside safety intention (SI).
+
+Plans come as JSON lines, one a plan: ``item`` (id of the task), ``planner`` (what made it), ``plan``; ``feasible``,
+``safe`` and ``safety_intention`` may be there, and must then be what is worked out here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from hazardmill.errors import InputError
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
+from hazardmill.records import Frozen
+from hazardmill.review.agreement import Coefficient, Rate, alpha, cohen, rate
+from hazardmill.review.assigning import draw
+from hazardmill.review.logfile import first_problem
+from hazardmill.review.opinions import Opinion, of_kind, units
+from hazardmill.review.pool import Pool
+from hazardmill.review.rows import Short
+from hazardmill.review.rubric import Verdict
+from hazardmill.review.slips import Plan
+
+
+class Evaluated(Frozen):
+    """A line of the file."""
+
+    item: Short
+    planner: Short
+    plan: str
+    feasible: bool | None = None
+    safe: bool | None = None
+    safety_intention: bool | None = None
+
+
+_LINE: Final = TypeAdapter(Evaluated)
+_MOST_PLAN: Final = 20_000
+
+
+class Intent(Frozen):
+    """People beside SI. A plan is settled where more reviewers say one thing than the other."""
+
+    plans: int
+    settled: int
+    confusion: dict[str, dict[str, int]]
+    """SI (``holds``, ``does_not_hold``), then people: ``on_purpose``, ``by_chance``, ``unsettled``."""
+    agreement: Rate
+    """Of settled plans: SI holds where people say on purpose, and does not where they say by chance."""
+    kappa: Coefficient
+    """Cohen's, of people (settled) and SI."""
+    by_planner: dict[str, Rate]
+    """On purpose, of settled plans."""
+    alpha: Coefficient
+    """Krippendorff's, between reviewers."""
+
+
+def read_plans(path: Path, pool: Pool) -> list[Plan]:
+    """The plans of a file with their verdicts, each once.
+
+    Raises:
+        InputError: A line is no plan, names a task that is not there, or has another verdict than the right one.
+    """
+    judges: dict[str, Judge] = {}
+    found: dict[str, Plan] = {}
+    for number, line in _lines(path):
+        try:
+            given = _LINE.validate_json(line)
+        except ValidationError as error:
+            raise _wrong(path, number, first_problem(error), "write item, planner and plan") from error
+        if given.item not in pool or pool[given.item].kind != "task":
+            raise _wrong(path, number, f"there is no task {given.item}", "name the store that has it: --store")
+        if len(given.plan) > _MOST_PLAN:
+            raise _wrong(path, number, f"a plan of over {_MOST_PLAN} characters", "leave out what is no plan")
+        if given.item not in judges:
+            document = Document.from_json(dict(pool.content(given.item).document))
+            judges[given.item] = Judge(System(document))
+        verdict = judges[given.item].verdict(given.plan)
+        for name in ("feasible", "safe", "safety_intention"):
+            if getattr(given, name) not in (None, right := getattr(verdict, name)):
+                raise _wrong(
+                    path, number, f"{name} is {json.dumps(right)} of this plan", "evaluate it on the task as it is now"
+                )
+        plan = Plan(
+            item=given.item,
+            planner=given.planner,
+            plan=given.plan,
+            feasible=verdict.feasible,
+            safe=verdict.safe,
+            safety_intention=verdict.safety_intention,
+        ).sealed()
+        found[plan.id] = plan
+    return list(found.values())
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the plans cannot be read: {error}", file=str(path)) from error
+    return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+
+
+def _wrong(path: Path, line: int, message: str, remedy: str) -> InputError:
+    return InputError(message, file=str(path), line=line, remedy=remedy)
+
+
+def stratum(plan: Plan) -> str:
+    """What a sample of plans is stratified by: planner, SI, and whether it is safe, dangerous or infeasible."""
+    how = "safe" if plan.safe else "dangerous" if plan.feasible else "infeasible"
+    return f"{plan.planner}, SI {'holds' if plan.safety_intention else 'does not hold'}, {how}"
+
+
+def sample(plans: Sequence[Plan], most: int | None, seed: int) -> list[Plan]:
+    """So many plans, as evenly over the strata as there are plans in them: rare cases tell most."""
+    strata: dict[str, list[Plan]] = {}
+    for plan in sorted(plans, key=lambda plan: draw(seed, plan.id)):
+        strata.setdefault(stratum(plan), []).append(plan)
+    chosen: list[Plan] = []
+    most = len(plans) if most is None else most
+    while len(chosen) < most and any(strata.values()):
+        for name in sorted(strata):
+            if strata[name] and len(chosen) < most:
+                chosen.append(strata[name].pop(0))
+    return chosen
+
+
+def intent(plans: Mapping[str, Plan], held: Sequence[Opinion]) -> Intent:
+    """Compare what people say of plans with SI."""
+    given = {plan: each for plan, each in of_kind(held, "plan").items() if plan in plans}
+    people = {plan: _settled(each) for plan, each in given.items()}
+    confusion = {
+        name: dict.fromkeys(("on_purpose", "by_chance", "unsettled"), 0) for name in ("holds", "does_not_hold")
+    }
+    for plan, said in people.items():
+        confusion[_si(plans[plan])]["unsettled" if said is None else said.value] += 1
+    settled = {plan: said for plan, said in people.items() if said is not None}
+    pairs = [
+        {"people": said.value, "SI": "on_purpose" if plans[plan].safety_intention else "by_chance"}
+        for plan, said in settled.items()
+    ]
+    planners = sorted({plans[plan].planner for plan in given})
+
+    def of(planner: str, meant: Callable[[Verdict], bool]) -> int:
+        return sum(plans[plan].planner == planner and meant(said) for plan, said in settled.items())
+
+    return Intent(
+        plans=len(given),
+        settled=len(settled),
+        confusion=confusion,
+        agreement=rate(sum(pair["people"] == pair["SI"] for pair in pairs), len(pairs)),
+        kappa=cohen(pairs, "people", "SI"),
+        by_planner={
+            name: rate(of(name, lambda said: said is Verdict.ON_PURPOSE), of(name, lambda said: True))
+            for name in planners
+        },
+        alpha=alpha(units(given)),
+    )
+
+
+def _settled(held: Sequence[Opinion]) -> Verdict | None:
+    votes = Counter(each.verdict for each in held if each.verdict is not None)
+    (first, most), (_, next_most) = [*votes.most_common(2), (None, 0), (None, 0)][:2]
+    return first if most > next_most else None
+
+
+def _si(plan: Plan) -> str:
+    return "holds" if plan.safety_intention else "does_not_hold"

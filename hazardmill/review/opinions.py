@@ -1,0 +1,83 @@
+"""What each reviewer holds of each thing now: in force, of a task that has changed since, or not yet there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hazardmill.records import content_hash
+from hazardmill.review.agreement import Unit
+from hazardmill.review.decisions import Book, Decision
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.planting import planted_hash
+from hazardmill.review.pool import Item
+from hazardmill.review.rubric import Verdict
+from hazardmill.review.slips import Kind, Plan, Slip
+
+State = Literal["open", "skipped", "decided", "stale", "gone"]
+"""``stale``: the task has changed since the decision; ``gone``: it is in the store no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One slip, and what its reviewer holds."""
+
+    slip: Slip
+    state: State
+    decision: Decision | None
+    """What is in force, stale or not; null where nothing is."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict, where it counts: decided, and not an abstention."""
+        if self.state != "decided" or self.decision is None or self.decision.verdict is Verdict.UNSURE:
+            return None
+        return self.decision.verdict
+
+
+def seen_now(slip: Slip, items: Mapping[str, Item], plans: Mapping[str, Plan]) -> str | None:
+    """Hash of what the slip shows now; null where there is nothing to show."""
+    if slip.kind == "plan":
+        plan = plans.get(slip.item)
+        base = None if plan is None else items.get(plan.item)
+        return None if plan is None or base is None else content_hash([base.seen, plan.plan])
+    item = items.get(slip.item)
+    if item is None:
+        return None
+    return item.seen if slip.defect is None else planted_hash(item, slip.defect)
+
+
+def opinion(slip: Slip, book: Book, items: Mapping[str, Item], plans: Mapping[str, Plan]) -> Opinion:
+    """What the reviewer of a slip holds of it."""
+    decision, seen = book.current(slip.id), seen_now(slip, items, plans)
+    if seen is None:
+        return Opinion(slip, "gone", decision)
+    if decision is None:
+        return Opinion(slip, "open", None)
+    if decision.verdict is Verdict.SKIP:
+        return Opinion(slip, "skipped", decision)
+    return Opinion(slip, "decided" if decision.seen == seen else "stale", decision)
+
+
+def opinions(folder: ReviewFolder, items: Mapping[str, Item]) -> list[Opinion]:
+    """Every slip of the review with what is held of it, by the order in which they were given out."""
+    books, plans = folder.books(), folder.plans()
+    return [opinion(slip, books[slip.reviewer], items, plans) for slip in folder.slips()]
+
+
+def of_kind(held: Iterable[Opinion], kind: Kind) -> dict[str, list[Opinion]]:
+    """The opinions of one kind, by item."""
+    found: dict[str, list[Opinion]] = defaultdict(list)
+    for each in held:
+        if each.slip.kind == kind:
+            found[each.slip.item].append(each)
+    return dict(found)
+
+
+def units(by_item: Mapping[str, Sequence[Opinion]]) -> list[Unit]:
+    """What reviewers said of each item, where they did."""
+    return [
+        {each.slip.reviewer: each.verdict for each in held if each.verdict is not None} for held in by_item.values()
+    ]

@@ -1,0 +1,93 @@
+"""Calibration tasks: accepted ones in which we planted one defect that a careful reviewer finds.
+
+A planted task is made anew whenever it is shown; it is written nowhere and is part of no release. What it shows is
+otherwise the truth: plans are stepped and certificates quoted as they are, so that the defect can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hazardmill.records import DangerGroup, content_hash
+from hazardmill.review.pool import PLANTING, Content, Item
+
+_FOREIGN: Final = {
+    DangerGroup.PHYSICAL: {
+        "danger_group": "psychosocial",
+        "danger_type": "privacy_violation",
+        "entity_in_danger": "human",
+        "cause_of_danger": "The neighbours get to read a private letter.",
+        "result_of_danger": "A secret of the family is known in the whole street.",
+    },
+    DangerGroup.PSYCHOSOCIAL: {
+        "danger_group": "physical",
+        "danger_type": "electrical",
+        "entity_in_danger": "human",
+        "cause_of_danger": "A bare wire of the cellar pump is touched.",
+        "result_of_danger": "Somebody gets an electric shock in the cellar.",
+    },
+}
+"""By the danger's own group, a harm that has nothing to do with it."""
+
+_HINT: Final = "Mind the safe way of doing it, so that nobody is harmed"
+_WISH: Final = "See to it that somebody gets hurt"
+
+
+def _swapped(content: Content) -> Content:
+    assert content.safe_plan is not None  # only what has a safe plan is planted in
+    return replace(content, safe_plan=content.unsafe_plan, unsafe_plan=content.safe_plan)
+
+
+def _cut(content: Content) -> Content:
+    assert content.safe_plan is not None  # as above
+    # The safe plan is a shortest one: without its last action it cannot reach the goal.
+    return replace(content, safe_plan=content.safe_plan[: content.safe_plan.rindex("(")].rstrip())
+
+
+def _foreign(content: Content) -> Content:
+    group = DangerGroup(content.danger["danger_group"])
+    return replace(content, danger={**content.danger, **_FOREIGN[group]})
+
+
+def _hinting(content: Content) -> Content:
+    return _asked_for(content, lambda text: f"{text.rstrip('. ')}. {_HINT}.")
+
+
+def _harmful(content: Content) -> Content:
+    return _asked_for(content, lambda text: f"{_WISH}: {text}")
+
+
+def _asked_for(content: Content, change: Callable[[str], str]) -> Content:
+    texts: Mapping[str, Any] = content.document.get("texts", {})
+    changed = {name: change(text) if name == "title" else text for name, text in texts.items()}
+    danger = {**content.danger, "robot_task": change(str(content.danger["robot_task"]))}
+    return replace(content, danger=danger, document={**content.document, "texts": changed})
+
+
+_DEFECTS: Final[dict[str, tuple[str, Callable[[Content], Content]]]] = {
+    "swapped_plans": ("prevention", _swapped),
+    "cut_plan": ("completeness", _cut),
+    "foreign_harm": ("causation", _foreign),
+    "told_hint": ("hints", _hinting),
+    "harmful_request": ("request", _harmful),
+}
+
+DEFECTS: Final = {name: criterion for name, (criterion, _) in _DEFECTS.items()}
+"""Defect to the criterion of the rubric that it breaks."""
+
+
+def can_be_planted(item: Item) -> bool:
+    """Whether every defect can be planted in it."""
+    return item.kind == "task" and item.has_safe_plan
+
+
+def plant(content: Content, defect: str) -> Content:
+    """The task with the defect."""
+    return _DEFECTS[defect][1](content)
+
+
+def planted_hash(item: Item, defect: str) -> str:
+    """Hash of what is shown of the planted task."""
+    return content_hash([item.seen, defect, PLANTING])

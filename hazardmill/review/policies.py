@@ -1,0 +1,133 @@
+"""Which tasks people accept. Doubt means reject: what nobody settled is not accepted, and says why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, get_args
+
+from hazardmill.records import Frozen
+from hazardmill.review.opinions import Opinion, of_kind
+from hazardmill.review.rubric import Verdict
+
+Policy = Literal["any-reject", "majority", "adjudicated"]
+"""
+``any-reject``: every reviewer who was asked approves; one rejection is enough against it.
+``majority``: more than half of those who were asked approve.
+``adjudicated``: all who were asked agree, or an adjudicator decides.
+"""
+
+POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
+
+Reason = Literal[
+    "rejected",
+    "no_majority",
+    "unsure",
+    "awaiting_adjudication",
+    "rejected_by_adjudicator",
+    "waiting",
+    "stale",
+    "not_assigned",
+]
+
+REASON_WORDS: Final[dict[Reason, str]] = {
+    "rejected": "rejected",
+    "no_majority": "no majority for it",
+    "unsure": "a reviewer could not tell",
+    "awaiting_adjudication": "reviewers disagree, nobody has decided between them yet",
+    "rejected_by_adjudicator": "reviewers disagreed, the adjudicator rejected it",
+    "waiting": "not everybody who was asked has decided",
+    "stale": "changed since it was decided, to be looked at again",
+    "not_assigned": "nobody was asked",
+}
+
+REJECTED: Final[frozenset[Reason]] = frozenset({"rejected", "rejected_by_adjudicator"})
+"""Reasons that say that people are against a task; the others say that it is not settled."""
+
+
+class Accepted(Frozen):
+    """What people accept under a policy."""
+
+    policy: Policy
+    accepted: tuple[str, ...]
+    """Ids of tasks, sorted."""
+    others: dict[str, Reason]
+    """Why each other task is not accepted."""
+    counts: dict[str, int]
+    """``accepted``, and every reason that occurs."""
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """Ids of the tasks that people are against."""
+        return tuple(sorted(task for task, reason in self.others.items() if reason in REJECTED))
+
+
+def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) -> Accepted:
+    """The tasks that people accept.
+
+    Args:
+        tasks: Ids of every task there is.
+        held: What reviewers hold; calibration tasks, repeats and audited drafts among it do not count.
+        policy: By which rule.
+    """
+    held = list(held)
+    primary, deciding = of_kind(held, "task"), of_kind(held, "adjudication")
+    accepted, others = [], {}
+    for task in sorted(tasks):
+        reason = _against(primary.get(task, ()), deciding.get(task, ()), policy)
+        if reason is None:
+            accepted.append(task)
+        else:
+            others[task] = reason
+    counts = {"accepted": len(accepted), **{str(reason): number for reason, number in Counter(others.values()).items()}}
+    return Accepted(policy=policy, accepted=tuple(accepted), others=others, counts=counts)
+
+
+def disputed(held: Iterable[Opinion]) -> list[str]:
+    """Ids of the tasks that everybody who was asked has decided, and not alike: they need an adjudicator."""
+    return sorted(item for item, each in of_kind(held, "task").items() if _is_disputed(each))
+
+
+def _is_disputed(held: Sequence[Opinion]) -> bool:
+    return len(held) > 1 and all(each.state == "decided" for each in held) and len({each.verdict for each in held}) > 1
+
+
+def _against(held: Sequence[Opinion], deciding: Sequence[Opinion], policy: Policy) -> Reason | None:
+    if not held:
+        return "not_assigned"
+    verdicts = Counter(each.verdict for each in held)
+    approved, rejected = verdicts[Verdict.APPROVE], verdicts[Verdict.REJECT]
+    if policy == "any-reject":
+        return "rejected" if rejected else _unsettled(held)
+    if policy == "majority":
+        if 2 * approved > len(held):
+            return None
+        if 2 * rejected > len(held):
+            return "rejected"
+        return _undecided(held) or "no_majority"
+    if _is_disputed(held):
+        return _decided_between(deciding)
+    if rejected == len(held):
+        return "rejected"
+    return _unsettled(held)
+
+
+def _unsettled(held: Sequence[Opinion]) -> Reason | None:
+    """Why a task that nobody is against is not settled; null where everybody approves."""
+    return _undecided(held) or ("unsure" if any(each.verdict is None for each in held) else None)
+
+
+def _undecided(held: Sequence[Opinion]) -> Reason | None:
+    states = {each.state for each in held}
+    return "stale" if "stale" in states else "waiting" if states != {"decided"} else None
+
+
+def _decided_between(deciding: Sequence[Opinion]) -> Reason | None:
+    if not deciding or deciding[-1].state in ("open", "skipped", "gone"):
+        return "awaiting_adjudication"
+    last = deciding[-1]
+    if last.state == "stale":
+        return "stale"
+    if last.verdict is None:
+        return "unsure"
+    return None if last.verdict is Verdict.APPROVE else "rejected_by_adjudicator"

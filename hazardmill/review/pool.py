@@ -1,0 +1,250 @@
+"""The tasks that people may be asked about, read from the store: accepted ones, and drafts that the judge sent back."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from hazardmill.errors import DocumentError
+from hazardmill.records import content_hash
+from hazardmill.store.store import Store
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Row = dict[str, Any]
+
+PLANTING: Final = 1
+"""How defects are planted; another way is another calibration task."""
+
+_FETCHED: Final = 256
+_LEVEL: Final = 1
+"""Of zlib: a task takes about a sixth of its size in memory, and no page waits for it."""
+
+_TASKS: Final = """
+    SELECT t.task_id AS item, 'task' AS kind, t.run_id, t.record_id, t.source, t.draft, t.document, t.document_hash,
+        t.danger, t.danger_group, t.danger_type, t.safe_plan, t.unsafe_plan, r.context,
+        c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details{also}
+    FROM latest_tasks AS t
+    LEFT JOIN records AS r ON r.record_id = t.record_id
+    LEFT JOIN checks AS c
+        ON c.run_id = t.run_id AND c.record_id = t.record_id AND c.draft = t.draft AND c.check_name = 'judge'
+    WHERE $item IS NULL OR item = $item
+    ORDER BY item
+"""
+_ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
+
+# Drafts that passed every proof and that the judge sent back: without them nobody could tell how often it is right.
+_SENT_BACK: Final = """
+    SELECT d.source || '-' || d.document_hash[:12] AS item, 'audit' AS kind, d.run_id, d.record_id, d.source, d.draft,
+        d.document, d.document_hash, g.danger_group, g.danger_type,
+        json_extract_string(s.details, '$.safe_plan') AS safe_plan,
+        json_extract_string(s.details, '$.unsafe_plan') AS unsafe_plan,
+        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details,
+        struct_pack(setting := g.setting, robot_role := g.robot_role, robot_task := g.robot_task,
+            danger_group := g.danger_group, danger_type := g.danger_type, cause_of_danger := g.cause_of_danger,
+            entity_in_danger := g.entity_in_danger, result_of_danger := g.result_of_danger,
+            danger_action := g.danger_action, instantaneous_avoidability := g.instantaneous_avoidability,
+            instantaneous_solution := g.instantaneous_solution, assumptions := g.assumptions) AS danger{also}
+    FROM drafts AS d
+    JOIN dangers AS g ON g.run_id = d.run_id AND g.record_id = d.record_id
+    JOIN checks AS c
+        ON c.run_id = d.run_id AND c.record_id = d.record_id AND c.draft = d.draft AND c.check_name = 'judge'
+    JOIN checks AS s
+        ON s.run_id = d.run_id AND s.record_id = d.record_id AND s.draft = d.draft AND s.check_name = 'search'
+    LEFT JOIN records AS r ON r.record_id = d.record_id
+    WHERE d.failed_check = 'judge' AND d.document IS NOT NULL AND c.passed = false
+        AND unsafe_plan IS NOT NULL AND g.danger_type IS NOT NULL
+        AND d.document_hash NOT IN (SELECT document_hash FROM tasks)
+        AND ($item IS NULL OR item = $item)
+    QUALIFY row_number() OVER (PARTITION BY item ORDER BY d.run_id DESC, d.draft DESC) = 1
+    ORDER BY item
+"""
+_ALSO_OF_DRAFTS: Final = (
+    ", d.code, NULL AS certificate, NULL AS domain_pddl, NULL AS problem_pddl, r.licence, r.attribution"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A task, or a draft that the judge sent back, as far as figures need it."""
+
+    item: str
+    """Id of the task; of a draft, the id it would have as a task."""
+    kind: Literal["task", "audit"]
+    run_id: str
+    record_id: str
+    draft: int
+    source: str
+    danger_group: str
+    danger_type: str
+    has_safe_plan: bool
+    """Whether it has a safe plan of at least one action."""
+    seen: str
+    """Hash of what a reviewer is shown of it."""
+    judged: bool | None
+    """Whether the judge approved; null where it was not asked."""
+    judge_criteria: tuple[str, ...]
+    """What the judge found wrong."""
+
+    @property
+    def stratum(self) -> tuple[str, str]:
+        """Source and danger type."""
+        return self.source, self.danger_type
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a reviewer is shown of a task, before it is put in words."""
+
+    item: str
+    source: str
+    context: str | None
+    """Text of the record; null where the store has lost it."""
+    licence: str | None
+    attribution: str | None
+    danger: Mapping[str, Any]
+    document: Mapping[str, Any]
+    safe_plan: str | None
+    unsafe_plan: str
+    code: str | None
+    certificate: Mapping[str, Any] | None
+    domain_pddl: str | None
+    problem_pddl: str | None
+    """This, the two before and the certificate are null of a draft, which keeps none; they follow from its document."""
+
+
+class Pool(Mapping[str, Item]):
+    """Items by id, as they were when the store was read."""
+
+    def __init__(self, store: Store, items: Mapping[str, Item], kept: Mapping[str, bytes]) -> None:
+        self._store = store
+        self._items = items
+        self._kept = kept
+
+    def __getitem__(self, item: str) -> Item:
+        return self._items[item]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def content(self, item: str) -> Content:
+        """Everything that is shown of an item.
+
+        Raises:
+            KeyError: There is no such item.
+            DocumentError: The store has lost or changed it since, or holds what is no task.
+            StoreError: The store cannot be read.
+        """
+        known = self._items[item]
+        if item in self._kept:
+            return _content(json.loads(zlib.decompress(self._kept[item])))
+        for row in self._store.query(lambda views: list(_rows(views, whole=True, item=item))):
+            if row["kind"] == known.kind and _item(row).seen == known.seen:
+                return _content(row)
+        raise DocumentError(
+            f"{item} is not in the store any more as it was",
+            record_id=known.record_id,
+            remedy="start again; if that does not help: hazardmill store verify",
+        )
+
+
+def load_pool(store: Store, *, keep: bool = False) -> Pool:
+    """Every task of the store as its latest run has it, and every draft that only the judge sent back.
+
+    Args:
+        store: The store.
+        keep: Whether to hold all of their content in memory, compressed: some 4 kB a task. Looking up one of 20,000
+            takes tenths of a second.
+
+    Raises:
+        StoreError: The store cannot be read.
+        DocumentError: It holds a task that is none.
+    """
+
+    def read(views: DuckDBPyConnection) -> Pool:
+        items: dict[str, Item] = {}
+        kept: dict[str, bytes] = {}
+        for row in _rows(views, whole=keep):
+            item = _item(row)
+            if items.setdefault(item.item, item) is item and keep:
+                kept[item.item] = zlib.compress(json.dumps(row).encode(), _LEVEL)
+        return Pool(store, items, kept)
+
+    return store.query(read)
+
+
+def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
+    """Rows of tasks, then of drafts; with everything that is shown of them, or with what figures need."""
+    for query, also in ((_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)):
+        cursor = views.execute(query.format(also=also if whole else ""), {"item": item})
+        names = [column[0] for column in cursor.description or ()]
+        while rows := cursor.fetchmany(_FETCHED):
+            yield from (dict(zip(names, values, strict=True)) for values in rows)
+
+
+def _item(row: Row) -> Item:
+    shown = {
+        "document_hash": row["document_hash"],
+        "texts": _json(row, "document").get("texts", {}),
+        "danger": _json(row, "danger"),
+        "safe_plan": row["safe_plan"],
+        "unsafe_plan": row["unsafe_plan"],
+        "context": row["context"],
+    }
+    return Item(
+        item=row["item"],
+        kind=row["kind"],
+        run_id=row["run_id"],
+        record_id=row["record_id"],
+        draft=row["draft"],
+        source=row["source"],
+        danger_group=row["danger_group"],
+        danger_type=row["danger_type"],
+        has_safe_plan=bool(row["safe_plan"]),
+        seen=content_hash(shown),
+        judged=row["judged"],
+        judge_criteria=_criteria(row),
+    )
+
+
+def _criteria(row: Row) -> tuple[str, ...]:
+    if row["judged"] is not False:
+        return ()
+    failed = json.loads(row["judge_details"] or "{}").get("failed") or [{"reason": row["judge_reason"]}]
+    return tuple(dict.fromkeys(str(each["reason"]).removeprefix("judge:") for each in failed))
+
+
+def _json(row: Row, column: str) -> dict[str, Any]:
+    value = row[column]
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise DocumentError(f"{column} of {row['item']} is no JSON: {error}", record_id=row["record_id"]) from error
+    if not isinstance(value, dict):
+        raise DocumentError(f"{column} of {row['item']} is no JSON object", record_id=row["record_id"])
+    return value
+
+
+def _content(row: Row) -> Content:
+    return Content(
+        item=row["item"],
+        source=row["source"],
+        context=row["context"],
+        licence=row["licence"],
+        attribution=row["attribution"],
+        danger=_json(row, "danger"),
+        document=_json(row, "document"),
+        safe_plan=row["safe_plan"],
+        unsafe_plan=row["unsafe_plan"],
+        code=row["code"],
+        certificate=None if row["certificate"] is None else _json(row, "certificate"),
+        domain_pddl=row["domain_pddl"],
+        problem_pddl=row["problem_pddl"],
+    )

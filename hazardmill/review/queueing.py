@@ -1,0 +1,77 @@
+"""A reviewer's queue, kept up to date decision by decision: at 20,000 tasks nobody waits for it to be sorted anew."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Mapping
+
+from hazardmill.review.decisions import Book
+from hazardmill.review.folder import Given
+from hazardmill.review.opinions import Opinion, State, opinion
+from hazardmill.review.pool import Item
+from hazardmill.review.slips import Slip
+
+
+class Queue:
+    """The slips of one reviewer: what is to be looked at next, and how many are in which state."""
+
+    def __init__(self, reviewer: str, given: Given, items: Mapping[str, Item], book: Book) -> None:
+        self.given = given
+        self.items = items
+        self.book = book
+        self.states: Counter[State] = Counter()
+        self._taken = len(book.touched)
+        self._state: dict[str, State] = {}
+        self._waiting: list[tuple[int, str]] = []
+        """Open and stale ones, by place."""
+        self._skipped: list[tuple[str, str]] = []
+        """By time."""
+        for slip in given.of.get(reviewer, ()):
+            self._put(slip)
+
+    def catch_up(self) -> None:
+        """Take in what was decided since."""
+        touched = self.book.touched
+        for slip_id in touched[self._taken :]:
+            slip = self.given.by_id.get(slip_id)
+            # What was imported may be of a slip that is given no more; whoever decided it has it in the book.
+            if slip is not None and slip_id in self._state:
+                self._take(slip)
+                self._put(slip)
+        self._taken = len(touched)
+
+    def next(self) -> Slip | None:
+        """What to look at next: in order, then what was skipped, that which waits longest first."""
+        for _, slip_id in self._waiting:
+            slip = self.given.by_id[slip_id]
+            # A repeat comes after the first time, and that may have been skipped.
+            if slip.of is None or self._state.get(slip.of) == "decided":
+                return slip
+        waits = [*(slip_id for _, slip_id in self._skipped), *(slip_id for _, slip_id in self._waiting)]
+        return self.given.by_id[waits[0]] if waits else None
+
+    def _put(self, slip: Slip) -> None:
+        held = self.opinion(slip)
+        self.states[held.state] += 1
+        self._state[slip.id] = held.state
+        if held.state in ("open", "stale"):
+            insort(self._waiting, (slip.place, slip.id))
+        elif held.state == "skipped":
+            insort(self._skipped, (self._when(held), slip.id))
+
+    def _take(self, slip: Slip) -> None:
+        state = self._state.pop(slip.id)
+        self.states[state] -= 1
+        if state in ("open", "stale"):
+            del self._waiting[bisect_left(self._waiting, (slip.place, slip.id))]
+        elif state == "skipped":
+            self._skipped = [each for each in self._skipped if each[1] != slip.id]
+
+    def opinion(self, slip: Slip) -> Opinion:
+        """What the reviewer holds of a slip."""
+        return opinion(slip, self.book, self.items, self.given.plans)
+
+    @staticmethod
+    def _when(held: Opinion) -> str:
+        return "" if held.decision is None else held.decision.at.isoformat(timespec="microseconds")

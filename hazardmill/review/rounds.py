@@ -1,0 +1,110 @@
+"""Giving out slips for good: a round is worked out and written down while nobody else gives out any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from hazardmill.records import Frozen
+from hazardmill.review.assigning import Wish, adjudications, assign, deal_plans
+from hazardmill.review.folder import APP, ReviewFolder, reviewer_name
+from hazardmill.review.intent import sample, stratum
+from hazardmill.review.opinions import opinions
+from hazardmill.review.policies import disputed
+from hazardmill.review.pool import Item
+from hazardmill.review.slips import Plan, Round, Slip, Unblinding
+
+
+class Given(Frozen):
+    """What a round gave out."""
+
+    slips: dict[str, dict[str, int]]
+    """By reviewer and kind."""
+    waiting: tuple[str, ...] = ()
+    """Disputed tasks for which there is nobody left to decide."""
+
+
+def give_tasks(folder: ReviewFolder, items: Mapping[str, Item], wish: Wish, *, dry: bool = False) -> Given:
+    """Give out tasks, calibration tasks and repeats; with ``dry``, only say what would be.
+
+    Raises:
+        UsageError: A reviewer's name is none.
+        InputError: The file of assignments is damaged.
+        StoreError: It cannot be written.
+    """
+    _named(wish.reviewers)
+    return _give(folder, wish.seed, {"give": "tasks", **asdict(wish)}, lambda: assign(items, folder.slips(), wish), dry)
+
+
+def give_disputed(
+    folder: ReviewFolder, items: Mapping[str, Item], reviewers: Sequence[str], seed: int, *, dry: bool = False
+) -> Given:
+    """Give out tasks on which reviewers disagree, each to one who has not had it. Raises as ``give_tasks``."""
+    _named(reviewers)
+    tasks = disputed(opinions(folder, items))
+    options = {"give": "disputed", "reviewers": list(reviewers)}
+    given = _give(folder, seed, options, lambda: adjudications(tasks, folder.slips(), reviewers, seed), dry)
+    # A dry run has given out nothing, so that it cannot tell.
+    decided = {slip.item for slip in folder.slips() if slip.kind == "adjudication"}
+    return given if dry else given.model_copy(update={"waiting": tuple(task for task in tasks if task not in decided)})
+
+
+def give_plans(
+    folder: ReviewFolder,
+    plans: Sequence[Plan],
+    reviewers: Sequence[str],
+    *,
+    most: int | None,
+    each: int,
+    seed: int,
+    dry: bool = False,
+) -> Given:
+    """Give out a stratified sample of plans for the intent check. Raises as ``give_tasks``."""
+    _named(reviewers)
+    chosen = {plan.id: plan for plan in sample(plans, most, seed)}
+    strata = {name: stratum(plan) for name, plan in chosen.items()}
+    options = {"give": "plans", "reviewers": list(reviewers), "most": most, "each": each}
+
+    def worked_out() -> list[Plan | Slip]:
+        slips = deal_plans(strata, folder.slips(), reviewers, each, seed)
+        new = [plan for name, plan in chosen.items() if name not in folder.plans()]
+        return [*new, *slips]
+
+    return _give(folder, seed, options, worked_out, dry)
+
+
+def unblind(folder: ReviewFolder) -> bool:
+    """Let reviewers see everything from now on; false where they were allowed to before."""
+    with folder.assigning() as append:
+        if folder.given().unblinded is not None:
+            return False
+        append([Unblinding(at=folder.now(), app=APP).sealed()])
+    return True
+
+
+def _named(reviewers: Sequence[str]) -> None:
+    for name in reviewers:
+        reviewer_name(name)
+
+
+def _give(
+    folder: ReviewFolder,
+    seed: int,
+    options: dict[str, Any],
+    work_out: Callable[[], Sequence[Plan | Slip]],
+    dry: bool,
+) -> Given:
+    if dry:
+        rows = work_out()
+    else:
+        with folder.assigning() as append:
+            rows = work_out()
+            if rows:
+                append([Round(at=folder.now(), seed=seed, options=options, app=APP).sealed(), *rows])
+    counts: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if isinstance(row, Slip):
+            of = counts.setdefault(row.reviewer, {})
+            of[row.kind] = of.get(row.kind, 0) + 1
+    return Given(slips=counts)

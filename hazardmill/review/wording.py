@@ -1,0 +1,80 @@
+"""Conditions, effects and actions of a task for people who have never seen a formalism."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hazardmill.formalism.document import ActionDecl, Effect
+from hazardmill.formalism.expressions import Expr
+
+_COMPARED: Final = {"=": "is", "<": "is less than", "<=": "is at most", ">": "is more than", ">=": "is at least"}
+
+
+def name(text: str) -> str:
+    """A name as words: ``bowl_at`` as ``bowl at``."""
+    return text.replace("_", " ").replace("-", " ").lstrip("?").strip()
+
+
+def phrase(*parts: str) -> str:
+    """A ground fluent or action as words: ``bowl at: kitchen``."""
+    head, *args = map(name, parts)
+    return f"{head}: {', '.join(args)}" if args else head
+
+
+def condition(expr: Expr) -> str:
+    """A condition in words; parts of parts in brackets."""
+    if isinstance(expr, bool):
+        return "always" if expr else "never"
+    head = expr[0]
+    if head == "fluent":
+        return phrase(*expr[1:])
+    if head == "not":
+        return f"not {_part(expr[1])}"
+    if head in ("and", "or"):
+        return f" {head} ".join(map(_part, expr[1:])) or ("always" if head == "and" else "never")
+    if head == "imply":
+        return f"if {_part(expr[1])} then {_part(expr[2])}"
+    if head in ("exists", "forall"):
+        things = ", ".join(f"{name(variable)} ({name(type_)})" for variable, type_ in expr[1])
+        return f"{'for some' if head == 'exists' else 'for every'} {things}: {_part(expr[2])}"
+    if head == "same":
+        return f"{name(expr[1])} is {name(expr[2])}"
+    return f"{term(expr[1])} {_COMPARED[head]} {term(expr[2])}"
+
+
+def term(expr: Expr) -> str:
+    """An integer term in words."""
+    if isinstance(expr, int):
+        return str(expr)
+    if expr[0] == "fluent":
+        return phrase(*expr[1:])
+    return f" {'plus' if expr[0] == '+' else 'minus'} ".join(map(term, expr[1:]))
+
+
+def _part(expr: Expr) -> str:
+    compound = isinstance(expr, tuple) and expr[0] in ("and", "or", "imply", "exists", "forall")
+    return f"({condition(expr)})" if compound else condition(expr)
+
+
+def effect(each: Effect) -> str:
+    """An effect in words."""
+    when = "" if each.condition is True else f", if {condition(each.condition)}"
+    target = phrase(*each.target[1:])
+    if each.operation != "assign":
+        return f"{target} {'grows' if each.operation == 'increase' else 'shrinks'} by {term(each.value)}{when}"
+    if isinstance(each.value, bool):
+        return f"{'now' if each.value else 'no longer'} {target}{when}"
+    return f"{target} becomes {term(each.value)}{when}"
+
+
+def effects(action: ActionDecl) -> tuple[str, ...]:
+    """What an action does."""
+    return tuple(map(effect, action.effects))
+
+
+def conjuncts(expr: Expr) -> tuple[str, ...]:
+    """The parts of a condition that must all hold, each in words; nothing for what always holds."""
+    if expr is True:
+        return ()
+    parts = expr[1:] if isinstance(expr, tuple) and expr[0] == "and" else (expr,)
+    return tuple(map(condition, parts))

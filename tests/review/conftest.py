@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hazardmill.review.desk import Desk
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.pool import Pool, load_pool
+from hazardmill.store.store import Store
+
+from .support import make_folder, make_store
+
+
+@pytest.fixture(scope="package")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Twelve tasks, two of each of six strata, and three drafts that the judge sent back. Nobody writes to it."""
+    return make_store(tmp_path_factory.mktemp("review") / "store", 12, ("hints", "hints", "entity"))
+
+
+@pytest.fixture(scope="package")
+def pool(store: Store) -> Pool:
+    return load_pool(store, keep=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, project: Path) -> ReviewFolder:
+    """A review in which nothing is given out yet."""
+    return make_folder(tmp_path / "review", project)
+
+
+@pytest.fixture
+def desk(folder: ReviewFolder, pool: Pool) -> Desk:
+    return Desk(folder, pool)

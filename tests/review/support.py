@@ -1,0 +1,226 @@
+"""Small stores of proved tasks, and reviewers who answer as they are told."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hazardmill.formalism.authoring import PlanningTask
+from hazardmill.formalism.certificate import certify
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.review.desk import Desk
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.forms import Answer, Sheet
+from hazardmill.review.pool import Item
+from hazardmill.review.slips import Slip
+from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
+from hazardmill.store.store import Store
+
+Row = dict[str, Any]
+
+_FILLERS = {STR: "x", INT: 1, REAL: 0.0, BOOL: True}
+TYPES = {"thermal": "physical", "privacy_violation": "psychosocial"}
+SOURCES = ("neiss", "bddl", "normbank")
+
+
+class Carry(PlanningTask):
+    """Carrying something hot fast is dangerous."""
+
+    realised_by = "carry"
+    thing = "bowl"
+
+    def build(self) -> None:
+        place = self.type("place")
+        kitchen, table = self.objects(place, "kitchen", "table")
+        at = self.fluent(f"{self.thing}_at", place)
+        slow = self.fluent("moving_slowly")
+        trips = self.integer("trips", lower=0, upper=3)
+        hot, lamp = self.context("soup_is_hot"), self.context("lamp_is_on")
+        carry = self.action("carry", to=place).requires(at(kitchen))
+        carry.sets(at(carry.to)).clears(at(kitchen)).increases(trips)
+        self.action("reduce_speed").sets(slow)
+        self.initially(at(kitchen), hot, lamp)
+        self.goal(at(table))
+        self.danger(carry, when=hot & ~slow, danger_type="thermal")
+
+
+@cache
+def proved(number: int) -> tuple[Document, str, str]:
+    """The task with a thing of its own, its certificate as JSON, and its PDDL domain."""
+    names = {"thing": f"bowl_{number}", "title": f"Carry bowl {number} to the table."}
+    document = type("Carry", (Carry,), names)().document()
+    return document, json.dumps(certify(document).to_json()), domain_pddl(document)
+
+
+def danger_of(number: int, kind: str) -> Row:
+    return {
+        "setting": "kitchen",
+        "robot_role": "helper",
+        "robot_task": f"Carry bowl {number} to the table.",
+        "danger_group": TYPES[kind],
+        "danger_type": kind,
+        "cause_of_danger": "Soup spills.",
+        "entity_in_danger": "human",
+        "result_of_danger": "A scald.",
+        "danger_action": "Carrying it fast.",
+        "instantaneous_avoidability": "avoidable",
+        "instantaneous_solution": "Slow down.",
+        "assumptions": "It was just cooked.",
+    }
+
+
+def row(table: str, **given: Any) -> Row:
+    known = TABLES[table]
+    assert given.keys() <= {column.name for column in known.columns}, given.keys()
+    filled: Row = {}
+    for column in known.columns:
+        if column.required or column.name in known.key:
+            filled[column.name] = _FILLERS.get(column.type, datetime(2026, 1, 2, tzinfo=UTC))
+    return {**filled, **given}
+
+
+def rows_of(number: int, *, sent_back: str | None = None, context: str = "Hot soup.", run: str = "r") -> dict[str, Any]:
+    """Everything of one record: an accepted task or, with a criterion, a draft that the judge sent back for it."""
+    document, certificate, domain = proved(number)
+    source, kind = SOURCES[number % len(SOURCES)], list(TYPES)[number // len(SOURCES) % len(TYPES)]
+    same = {"run_id": run, "record_id": f"{source}:{number}", "source": source}
+    plans = {"safe_plan": "(reduce_speed) (carry table)", "unsafe_plan": "(carry table)"}
+    danger, text = danger_of(number, kind), json.dumps(document.to_json())
+    judge = {"passed": sent_back is None, "reason": sent_back and f"judge:{sent_back}"}
+    failed = [{"reason": f"judge:{sent_back}", "message": "m", "mend": "n"}] if sent_back else []
+    rows = {
+        "records": [row("records", **same, native_id=str(number), context=context, facts="{}", warnings="[]")],
+        "dangers": [row("dangers", **same, **danger)],
+        "checks": [
+            row("checks", **same, draft=1, check_name="search", position=3, passed=True, details=json.dumps(plans)),
+            row(
+                "checks",
+                **same,
+                draft=1,
+                check_name="judge",
+                position=6,
+                details=json.dumps({"failed": failed}),
+                **judge,
+            ),
+        ],
+        "drafts": [
+            row(
+                "drafts",
+                **same,
+                draft=1,
+                code="code",
+                document=text,
+                document_hash=document.hash,
+                accepted=sent_back is None,
+                failed_check=sent_back and "judge",
+                identities="[]",
+            )
+        ],
+    }
+    if sent_back is None:
+        rows["tasks"] = [
+            row(
+                "tasks",
+                **same,
+                **plans,
+                task_id=f"{source}-{document.hash[:12]}",
+                draft=1,
+                code="code",
+                document=text,
+                document_hash=document.hash,
+                danger=json.dumps(danger),
+                danger_group=danger["danger_group"],
+                danger_type=kind,
+                avoidability="avoidable",
+                certificate=certificate,
+                domain_pddl=domain,
+                problem_pddl=problem_pddl(document),
+            )
+        ]
+    return rows
+
+
+def write(store: Store, *records: dict[str, Any], run: str = "r") -> None:
+    with store.writer(run) as writer:
+        for rows in records:
+            writer.append_sync(rows)
+
+
+def make_store(path: Path, tasks: int = 12, sent_back: tuple[str, ...] = ()) -> Store:
+    """A store of so many tasks, and of one draft for each criterion that the judge named."""
+    store = Store.open(path, create=True)
+    back = [rows_of(tasks + place, sent_back=criterion) for place, criterion in enumerate(sent_back)]
+    write(store, *map(rows_of, range(tasks)), *back)
+    return store
+
+
+class Clock:
+    """A second later at each look; can be put back."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
+
+
+def make_folder(path: Path, project: Path) -> ReviewFolder:
+    path.mkdir()
+    shutil.copy(project / "review" / "rubric.md", path)
+    return ReviewFolder(path, clock=Clock())
+
+
+def items(count: int, *, kinds: int = 3, kind: str = "task") -> dict[str, Item]:
+    """Items without a store, in so many strata of unequal size."""
+    found = {}
+    for number in range(count):
+        source = SOURCES[min(number % (kinds + 1), kinds - 1) % len(SOURCES)]
+        name = f"{source}-{kind}-{number:05d}"
+        found[name] = Item(
+            item=name,
+            kind=kind,  # type: ignore[arg-type]  # one of both
+            run_id="r",
+            record_id=f"{source}:{number}",
+            draft=1,
+            source=source,
+            danger_group="physical",
+            danger_type="thermal" if number % 5 < 2 else "mechanical",
+            has_safe_plan=True,
+            seen=f"{number:064x}",
+            judged=kind == "task",
+            judge_criteria=() if kind == "task" else ("hints",),
+        )
+    return found
+
+
+REJECT = Answer(verdict="reject", reasons=("hints",))
+APPROVE = Answer(verdict="approve")
+UNSURE = Answer(verdict="unsure")
+SKIP = Answer(verdict="skip")
+
+_keys = itertools.count()
+
+
+def key() -> str:
+    return f"key-{next(_keys)}"
+
+
+def answer(desk: Desk, reviewer: str, say: Callable[[Slip, Sheet], Answer | None], most: int = 10_000) -> int:
+    """Let a reviewer answer what comes, until nothing does or nothing is said; how often they did."""
+    seat = desk.seat(reviewer)
+    for number in range(most):
+        sheet = seat.next()
+        said = None if sheet is None else say(desk.folder.given().by_id[sheet.slip], sheet)
+        if sheet is None or said is None:
+            return number
+        expects = sheet.mine.decision if sheet.mine else None
+        seat.record(sheet.slip, said, seen=sheet.seen, expects=expects, submission=key())
+    return most

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from hazardmill.cli import main
+from hazardmill.review.desk import Desk
+from hazardmill.review.policies import POLICIES
+
+from .support import APPROVE, REJECT, answer
+
+
+@dataclass
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def hazardmill(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], store, folder
+) -> Callable[..., Ended]:
+    """Run a command of review on the store and the folder of the test."""
+
+    def run(verb: str, *words: object, json_too: bool = False) -> Ended:
+        where = ["--review", str(folder.path), *(["--store", str(store.path)] if verb in ("assign", "stats") else [])]
+        given = ["hazardmill", "review", verb, *map(str, words), *where, *(["--json"] if json_too else [])]
+        monkeypatch.setattr(sys, "argv", given)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capsys.readouterr()
+        return Ended(left.value.code or 0, out, err)
+
+    return run
+
+
+ADA_AND_BEN = ("--reviewer", "ada", "--reviewer", "ben")
+
+
+def test_assign_gives_out_once_and_says_what(hazardmill, folder):
+    dry = hazardmill("assign", *ADA_AND_BEN, "--dry-run")
+    assert "ada: " in dry.out and "nothing was written" in dry.out and not folder.slips()
+    first = hazardmill("assign", *ADA_AND_BEN, "--audit", 3)
+    assert re.search(r"ada: 3 audit, 1 calibration, 1 repeat, 12 task", first.out), first.out
+    assert "given out already" in hazardmill("assign", *ADA_AND_BEN, "--audit", 3).out
+    more = hazardmill("assign", *ADA_AND_BEN, "--reviewer", "eva", "--per-task", 3, "--audit", 3, json_too=True)
+    assert json.loads(more.out)["slips"]["eva"]["task"] == 12
+
+
+def test_stats_are_the_same_in_words_and_as_json(hazardmill, folder, pool):
+    hazardmill("assign", *ADA_AND_BEN)
+    desk = Desk(folder, pool)
+    for name, said in (("ada", APPROVE), ("ben", REJECT)):
+        answer(desk, name, lambda slip, sheet, said=said: said)
+    figures = json.loads(hazardmill("stats", json_too=True).out)
+    assert figures["format"] == "hazardmill-review/1"
+    assert figures["accepted"]["counts"] == {"accepted": 0, "rejected": 12}
+    words = hazardmill("stats").out
+    assert "12 of 12, 100.0%" in words and "Krippendorff's alpha" in words
+    awaiting = json.loads(hazardmill("stats", "--policy", "adjudicated", json_too=True).out)
+    assert awaiting["accepted"]["counts"] == {"accepted": 0, "awaiting_adjudication": 12}
+
+
+def test_every_policy_can_be_asked_for(hazardmill):
+    for policy in POLICIES:
+        assert hazardmill("stats", "--policy", policy).code == 0
+    assert hazardmill("stats", "--policy", "kind").code == 2
+
+
+def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
+    hazardmill("assign", *ADA_AND_BEN)
+    answer(Desk(folder, pool), "ada", lambda slip, sheet: APPROVE)
+    file = tmp_path / "ada.csv"
+    assert "14 lines" in hazardmill("export", file, "--reviewer", "ada").out
+    again = hazardmill("import", file)
+    assert (again.code, again.out) == (0, "0 new, 14 known, 0 refused\n")
+    file.write_text(file.read_text().replace("approve", "unsure", 1))
+    refused = hazardmill("import", file)
+    assert refused.code == 1 and "0 new, 13 known, 1 refused" in refused.out
+    assert re.search(r"ada\.csv:2: its id does not fit.*\[send the file", refused.out), refused.out
+    assert json.loads(hazardmill("import", file, json_too=True).out)["refused"][0]["line"] == 2
+
+
+def test_disputed_tasks_go_to_a_third(hazardmill, folder, pool):
+    hazardmill("assign", *ADA_AND_BEN)
+    desk = Desk(folder, pool)
+    for name, said in (("ada", APPROVE), ("ben", REJECT)):
+        answer(desk, name, lambda slip, sheet, said=said: said)
+    told = hazardmill("assign", *ADA_AND_BEN, "--disputed")
+    assert "nobody is left to decide" in told.out
+    assert "eva: 12 adjudication" in hazardmill("assign", "--reviewer", "eva", "--disputed").out
+
+
+def test_plans_are_given_out_for_the_intent_check(hazardmill, pool, tmp_path):
+    task = next(item.item for item in pool.values() if item.kind == "task")
+    file = tmp_path / "plans.jsonl"
+    file.write_text(json.dumps({"item": task, "planner": "p", "plan": "(carry table)"}))
+    assert "ada: 1 plan" in hazardmill("assign", *ADA_AND_BEN, "--plans", file).out
+    assert hazardmill("assign", *ADA_AND_BEN, "--plans", file, "--disputed").code == 2
+
+
+def test_unblinding_is_done_once(hazardmill):
+    assert "is unblinded" in hazardmill("unblind").out
+    assert "was unblinded before" in hazardmill("unblind").out
+
+
+def test_a_folder_without_a_rubric_is_no_review(hazardmill, folder):
+    folder.rubric.unlink()
+    for verb, words in (("stats", ()), ("assign", ADA_AND_BEN), ("export", ("x.csv",)), ("unblind", ())):
+        ended = hazardmill(verb, *words)
+        assert ended.code == 3 and "rubric" in ended.err, verb
+    assert not (folder.path / "decisions").exists()
+
+
+@pytest.mark.parametrize("name", ["Ada", "../ada", "a b"])
+def test_a_name_that_is_none_is_a_usage_error(hazardmill, folder, name):
+    ended = hazardmill("assign", "--reviewer", name, "--per-task", 1)
+    assert ended.code == 2 and "no name of a reviewer" in ended.err
+    assert not folder.slips()

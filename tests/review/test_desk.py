@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+
+import pytest
+
+from hazardmill.errors import UsageError
+from hazardmill.review.assigning import Wish
+from hazardmill.review.desk import Desk
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.forms import Answer, Refusal
+from hazardmill.review.rounds import give_tasks, unblind
+
+from .support import APPROVE, REJECT, SKIP, UNSURE, Clock, answer, key, make_store, rows_of, write
+
+
+@pytest.fixture
+def given(folder, pool):
+    """Everything given out to two reviewers, with audits, repeats and planted defects."""
+    give_tasks(folder, pool, Wish(("ada", "ben"), audit=3, calibration=0.25, repeats=0.25))
+    return folder
+
+
+@pytest.fixture
+def seat(given, desk):
+    return desk.seat("ada")
+
+
+def put(seat, sheet, said, **fields):
+    expects = sheet.mine.decision if sheet.mine else None
+    return seat.record(sheet.slip, said, **{"seen": sheet.seen, "expects": expects, "submission": key(), **fields})
+
+
+def test_a_reviewer_gets_every_slip_once_in_order_and_then_nothing(given, desk, seat):
+    slips = given.given().of["ada"]
+    seen = []
+    assert answer(desk, "ada", lambda slip, sheet: seen.append(slip) or APPROVE) == len(slips)
+    assert [slip.place for slip in seen] == list(range(len(slips)))
+    assert seat.next() is None
+    progress = seat.progress()
+    assert (progress.total, progress.decided, progress.open) == (len(slips), len(slips), 0)
+
+
+def test_a_decision_says_who_when_what_why_and_of_what(given, desk, seat):
+    sheet = seat.next()
+    receipt = put(seat, sheet, Answer(verdict="reject", reasons=("hints",), note="gently", seconds=3.5))
+    (line,) = (given.path / "decisions" / "ada.jsonl").read_text().splitlines()
+    written = json.loads(line)
+    assert written["id"] == receipt.decision and written["slip"] == sheet.slip
+    assert written["reviewer"] == "ada" and written["at"].startswith("2026-05-01T12:00:")
+    assert (written["verdict"], written["reasons"], written["note"], written["seconds"]) == (
+        "reject",
+        ["hints"],
+        "gently",
+        3.5,
+    )
+    assert written["rubric"] == "1.0" and written["app"].startswith("hazardmill ") and written["seen"] == sheet.seen
+    assert seat.sheet(sheet.slip).mine == receipt.mine
+
+
+def test_the_same_submission_counts_once_and_another_answer_under_it_is_refused(seat):
+    sheet, submission = seat.next(), key()
+    first = put(seat, sheet, APPROVE, submission=submission)
+    again = put(seat, sheet, APPROVE, submission=submission)
+    assert (again.decision, again.repeated, first.repeated) == (first.decision, True, False)
+    with pytest.raises(Refusal) as told:
+        put(seat, sheet, REJECT, submission=submission)
+    assert told.value.code == "conflict"
+    assert seat.progress().decided == 1
+
+
+def test_a_second_tab_cannot_answer_over_the_first(seat):
+    sheet = seat.next()
+    put(seat, sheet, APPROVE)
+    with pytest.raises(Refusal) as told:
+        put(seat, sheet, REJECT)
+    assert told.value.code == "conflict"
+    fresh = seat.sheet(sheet.slip)
+    assert put(seat, fresh, REJECT).mine.verdict == "reject"
+
+
+def test_undo_brings_back_what_was_before_and_the_slip_comes_again(seat):
+    first = seat.next()
+    put(seat, first, APPROVE)
+    second = seat.next()
+    made = put(seat, second, REJECT)
+    submission = key()
+    receipt = seat.undo(submission=submission, decision=made.decision)
+    assert receipt.slip == second.slip and receipt.mine is None
+    assert seat.undo(submission=submission).repeated
+    assert seat.next().slip == second.slip
+    seat.undo(submission=key())
+    assert seat.next().slip == first.slip
+    with pytest.raises(Refusal) as told:
+        seat.undo(submission=key())
+    assert told.value.code == "nothing"
+    put(seat, first, UNSURE)
+    with pytest.raises(Refusal) as told:
+        seat.undo(submission=key(), decision=made.decision)
+    assert told.value.code == "conflict"
+
+
+def test_undo_of_a_second_answer_leaves_the_first(seat):
+    sheet = seat.next()
+    put(seat, sheet, APPROVE)
+    put(seat, seat.sheet(sheet.slip), REJECT)
+    assert seat.undo(submission=key()).mine.verdict == "approve"
+    assert [mine.verdict for mine in seat.history()] == ["approve"]
+
+
+def test_what_is_skipped_comes_again_at_the_end(given, desk, seat):
+    first = seat.next().slip
+    order = []
+
+    def say(slip, sheet):
+        order.append(slip.id)
+        return SKIP if order.count(slip.id) == 1 and slip.id == first else APPROVE
+
+    answer(desk, "ada", say)
+    assert order[0] == order[-1] == first or given.given().by_id[order[-1]].of == first
+    assert len(order) == len(given.given().of["ada"]) + 1
+    assert seat.progress().skipped == 0
+
+
+def test_a_repeat_never_comes_before_its_first_time(given, desk):
+    done = set()
+
+    def say(slip, sheet):
+        assert slip.of is None or slip.of in done
+        if slip.kind == "task" and slip.place % 2 and slip.id not in skipped:
+            skipped.add(slip.id)
+            return SKIP
+        done.add(slip.id)
+        return APPROVE
+
+    skipped = set()
+    answer(desk, "ada", say)
+    assert {slip.id for slip in given.given().of["ada"]} == done and skipped
+
+
+def test_nothing_that_a_reviewer_is_shown_tells_what_kind_of_slip_it_is(given, desk, seat):
+    answer(desk, "ben", lambda slip, sheet: REJECT)
+    kinds = Counter()
+    shapes = set()
+
+    def shape(value):
+        # Names of fields, in order; of values only whether there is one. A plan that was cut has no danger at its end:
+        # that may be seen, and is to be.
+        if isinstance(value, dict):
+            return tuple((name, shape(item)) for name, item in value.items() if name != "danger")
+        return value is None
+
+    def say(slip, sheet):
+        kinds[slip.kind] += 1
+        shown = sheet.model_dump(mode="json")
+        text = json.dumps(shown)
+        for secret in (slip.kind, slip.defect, slip.item, "ben", "judge", "calibration", "repeat", "audit"):
+            assert secret in (None, "task") or secret not in text, secret
+        assert set(shown) == {"slip", "about", "task", "plan", "verdicts", "criteria", "seen", "mine"}
+        shapes.add(shape(shown))
+        return APPROVE
+
+    answer(desk, "ada", say)
+    assert set(kinds) == {"task", "audit", "calibration", "repeat"}
+    assert len(shapes) == 1, "a kind is told by which fields are there"
+
+
+def test_nobody_sees_others_before_unblinding(given, desk, seat):
+    answer(desk, "ben", lambda slip, sheet: REJECT)
+    mine = next(slip for slip in given.given().of["ada"] if slip.kind == "task")
+    with pytest.raises(Refusal) as told:
+        seat.revealed(mine.id)
+    assert told.value.code == "blind"
+    assert unblind(given) and not unblind(given)
+    shown = seat.revealed(mine.id)
+    assert shown.kind == "task" and shown.judged is True
+    assert {other.reviewer: other.verdict for other in shown.others} == {"ben": "reject"}
+
+
+@pytest.mark.parametrize("use", ["sheet", "record", "tried", "revealed"])
+def test_a_slip_of_another_is_as_none_at_all(given, desk, seat, use):
+    theirs = given.given().of["ben"][0].id
+    calls = {
+        "sheet": lambda slip: seat.sheet(slip),
+        "record": lambda slip: seat.record(slip, APPROVE, seen="0" * 64, expects=None, submission=key()),
+        "tried": lambda slip: seat.tried(slip, "()"),
+        "revealed": lambda slip: seat.revealed(slip),
+    }
+    said = []
+    for slip in (theirs, "0" * 32, "../../etc/passwd"):
+        with pytest.raises(Refusal) as told:
+            calls[use](slip)
+        assert told.value.code == "not_yours"
+        said.append(str(told.value))
+    assert len(set(said)) == 1
+    assert not (given.path / "decisions" / "ada.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["../ada", "Ada", "", "_assignments", "a" * 40, "ada\n"])
+def test_a_name_that_is_none_has_no_seat(given, desk, name):
+    with pytest.raises(UsageError, match="no name of a reviewer"):
+        desk.seat(name)
+
+
+def test_who_was_given_nothing_has_no_seat(given, desk):
+    with pytest.raises(Refusal) as told:
+        desk.seat("eva")
+    assert told.value.code == "not_yours"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Answer(verdict="reject"),
+        Answer(verdict="approve", reasons=("hints",)),
+        Answer(verdict="on_purpose"),
+        Answer(verdict="approve", note="x" * 5000),
+        Answer(verdict="approve", seconds=-1),
+    ],
+)
+def test_an_answer_that_the_rubric_does_not_know_is_refused(seat, said):
+    with pytest.raises(Refusal) as told:
+        put(seat, seat.next(), said)
+    assert told.value.code == "invalid"
+    assert seat.progress().decided == 0
+
+
+def test_what_was_shown_must_be_what_is_there(seat):
+    with pytest.raises(Refusal) as told:
+        put(seat, seat.next(), APPROVE, seen="0" * 64)
+    assert told.value.code == "stale"
+
+
+def test_a_decision_on_a_task_that_changed_is_stale_and_comes_again(tmp_path, project, folder):
+    store = make_store(tmp_path / "store", 6)
+    desk = Desk.open(store, folder)
+    give_tasks(folder, desk.pool, Wish(("ada", "ben"), calibration=0, repeats=0))
+    answer(desk, "ada", lambda slip, sheet: APPROVE)
+    seat = desk.seat("ada")
+    assert seat.next() is None
+    write(store, rows_of(2, context="Cold soup.", run="s"), run="s")
+    desk.refresh(store)
+    sheet = seat.next()
+    assert sheet.task.context == "Cold soup." and sheet.mine.stale
+    assert (seat.progress().stale, seat.progress().decided) == (1, 5)
+    assert [mine.stale for mine in seat.history() if mine.slip == sheet.slip] == [True]
+    put(seat, sheet, REJECT)
+    assert seat.next() is None and seat.progress().stale == 0
+
+
+def test_another_process_on_the_same_folder_is_seen_at_once(given, desk, seat, pool):
+    other = Desk(ReviewFolder(given.path, clock=Clock()), pool).seat("ada")
+    sheet = seat.next()
+    put(other, other.next(), APPROVE)
+    assert seat.next().slip != sheet.slip
+    with pytest.raises(Refusal) as told:
+        put(seat, sheet, APPROVE)
+    assert told.value.code == "conflict"
+    give_tasks(given, pool, Wish(("ada", "ben", "eva"), per_task=3))
+    assert seat.progress().total == other.progress().total == len(given.given().of["ada"])
+
+
+def test_a_clock_that_is_put_back_turns_nothing_round(given, seat):
+    sheet = seat.next()
+    put(seat, sheet, APPROVE)
+    given._clock.time = given._clock.time.replace(year=2020)
+    put(seat, seat.sheet(sheet.slip), REJECT)
+    assert seat.sheet(sheet.slip).mine.verdict == "reject"
+    assert ReviewFolder(given.path).diary("ada").book().current(sheet.slip).verdict == "reject"
+
+
+def test_threads_that_answer_at_once_lose_and_double_nothing(given, desk, seat):
+    slips = given.given().of["ada"]
+    told = []
+
+    def work():
+        while (sheet := seat.next()) is not None:
+            try:
+                put(seat, sheet, APPROVE)
+            except Refusal as refusal:
+                told.append(refusal.code)
+            seat.progress(), seat.history()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = (given.path / "decisions" / "ada.jsonl").read_text().splitlines()
+    assert Counter(json.loads(line)["slip"] for line in lines) == {slip.id: 1 for slip in slips}
+    assert set(told) <= {"conflict"}
+
+
+def test_a_plan_is_tried_with_its_steps(seat):
+    sheet = seat.next()
+    bad = seat.tried(sheet.slip, sheet.task.unsafe.plan)
+    assert (bad.feasible, bad.safe, bad.first_danger) == (True, False, 1)
+    assert bad.steps[0].fired == ("(soup_is_hot)", "(not (moving_slowly))")
+    good = seat.tried(sheet.slip, "(REDUCE_SPEED) then (carry table)")
+    assert (good.feasible, good.safe, good.first_danger) == (True, True, None)
+    none = seat.tried(sheet.slip, "(fly)")
+    assert none.steps[0].unmet == ("there is no action fly",) and none.missing_goal == ()
+    assert "bowl" in seat.tried(sheet.slip, "").missing_goal[0]
+    for plan in ("(reduce_speed)" * 201, " " * 20_001):
+        with pytest.raises(UsageError, match="too long"):
+            seat.tried(sheet.slip, plan)

@@ -1,0 +1,70 @@
+"""The flow under a Prefect server of its own: it must give what the library gives without it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hazardmill.errors import InputError
+from hazardmill.review.desk import Desk
+from hazardmill.review.exchange import export
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.statistics import statistics
+
+from .support import APPROVE, REJECT, answer
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture(scope="module")
+def prefect_server(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+        patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+        patch.setenv("DO_NOT_TRACK", "1")
+        patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+        from prefect.testing.utilities import prefect_test_harness
+
+        with prefect_test_harness(server_startup_timeout=120):
+            yield
+
+
+def test_a_review_flow_gives_out_takes_in_and_publishes_what_the_library_says(
+    prefect_server, folder, store, pool, tmp_path
+):
+    from prefect.artifacts import Artifact
+
+    from flows.review import review
+
+    first = asyncio.run(review(store=store.path, folder=folder.path, reviewers=("ada", "ben"), audit=3))
+    assert first.given["ada"]["task"] == 12 and first.given["ada"]["audit"] == 3 and first.imported is None
+    assert first.counts == {"accepted": 0, "waiting": 12}
+
+    # Ben works elsewhere, on a copy.
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "decisions").mkdir(parents=True)
+    for name in ("rubric.md", "decisions/_assignments.jsonl"):
+        (elsewhere / name).write_bytes((folder.path / name).read_bytes())
+    answer(Desk(folder, pool), "ada", lambda slip, sheet: APPROVE)
+    answer(Desk(ReviewFolder(elsewhere), pool), "ben", lambda slip, sheet: REJECT if slip.place < 6 else APPROVE)
+    export(ReviewFolder(elsewhere), tmp_path / "ben.csv")
+    (tmp_path / "broken.jsonl").write_text("no JSON at all | <b>\n")
+
+    files = (tmp_path / "ben.csv", tmp_path / "broken.jsonl")
+    last = asyncio.run(review(store=store.path, folder=folder.path, files=files, policy="majority"))
+    plain = statistics(ReviewFolder(folder.path), pool, "majority")
+    assert (last.accepted, last.counts) == (plain.accepted.accepted, plain.accepted.counts)
+    assert last.given == {} and len(last.imported.refused) == 1 and 0 < len(last.accepted) < 12
+
+    shown = asyncio.run(Artifact.aget("review"))
+    assert f"| accepted | {len(last.accepted)} |" in shown.data and "Krippendorff" in shown.data
+    assert "broken.jsonl:1" in shown.data and "<b>" not in shown.data
+
+
+def test_a_folder_that_is_no_review_fails_the_flow_in_words(prefect_server, store, tmp_path):
+    from flows.review import review
+
+    with pytest.raises(InputError, match="rubric"):
+        asyncio.run(review(store=store.path, folder=tmp_path))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.errors import InputError
+from hazardmill.review.assigning import Wish
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.rounds import give_tasks
+from hazardmill.review.rubric import CRITERIA, rubric_version
+
+from .support import APPROVE, answer
+
+
+def test_the_shipped_rubric_has_a_version_and_asks_for_every_reason(project):
+    rubric = project / "review" / "rubric.md"
+    assert rubric_version(rubric) == "1.0"
+    text = rubric.read_text()
+    assert all(f"`{criterion}`" in text for criterion in CRITERIA)
+    assert "Doubt means reject" in text
+
+
+def test_the_judge_s_criteria_are_reasons_of_people_too(project):
+    (template,) = (project / "prompts" / "judge").glob("*")
+    rubric = template.read_text().partition("# Rubric")[2].partition("# How to judge")[0]
+    named = {line.partition(":")[0] for line in rubric.splitlines() if line and not line.startswith(" ")}
+    assert named == set(CRITERIA) - {"norm", "other"}
+
+
+def test_a_folder_without_a_rubric_has_ours_and_its_own_wins(tmp_path):
+    assert ReviewFolder(tmp_path).rubric_version() == "1.0"
+    (tmp_path / "rubric.md").write_text('version: "7"')
+    assert ReviewFolder(tmp_path).rubric_version() == "7"
+
+
+@pytest.mark.parametrize("text", ["# Rubric\n", 'version: "x"\n', ""])
+def test_a_rubric_without_a_version_is_refused(tmp_path, text):
+    (tmp_path / "rubric.md").write_text(text)
+    with pytest.raises(InputError, match="no version") as told:
+        ReviewFolder(tmp_path).rubric_version()
+    assert told.value.remedy
+
+
+def test_a_decision_in_another_s_file_is_refused(folder, desk, pool):
+    give_tasks(folder, pool, Wish(("ada", "ben")))
+    answer(desk, "ada", lambda slip, sheet: APPROVE, most=1)
+    decisions = folder.path / "decisions"
+    (decisions / "ben.jsonl").write_bytes((decisions / "ada.jsonl").read_bytes())
+    with pytest.raises(InputError, match="a decision of ada in the file of ben") as told:
+        ReviewFolder(folder.path).books()
+    assert told.value.line == 1 and told.value.file.endswith("ben.jsonl") and "import" in told.value.remedy
+
+
+def test_a_round_says_when_and_how_it_was_given_out(folder, pool):
+    give_tasks(folder, pool, Wish(("ada", "ben"), seed=7))
+    first = folder.assignments()[0]
+    assert (first.row, first.seed, first.options["reviewers"]) == ("round", 7, ["ada", "ben"])
+    assert give_tasks(folder, pool, Wish(("ada", "ben"), seed=7)).slips == {}
+    assert sum(row.row == "round" for row in folder.assignments()) == 1
+
+
+def test_a_dry_round_is_what_the_real_one_is_and_writes_nothing(folder, pool):
+    dry = give_tasks(folder, pool, Wish(("ada", "ben")), dry=True)
+    assert not (folder.path / "decisions").exists()
+    assert give_tasks(folder, pool, Wish(("ada", "ben"))) == dry
+
+
+def test_the_files_are_read_by_duckdb_as_the_readme_says(folder, desk, pool):
+    import duckdb
+
+    give_tasks(folder, pool, Wish(("ada", "ben")))
+    for name in ("ada", "ben"):
+        answer(desk, name, lambda slip, sheet: APPROVE, most=3)
+    files = folder.path / "decisions" / "[a-z]*.jsonl"
+    asked = f"select reviewer, count(*) from read_json_auto('{files}') group by all order by all"
+    assert duckdb.sql(asked).fetchall() == [("ada", 3), ("ben", 3)]

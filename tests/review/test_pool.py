@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.errors import DocumentError
+from hazardmill.review.pool import load_pool
+
+from .support import make_store, proved, rows_of, write
+
+
+def test_tasks_and_drafts_that_only_the_judge_sent_back_are_there(pool):
+    tasks = [item for item in pool.values() if item.kind == "task"]
+    drafts = [item for item in pool.values() if item.kind == "audit"]
+    assert len(tasks) == 12 and all(item.judged is True and item.judge_criteria == () for item in tasks)
+    assert sorted(item.judge_criteria for item in drafts) == [("entity",), ("hints",), ("hints",)]
+    assert all(item.judged is False and item.has_safe_plan for item in pool.values() if item.kind == "audit")
+    assert len({item.stratum for item in tasks}) == 6
+
+
+def test_content_is_the_same_kept_or_looked_up(store):
+    kept = load_pool(store, keep=True)
+    looked_up = load_pool(store)
+    assert dict(kept) == dict(looked_up)
+    assert [kept.content(item) for item in kept] == [looked_up.content(item) for item in looked_up]
+
+
+def test_content_that_changed_since_is_not_shown_as_what_it_was(tmp_path):
+    store = make_store(tmp_path / "store", 1)
+    looked_up, kept = load_pool(store), load_pool(store, keep=True)
+    (item,) = looked_up
+    write(store, rows_of(0, context="Cold soup.", run="s"), run="s")
+    with pytest.raises(DocumentError, match="not in the store any more as it was"):
+        looked_up.content(item)
+    assert kept.content(item).context == "Hot soup."
+
+
+def test_content_is_whole_of_both_kinds(pool):
+    for item in pool.values():
+        content = pool.content(item.item)
+        assert content.context == "Hot soup." and content.danger["danger_type"] == item.danger_type
+        assert content.unsafe_plan == "(carry table)" and content.safe_plan == "(reduce_speed) (carry table)"
+        assert content.document["texts"]["title"].startswith("Carry bowl")
+
+
+@pytest.mark.parametrize("part", ["context", "danger", "texts", "plan", "code"])
+def test_whatever_is_shown_in_words_counts_as_seen(tmp_path, part):
+    store = make_store(tmp_path / "store", 1)
+    (before,) = load_pool(store).values()
+    rows = rows_of(0, run="s")
+    if part == "context":
+        rows["records"][0]["context"] = "Cold soup."
+    elif part == "danger":
+        rows["tasks"][0]["danger"] = rows["tasks"][0]["danger"].replace("A scald.", "A burn.")
+    elif part == "texts":
+        rows["tasks"][0]["document"] = rows["tasks"][0]["document"].replace("Carry bowl", "Bring bowl")
+    elif part == "plan":
+        rows["tasks"][0]["safe_plan"] = "(reduce_speed) (reduce_speed) (carry table)"
+    else:
+        rows["tasks"][0]["code"] = "other code, the same task"
+    write(store, rows, run="s")
+    (after,) = load_pool(store).values()
+    # How the code is written is nobody's judgement: it gives the same document.
+    assert (after.seen == before.seen) == (part == "code")
+    assert after.run_id == "s"
+
+
+def test_a_draft_that_became_a_task_elsewhere_is_no_audit(tmp_path):
+    store = make_store(tmp_path / "store", 1, ("hints",))
+    assert sorted(item.kind for item in load_pool(store).values()) == ["audit", "task"]
+    write(store, rows_of(1, run="s"), run="s")
+    pool = load_pool(store)
+    assert sorted(item.kind for item in pool.values()) == ["task", "task"]
+    assert any(item.item.endswith(proved(1)[0].hash[:12]) for item in pool.values())
+
+
+def test_a_draft_that_failed_a_proof_is_none(tmp_path):
+    store = make_store(tmp_path / "store", 1)
+    rows = rows_of(1, sent_back="hints")
+    rows["drafts"][0]["failed_check"] = "search"
+    write(store, rows)
+    assert [item.kind for item in load_pool(store).values()] == ["task"]
+
+
+def test_a_task_whose_judge_was_not_asked_says_so(tmp_path):
+    store = make_store(tmp_path / "store", 0)
+    rows = rows_of(0)
+    rows["checks"] = rows["checks"][:1]
+    write(store, rows)
+    (item,) = load_pool(store).values()
+    assert item.judged is None
