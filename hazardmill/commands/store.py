@@ -1,4 +1,4 @@
-"""``hazardmill store verify | digest | compact | migrate | rebuild``."""
+"""``hazardmill store verify | digest | copy | compact | migrate | rebuild``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: hazardmill store verify --store demo-out/store")
 def store() -> None:
-    """Verify, digest, compact or rebuild a store."""
+    """Verify, digest, copy, compact or rebuild a store."""
 
 
 @store.command(epilog="Example: hazardmill store verify --store demo-out/store")
@@ -54,6 +54,28 @@ def digest(run_id: str | None, store_path: Path | None, as_json: bool) -> None:
         return
     for table, value in digests.items():
         click.echo(f"{value}  {table}")
+
+
+@store.command(epilog="Example: hazardmill store copy generated/store s3://bucket/prefix")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@json_option
+def copy(source: str, target: str, as_json: bool) -> None:
+    """Copy a store between folders and buckets (s3://bucket/prefix); done again, a copy that was cut short goes on."""
+    from hazardmill.store import Store
+
+    # Addresses as they were typed: no paths.
+    copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress)
+    if as_json:
+        print_json(asdict(copied))
+    else:
+        again = f", {copied.parts_before} of them there before" if copied.parts_before else ""
+        click.echo(f"{copied.commits} commit(s), {copied.parts} part(s), {copied.bytes / 1e6:.1f} MB{again}")
+
+
+def _show_progress(done: int, of: int) -> None:
+    if done and done % 500 == 0 and done < of:
+        click.echo(f"{done} of {of} commit(s)", err=True)
 
 
 @store.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")

@@ -1,6 +1,7 @@
 """From a journal segment to parts: nothing lost and nothing doubled, wherever a crash comes between.
 
     1. write one part a table in the staging folder      crash: the segment is still the truth
+       (and, of a store in a bucket, put it there)       crash: as above; no manifest lists what is in the bucket
     2. rename the parts into place                       crash: unlisted, so unseen; done again under the same names
     3. rename the manifest into place                    the commit
     4. remove the segment                                crash: readers skip a segment that a manifest names
@@ -48,6 +49,7 @@ def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_
             staged = layout.staging / f"{segment.name}.{name}.parquet"
             place = layout.part(name, segment.name)
             parts.append(write_part(table, data, staged, place.name))
+            manifests.send(staged, parts[-1])
             renames.append((staged, place))
             fault("part.staged")
         with exclusive(layout.commit_lock):

@@ -2,6 +2,7 @@
 
 STORE/journal/<segment>.jsonl        rows on their way; a segment is <run id>-<creation, ns, hex>-<random hex>
 STORE/journal/<run id>.lock          held by the one process that writes this run
+STORE/journal/<run id>.present       held while a run is worked on, also between two writers
 STORE/<table>/<segment>.parquet      parts; visible once a manifest lists them
 STORE/<table>/<replacement>.<k>.parquet  parts of a compaction, migration or rebuild; a replacement is named
                                      <kind>-<first commit>-<last commit>-<random hex>
@@ -70,6 +71,10 @@ class Layout:
     def commit_lock(self) -> Path:
         """Lock file of commits."""
         return self.root / "commit.lock"
+
+    def presence(self, run_id: str) -> Path:
+        """Lock file of the work on a run, which is held between two writers too."""
+        return self.run_lock(run_id).with_suffix(".present")
 
     def run_lock(self, run_id: str) -> Path:
         """Lock file of a run.

@@ -36,6 +36,7 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
     """
     import duckdb
 
+    snapshot.bring()
     connection = duckdb.connect()
     root = str(snapshot.layout.root.absolute())
     folder = glob.escape(root)
@@ -92,6 +93,7 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
     """
     import duckdb
 
+    snapshot.bring()
     staged = path.with_name(f".{path.name}.new")
     remove(staged)
     place = f"coalesce(getvariable('{PLACE_VARIABLE}'), {_literal(str(snapshot.layout.root.absolute()))})"

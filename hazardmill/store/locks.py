@@ -9,10 +9,18 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from hazardmill.store.durable import guarded, make_folder
 
 _PATIENCE_S = 0.2
+
+
+class Held(Protocol):
+    """What is held until it is released."""
+
+    def release(self) -> None:
+        """Let others have it. Doing so twice is harmless."""
 
 
 class Lock:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,6 +93,22 @@ def read_manifest(path: Path) -> Manifest:
         raise
     except OSError as error:
         raise store_error(error, path, "read the manifest") from error
+    store = path.parents[2 if path.parent.name == "copies" else 1]
+    return parse_manifest(data, str(path), rebuild_remedy(store))
+
+
+def parse_manifest(data: bytes, file: str, remedy: str) -> Manifest:
+    """The manifest that ``data`` is.
+
+    Args:
+        data: The bytes of its file.
+        file: What to call it in an error.
+        remedy: What helps if it is damaged.
+
+    Raises:
+        CorruptStore: If it was changed after it was written.
+        SchemaMismatch: If a newer version of hazardmill wrote it.
+    """
     try:
         wrapped = json.loads(data)
         body: dict[str, Any] = wrapped["body"]
@@ -100,13 +116,12 @@ def read_manifest(path: Path) -> Manifest:
     except (ValueError, KeyError, TypeError):
         intact = False
     if not intact:
-        store = path.parents[2 if path.parent.name == "copies" else 1]
-        raise CorruptStore("the manifest does not match its checksum", file=str(path), remedy=rebuild_remedy(store))
+        raise CorruptStore("the manifest does not match its checksum", file=file, remedy=remedy)
     if body["format"] > MANIFEST_FORMAT or body["schema"] > SCHEMA_VERSION:
         raise SchemaMismatch(
             f"the manifest has format {body['format']} and schema {body['schema']}; "
             f"this hazardmill reads up to {MANIFEST_FORMAT} and {SCHEMA_VERSION}",
-            file=str(path),
+            file=file,
             remedy="upgrade hazardmill",
         )
     parts = tuple(Part(**{"schema": body["schema"], **part}) for part in body["parts"])
@@ -119,6 +134,13 @@ def read_manifest(path: Path) -> Manifest:
         body.get("generation", 0),
         tuple(body.get("absorbed", ())),
     )
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The bytes of its file."""
+    body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
+    body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
+    return json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode()
 
 
 def live(manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -137,7 +159,7 @@ def converted(manifests: Iterable[Manifest]) -> set[str]:
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """What one look at the folder found, and what follows from it."""
 
     files: Mapping[str, Manifest]
@@ -146,8 +168,13 @@ class _Known:
     names: frozenset[str]
     """Of all segments and replacements whose rows the counting ones list."""
 
+    @property
+    def through(self) -> int:
+        """Number of the last commit up to which there is every one."""
+        return last_without_gap(self.counting)
+
     @classmethod
-    def of(cls, files: Mapping[str, Manifest]) -> _Known:
+    def of(cls, files: Mapping[str, Manifest]) -> Known:
         """Of these files."""
         counting = tuple(live(files.values()))
         return cls(files, counting, frozenset(converted(counting)))
@@ -156,9 +183,15 @@ class _Known:
 class Manifests:
     """The manifests of a store. Each file is read once, for it never changes."""
 
+    fetch: Callable[[Sequence[Part]], None] | None = None
+    """Brings parts into the store's folder, where they are not all there."""
+
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known = _Known({}, (), frozenset())
+        self._known = Known({}, (), frozenset())
+
+    def send(self, staged: Path, part: Part) -> None:
+        """Put a part that is still staged where other machines can read it; nothing to do for a folder."""
 
     def files(self) -> list[Manifest]:
         """Every manifest there is, replaced ones included, in the order of their names.
@@ -185,7 +218,7 @@ class Manifests:
         """
         return segment in self._look().names
 
-    def _look(self) -> _Known:
+    def _look(self) -> Known:
         """What there is now. Only names are listed again: what was read stays as it is."""
         for _ in range(_LISTINGS):
             listed, known = self._listed(), self._known
@@ -196,7 +229,7 @@ class Manifests:
             except FileNotFoundError:
                 continue  # replaced since it was listed
             # In one assignment: several threads may look at once.
-            self._known = _Known.of(files)
+            self._known = Known.of(files)
             return self._known
         raise CorruptStore(
             "a manifest is listed here and is not there",
@@ -226,7 +259,7 @@ class Manifests:
         # Listed once, for under the lock nobody else publishes or removes.
         names = [*_names(self._layout.manifests), *_names(self._layout.copies)]
         number = max(map(_sequence, names), default=0) + 1
-        manifest = Manifest(number, segment, tuple(parts), _now(), number)
+        manifest = Manifest(number, segment, tuple(parts), now(), number)
         self._write(manifest, fault)
         return manifest
 
@@ -249,12 +282,22 @@ class Manifests:
         """
         generation = 1 + max((manifest.generation for manifest in replaced), default=0)
         absorbed = tuple(dict.fromkeys(known for manifest in replaced for known in manifest.names))
-        manifest = Manifest(place[-1], name, tuple(parts), _now(), place[0], generation, absorbed)
+        manifest = Manifest(place[-1], name, tuple(parts), now(), place[0], generation, absorbed)
         self._write(manifest, fault)
         # After the manifest: a copy without its manifest always means a loss.
         self.write_copy(manifest)
         fault("copy.renamed")
         return manifest
+
+    def adopt(self, manifest: Manifest) -> None:
+        """Write a manifest of another store, of which this one is to be a copy. The caller as with ``publish``.
+
+        Raises:
+            StoreError: If it cannot be written.
+        """
+        self._write(manifest, no_fault)
+        if manifest.generation:
+            self.write_copy(manifest)
 
     def write_copy(self, manifest: Manifest) -> None:
         """Write the second copy of a replacement's manifest.
@@ -269,11 +312,9 @@ class Manifests:
         fault("manifest.renamed")
 
     def _put(self, manifest: Manifest, place: Path, fault: Fault) -> None:
-        body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
-        body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
         make_folder(self._layout.staging)
         staged = self._layout.staging / place.name
-        write_file(staged, json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode())
+        write_file(staged, encode_manifest(manifest))
         fault("manifest.staged")
         rename(staged, place)
 
@@ -286,7 +327,8 @@ def is_copy(path: Path, manifest: Manifest) -> bool:
         return False
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as manifests tell it: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -303,6 +345,15 @@ def _names(folder: Path) -> list[str]:
 
 def _sequence(name: str) -> int:
     return int(name.split("-", 1)[0])
+
+
+def last_without_gap(manifests: Iterable[Manifest]) -> int:
+    """Number of the last commit up to which there is every one; ``manifests`` are in commit order."""
+    last = 0
+    for manifest in manifests:
+        if manifest.first <= last + 1:
+            last = max(last, manifest.sequence)
+    return last
 
 
 def missing_sequences(manifests: Iterable[Manifest]) -> list[int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from hazardmill.store.findings import rebuild_remedy
 from hazardmill.store.footers import PICKING
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest, Manifests, converted
+from hazardmill.store.manifests import Manifest, Manifests, Part, converted, last_without_gap
 from hazardmill.store.migrations import rows_to_arrow
 from hazardmill.store.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.rows import check_columns, check_condition
@@ -31,9 +31,13 @@ class Snapshot:
     layout: Layout
     manifests: tuple[Manifest, ...]
     pending: tuple[Segment, ...]
+    fetch: Callable[[Sequence[Part]], None] | None = field(default=None, compare=False, repr=False)
+    """Brings parts into the store's folder, where they are not all there."""
 
     def parts(self, table: str) -> list[tuple[int, Path]]:
-        """The visible parts of a table with their commit's sequence, in commit order."""
+        """The visible parts of a table with their commit's sequence, in commit order; all are in the store's folder."""
+        if self.fetch is not None:
+            self.fetch([part for manifest in self.manifests for part in manifest.parts if part.table == table])
         return [
             (manifest.sequence, self.layout.root / table / part.file)
             for manifest in self.manifests
@@ -41,22 +45,23 @@ class Snapshot:
             if part.table == table
         ]
 
+    def bring(self) -> None:
+        """See that every visible part is in the store's folder."""
+        if self.fetch is not None:
+            self.fetch([part for manifest in self.manifests for part in manifest.parts])
+
     @property
     def through(self) -> int:
         """Number of the last commit up to which this view has every one.
 
         A listing of the manifests that runs beside two commits may show the second alone.
         """
-        last = 0
-        for manifest in self.manifests:
-            if manifest.first <= last + 1:
-                last = max(last, manifest.sequence)
-        return last
+        return last_without_gap(self.manifests)
 
     def since(self, sequence: int) -> Snapshot:
         """This view without what was committed up to ``sequence``. Of a replacement it has all or nothing."""
         later = tuple(manifest for manifest in self.manifests if manifest.sequence > sequence)
-        return Snapshot(self.layout, later, self.pending)
+        return replace(self, manifests=later)
 
     def pending_table(self, table: Table) -> pa.Table:
         """The rows of a table that are still in the journal, oldest first."""
@@ -79,7 +84,7 @@ def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
             continue  # became parts since it was listed: its manifest is there by now
     committed = tuple(manifests.all())
     known = converted(committed)
-    return Snapshot(layout, committed, tuple(s for s in segments if s.name not in known))
+    return Snapshot(layout, committed, tuple(s for s in segments if s.name not in known), manifests.fetch)
 
 
 def read_table(
@@ -140,6 +145,8 @@ def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chose
         CorruptStore: If a part cannot be read, or has other rows than its manifest says.
     """
     parts = [part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name]
+    if snapshot.fetch is not None:
+        snapshot.fetch(parts)
     folder, pending, start = snapshot.layout.root / table.name, snapshot.pending_table(table), 0
     if sum(part.rows for part in parts) + pending.num_rows != len(chosen):
         raise CorruptStore(

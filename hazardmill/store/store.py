@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from hazardmill.errors import PartGone, StoreError, StoreLocked
 from hazardmill.store import digest, lens
+from hazardmill.store.address import bucket_address
 from hazardmill.store.commit import convert
 from hazardmill.store.compact import TARGET_BYTES, Maintained, maintain
 from hazardmill.store.durable import Fault, is_full, make_folder, no_fault
 from hazardmill.store.findings import Finding, command
 from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock, exclusive, is_held
+from hazardmill.store.locks import Held, Lock, exclusive, is_held
 from hazardmill.store.manifests import Manifests
 from hazardmill.store.rebuild import Rebuilt, rebuild, rehearse
 from hazardmill.store.replace import sweep
@@ -34,24 +35,53 @@ _READINGS: Final = 10
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hazardmill.store.bucket_store import BucketStore
+    from hazardmill.store.copying import Copied
+
 
 class Store:
-    """A folder of tables. Nothing is touched on disk until something is written.
+    """A folder of tables, or a bucket that has them. Nothing is touched on disk until something is written.
 
     Every reading method sees one moment of the store: visible parts and rows still in the journal, of each key
     the row committed last. Several processes may read and write at once, one writer a run.
 
     Args:
-        path: The store's folder.
+        path: The store's folder, or ``s3://bucket/prefix``; also the working folder of one in a bucket.
         fault: Called with the name of each point a crash may hit; for tests.
+
+    Raises:
+        StoreError: If ``path`` is an address, and not of a store; or boto3 is wanted and not installed.
     """
 
+    path: Path
+    """The store's folder; of one in a bucket the working folder of this machine."""
+
     def __init__(self, path: Path | str, *, fault: Fault = no_fault) -> None:
-        self.path = Path(path)
-        # Absolute: Arrow and DuckDB take some relative paths for addresses, and the working folder may change.
-        self._layout = Layout(self.path.absolute())
-        self._manifests = Manifests(self._layout)
+        address = bucket_address(path)
+        self._bucket: BucketStore | None = None
+        self._manifests: Manifests
+        if address is None:
+            self.path = Path(path)
+            # Absolute: Arrow and DuckDB take some relative paths for addresses, and the working folder may change.
+            self._layout = Layout(self.path.absolute())
+            self._manifests = Manifests(self._layout)
+        else:
+            from hazardmill.store.bucket_store import BucketStore
+
+            self._bucket = BucketStore(address, path)
+            self._layout, self._manifests = self._bucket.layout, self._bucket.manifests
+            self.path = self._layout.root
         self._fault = fault
+
+    @property
+    def address(self) -> str:
+        """What to call the store in words and commands: its folder as it was given, or ``s3://bucket/prefix``."""
+        return str(self.path if self._bucket is None else self._bucket.address)
+
+    @property
+    def is_in_bucket(self) -> bool:
+        """Whether other machines can work on it."""
+        return self._bucket is not None
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False) -> Store:
@@ -61,7 +91,9 @@ class Store:
             StoreError: If there is none and ``create`` is false, or it cannot be created.
         """
         store = cls(path)
-        if create:
+        if store._bucket is not None:
+            store._bucket.open(create=create)
+        elif create:
             make_folder(store._layout.journal)
             make_folder(store._layout.manifests)
         elif not (store._layout.journal.is_dir() or store._layout.manifests.is_dir()):
@@ -78,9 +110,9 @@ class Store:
             StoreError: If the store cannot be written, or ``run_id`` cannot be part of a file name.
             CorruptStore: If a segment of the run is damaged, or a commit of any run is lost.
         """
-        lock = Lock.acquire(self._layout.run_lock(run_id))
+        lock = self._lock(run_id)
         if lock is None:
-            raise _busy(self.path, run_id)
+            raise self._busy(run_id)
         try:
             refuse_losses(self._layout, self._manifests)
             self._convert_left(run_id)
@@ -88,6 +120,40 @@ class Store:
             lock.release()
             raise
         return Writer(self._layout, self._manifests, run_id, lock, self._fault)
+
+    def _lock(self, run_id: str) -> Held | None:
+        path = self._layout.run_lock(run_id)
+        return Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=True)
+
+    def hold(self, run_id: str) -> Held:
+        """Keep others off a run, until it is released: also while it has no writer for a moment.
+
+        Raises:
+            StoreLocked: If somebody else works on it.
+            StoreError: If the store cannot be written, or ``run_id`` cannot be part of a file name.
+        """
+        path = self._layout.presence(run_id)
+        held: Held | None
+        held = Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=False)
+        if held is None:
+            raise self._busy(run_id, "works on")
+        return held
+
+    def is_worked_on(self, run_id: str) -> bool:
+        """Whether somebody, on a machine that can write this store, holds or writes a run now.
+
+        Raises:
+            StoreError: If ``run_id`` cannot be part of a file name, or the object store fails.
+        """
+        if self._bucket is not None:
+            return self._bucket.holdings.is_held(run_id)
+        return any(map(is_held, (self._layout.presence(run_id), self._layout.run_lock(run_id))))
+
+    def _busy(self, run_id: str, does: str = "writes") -> StoreLocked:
+        remedy = "wait for it to end, or stop it; then resume the run"
+        if self._bucket is not None:
+            remedy += f" (what was killed on another machine lets go after {self._bucket.holdings.term_s:.0f} s)"
+        return StoreLocked(f"another process {does} run {run_id}", file=self.address, remedy=remedy)
 
     def recover(self) -> list[str]:
         """Make parts of every segment whose writer is dead, and sweep what a killed compaction left.
@@ -104,7 +170,7 @@ class Store:
         refuse_losses(self._layout, self._manifests)
         converted = []
         for run_id in sorted({self._layout.run_of(path.stem) for path in self._layout.segments()}):
-            lock = Lock.acquire(self._layout.run_lock(run_id))
+            lock = self._lock(run_id)
             if lock is not None:
                 try:
                     converted += self._convert_left(run_id)
@@ -138,11 +204,48 @@ class Store:
             CorruptStore: If the store is damaged; nothing was changed.
             StoreError: If the disk refuses.
         """
+        self._refuse_in_bucket("compact")
         return self._maintain("compact", target)
+
+    def copy_to(self, target: Store, progress: Callable[[int, int], None] | None = None) -> Copied:
+        """Copy everything that is committed to a store that is empty, or the beginning of such a copy.
+
+        Args:
+            target: Where to: a folder or a bucket.
+            progress: Told of the number of commits copied, and of all.
+
+        Raises:
+            StoreLocked: If rows are still in the journal, or somebody maintains the target.
+            CorruptStore: If this store is damaged; nothing damaged is copied.
+            StoreError: If the target holds something else, or a disk or an object store fails.
+        """
+        from hazardmill.store import copying
+
+        if self._layout.root == target._layout.root:
+            raise StoreError("a store cannot be copied to itself", file=self.address, remedy="name another place")
+        self.recover()
+        copying.refuse_journal(self._layout, self.address)
+        with ExitStack() as stack:
+            if self._bucket is None:
+                copying.hold_source(self._layout, stack, self.address)
+            whole = self.snapshot()
+            whole.bring()
+            place: copying.Target
+            if target._bucket is not None:
+                place = copying.InBucket(target._bucket.mirror, target._manifests)
+            else:
+                copying.hold_target(target._layout, stack, target.address)
+                place = copying.Folder(target._layout, target._manifests)
+            return copying.copy_into(whole.manifests, self._layout, place, target.address, progress)
 
     def migrate(self) -> Maintained:
         """Write the parts of older schemas anew in the newest one, each for itself; otherwise as ``compact``."""
+        self._refuse_in_bucket("migrate")
         return self._maintain("migrate", TARGET_BYTES)
+
+    def _refuse_in_bucket(self, verb: str) -> None:
+        if self._bucket is not None:
+            raise self._bucket.refusal(verb)
 
     def rebuild(self, *, dry_run: bool = False) -> Rebuilt:
         """Put what is damaged into quarantine, and make the store whole again as far as the rest allows.
@@ -155,6 +258,7 @@ class Store:
             SchemaMismatch: If a newer hazardmill wrote some of it; nothing was changed.
             StoreError: If the disk refuses; done again, it comes to the same end.
         """
+        self._refuse_in_bucket("rebuild")
         if dry_run:
             return rehearse(self._layout)
         with self._maintenance("rebuild"), self._all_runs() as runs:
@@ -171,12 +275,12 @@ class Store:
             for run_id in sorted(runs):
                 lock = Lock.acquire(self._layout.run_lock(run_id))
                 if lock is None:
-                    raise _busy(self.path, run_id)
+                    raise self._busy(run_id)
                 held.callback(lock.release)
             # Besides the lock of its writer, a run that is under way holds one for its whole length.
             for path in sorted([*self._layout.journal.glob("*.lock"), *self._layout.journal.glob("*.present")]):
                 if is_held(path) and not (path.suffix == ".lock" and path.stem in runs):
-                    raise _busy(self.path, path.stem)
+                    raise self._busy(path.stem)
             yield runs
 
     def _maintain(self, kind: Literal["compact", "migrate"], target: int) -> Maintained:
@@ -303,7 +407,7 @@ class Store:
 
     def verify(self) -> list[Finding]:
         """Everything wrong with the files of the store; an empty list if all is well."""
-        return verify(self._layout)
+        return verify(self._layout) if self._bucket is None else self._bucket.verify()
 
     def snapshot(self) -> Snapshot:
         """The store at this moment, for several reads that must agree."""
@@ -330,11 +434,3 @@ class Store:
         for path in left:
             convert(self._layout, self._manifests, path, self._fault)
         return [path.stem for path in left]
-
-
-def _busy(store: Path, run_id: str) -> StoreLocked:
-    return StoreLocked(
-        f"another process writes run {run_id}",
-        file=str(store),
-        remedy="wait for it to end, or stop it; then resume the run",
-    )

@@ -13,7 +13,7 @@ from hazardmill.store.commit import convert
 from hazardmill.store.durable import Fault
 from hazardmill.store.journal import SegmentWriter
 from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock
+from hazardmill.store.locks import Held
 from hazardmill.store.manifests import Manifests
 from hazardmill.store.rows import Group, encode
 
@@ -25,7 +25,7 @@ class Writer:
     the next writer of the run, or ``Store.recover``, makes parts of it.
     """
 
-    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Lock, fault: Fault) -> None:
+    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Held, fault: Fault) -> None:
         self.run_id = run_id
         self._layout = layout
         self._manifests = manifests

@@ -1,0 +1,261 @@
+"""The objects of a store in a bucket: parts through pyarrow's file system, small ones through an S3 client.
+
+pyarrow has no conditional put, which is what makes a commit: "put this manifest if its number is still free". Both
+take keys, region and endpoint from the standard AWS environment, and neither keeps trying for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from hazardmill.errors import StoreError
+from hazardmill.store.address import Address
+from hazardmill.store.bucket_errors import status_of, told
+from hazardmill.store.durable import guarded
+
+_CHUNK: Final = 2**23
+"""Bytes of a part that are in memory at a time."""
+
+_TAKEN: Final = {409, 412}
+"""HTTP statuses of a put whose condition does not hold, or whose object somebody else is putting."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for an object store before it is an error."""
+
+    attempts: int = 5
+    """Tries at each request, with growing pauses between."""
+    connect_s: float = 10.0
+    answer_s: float = 30.0
+    """Seconds without a byte."""
+
+
+@dataclass(frozen=True)
+class Object:
+    """A small object as it was read."""
+
+    data: bytes
+    tag: str
+    """What a later put may demand that it still has."""
+    age_s: float
+    """Seconds since it was put, by the clock of the server."""
+
+
+class Bucket:
+    """The objects below the prefix of one address. Names are relative to it. Safe to use from several threads.
+
+    Every method raises ``StoreError``, naming the object and what helps, where the object store fails.
+    """
+
+    def __init__(self, address: Address, patience: Patience | None = None) -> None:
+        if find_spec("boto3") is None:
+            raise StoreError(
+                "a store in a bucket needs boto3, which is not installed",
+                file=str(address),
+                remedy="install it: pip install 'hazardmill[s3]'",
+            )
+        self.address = address
+        self.patience = patience or Patience()
+        self._client: Any = None
+        self._files: Any = None
+        self._opening = threading.RLock()
+
+    def __getstate__(self) -> dict[str, object]:
+        # Connections stay where they are: another process opens its own.
+        return {**self.__dict__, "_client": None, "_files": None, "_opening": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._opening = threading.RLock()
+
+    def get(self, name: str) -> Object | None:
+        """A small object; none if it is not there."""
+        from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # published without types
+
+        with told(self.address.shown(name), "read"):
+            try:
+                answer = self._s3().get_object(Bucket=self.address.bucket, Key=self.address.key(name))
+                data = answer["Body"].read()
+            except ClientError as error:
+                if error.response["Error"]["Code"] == "NoSuchKey":
+                    return None
+                raise
+            sent = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+            now = parsedate_to_datetime(sent) if sent else datetime.now(UTC)
+            return Object(data, answer["ETag"], (now - answer["LastModified"]).total_seconds())
+
+    def put(self, name: str, data: bytes, *, over: str | None = None) -> str | None:
+        """Put a small object where none is, or only ``over`` the one that has this tag.
+
+        Returns:
+            Its tag; none if there is one, or another one, already.
+        """
+        from botocore.exceptions import ClientError
+
+        condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over}
+        with told(self.address.shown(name), "write"):
+            try:
+                answer = self._s3().put_object(
+                    Bucket=self.address.bucket, Key=self.address.key(name), Body=data, **condition
+                )
+            except ClientError as error:
+                gone = over is not None and error.response["Error"]["Code"] == "NoSuchKey"
+                if gone or status_of(error) in _TAKEN:
+                    return None
+                raise
+            tag: str = answer["ETag"]
+            return tag
+
+    def names(self, folder: str, after: str = "") -> Iterator[tuple[str, int]]:
+        """Name within ``folder`` and size in bytes of each object there, sorted; those after the name ``after``."""
+        start = self.address.key(f"{folder}/")
+        with told(self.address.shown(f"{folder}/"), "list the objects"):
+            pages = (
+                self._s3()
+                .get_paginator("list_objects_v2")
+                .paginate(Bucket=self.address.bucket, Prefix=start, StartAfter=start + after)
+            )
+            for page in pages:
+                for found in page.get("Contents", ()):
+                    yield found["Key"].removeprefix(start), found["Size"]
+
+    def upload(self, path: Path, name: str) -> None:
+        """Put a file, unless it is there with its size: names of parts tell their content."""
+        size = path.stat().st_size
+        if self.size(name) == size:
+            return
+        with guarded(path, "read the part"):
+            source = path.open("rb")
+        with (
+            source,
+            told(self.address.shown(name), "write"),
+            self._arrow().open_output_stream(self._place(name)) as sink,
+        ):
+            while data := source.read(_CHUNK):
+                sink.write(data)
+        found = self.size(name)
+        if found != size:
+            raise StoreError(
+                f"cannot write: {found or 0} of {size} bytes arrived",
+                file=self.address.shown(name),
+                remedy="try again: no manifest lists it yet, and its rows are in the journal",
+            )
+
+    def download(self, name: str, path: Path) -> tuple[int, str]:
+        """Write an object to a file; its size and SHA-256 (hex).
+
+        Raises:
+            FileNotFoundError: If it is not there.
+        """
+        size, digest = 0, hashlib.sha256()
+        with guarded(path, "write"):
+            sink = path.open("wb")
+        with sink, told(self.address.shown(name), "read"), self._arrow().open_input_stream(self._place(name)) as source:
+            while data := source.read(_CHUNK):
+                with guarded(path, "write"):
+                    sink.write(data)
+                digest.update(data)
+                size += len(data)
+            with guarded(path, "write"):
+                sink.flush()
+        return size, digest.hexdigest()
+
+    def size(self, name: str) -> int | None:
+        """Bytes of an object; none if it is not there."""
+        from botocore.exceptions import ClientError
+
+        # Not by pyarrow: what is not there, it looks for a second time, as a folder.
+        with told(self.address.shown(name), "look for it"):
+            try:
+                answer = self._s3().head_object(Bucket=self.address.bucket, Key=self.address.key(name))
+            except ClientError as error:
+                if status_of(error) == 404:
+                    return None
+                raise
+        size: int = answer["ContentLength"]
+        return size
+
+    def _place(self, name: str) -> str:
+        return f"{self.address.bucket}/{self.address.key(name)}"
+
+    def _s3(self) -> Any:  # noqa: ANN401 - boto3 makes the class of its client at run time
+        with self._opening:
+            if self._client is None:
+                with told(str(self.address), "open the store"):
+                    self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> Any:  # noqa: ANN401 - as above
+        import boto3  # type: ignore[import-untyped]  # published without type information
+        from botocore.config import Config  # type: ignore[import-untyped]  # as above
+
+        endpoint = _endpoint()
+        config = Config(
+            connect_timeout=self.patience.connect_s,
+            read_timeout=self.patience.answer_s,
+            retries={"total_max_attempts": self.patience.attempts, "mode": "standard"},
+            # Few servers other than Amazon's answer to bucket.host.
+            s3={"addressing_style": "path"} if endpoint else None,
+        )
+        session = boto3.session.Session(region_name=os.environ.get("AWS_REGION") or None)
+        return session.client("s3", endpoint_url=endpoint, config=config)
+
+    def _arrow(self) -> Any:  # noqa: ANN401 - pyarrow has no type information
+        with self._opening:
+            if self._files is None:
+                with told(str(self.address), "open the store"):
+                    self._files = self._new_files()
+            return self._files
+
+    def _new_files(self) -> Any:  # noqa: ANN401 - as above
+        from pyarrow import fs
+
+        return fs.S3FileSystem(
+            region=self._region(),
+            endpoint_override=_endpoint(),
+            connect_timeout=self.patience.connect_s,
+            request_timeout=self.patience.answer_s,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=self.patience.attempts),
+            # A part that fits is one put, which is there whole or not at all.
+            allow_delayed_open=True,
+        )
+
+    def _region(self) -> str:
+        client = self._s3()
+        named: str | None = client.meta.region_name
+        if named and named != "aws-global":
+            return named
+        if _endpoint():
+            return "us-east-1"
+        headers = client.head_bucket(Bucket=self.address.bucket)["ResponseMetadata"]["HTTPHeaders"]
+        return str(headers.get("x-amz-bucket-region", "us-east-1"))
+
+
+def _endpoint() -> str | None:
+    """Where the object store listens, if that is said.
+
+    Raises:
+        StoreError: If the address carries a user name or password.
+    """
+    for variable in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+        address = os.environ.get(variable)
+        if address:
+            parts = urlsplit(address)
+            if parts.scheme not in ("http", "https") or "@" in parts.netloc or parts.query:
+                raise StoreError(
+                    f"{variable} is no plain address of a server",
+                    remedy="write http(s)://host:port; keys belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                )
+            return address.rstrip("/")
+    return None

@@ -1,0 +1,130 @@
+"""What went wrong at an object store, as one error that names the object and what helps.
+
+Messages of the libraries are not passed on: what is in them is theirs to decide, and keys must never be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from hazardmill.errors import StoreError
+
+_RESUME: Final = "then resume the run: its journal on this machine has every row"
+
+_KINDS: Final[dict[str, tuple[str, str]]] = {
+    "no_bucket": ("there is no such bucket", "create the bucket, or mend the address; " + _RESUME),
+    "no_keys": (
+        "there are no credentials for the object store",
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; " + _RESUME,
+    ),
+    "refused": (
+        "the object store refuses access",
+        "see that the credentials in the environment may list, read and write below this prefix; " + _RESUME,
+    ),
+    "unreachable": (
+        "the object store cannot be reached",
+        "see that the network and AWS_ENDPOINT_URL are right; " + _RESUME,
+    ),
+    "cut": ("the connection to the object store was cut, or it was too slow", "try again; " + _RESUME),
+    "busy": ("the object store does not manage, after several tries", "wait for it to recover, " + _RESUME),
+    "setting": ("the AWS settings cannot be used", "mend the region, profile or endpoint in the environment"),
+    "other": ("the object store answers with an error", "see the code, and the server's log; " + _RESUME),
+}
+
+_CODES: Final = {
+    "no_bucket": {"NoSuchBucket"},
+    "no_keys": {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "TokenRetrievalError"},
+    "refused": {
+        "AccessDenied",
+        "AllAccessDisabled",
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClient",
+        "401",
+        "403",
+    },
+    "unreachable": {"EndpointConnectionError", "ConnectTimeoutError", "SSLError", "ProxyConnectionError"},
+    "cut": {
+        "ConnectionClosedError",
+        "ConnectionError",
+        "HTTPClientError",
+        "IncompleteReadError",
+        "NetworkConnection",
+        "ReadTimeoutError",
+        "RequestTimeout",
+        "ResponseStreamingError",
+    },
+    "busy": {"InternalError", "InternalFailure", "ServiceUnavailable", "SlowDown", "Throttling", "ThrottlingException"},
+    "setting": {"ProfileNotFound", "InvalidRegionError", "NoRegionError", "InvalidEndpoint", "InvalidConfigError"},
+}
+
+_ARROW_CODE: Final = re.compile(r"AWS Error ([A-Z][A-Z_0-9]*)")
+_ARROW_STATUS: Final = re.compile(r"HTTP status (\d{3})|HTTP response code: (\d{3})|response code (\d{3})")
+
+
+@contextmanager
+def told(place: str, doing: str) -> Iterator[None]:
+    """Turn what boto3 and pyarrow raise inside into a ``StoreError`` about the object ``place``.
+
+    Raises:
+        FileNotFoundError: As it is: that an object is not there may be an answer.
+        StoreError: For any other failure of the object store.
+    """
+    from botocore.exceptions import (  # type: ignore[import-untyped]  # published without types
+        BotoCoreError,
+        ClientError,
+    )
+
+    try:
+        yield
+    except (StoreError, FileNotFoundError):
+        raise
+    except ClientError as error:
+        raise _said(place, doing, _client_code(error)) from error
+    except BotoCoreError as error:
+        raise _said(place, doing, type(error).__name__) from error
+    except OSError as error:
+        raise _said(place, doing, _arrow_code(error)) from error
+
+
+def status_of(error: Exception) -> int:
+    """The HTTP status of an error of boto3; 0 if it has none."""
+    response = getattr(error, "response", None) or {}
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _client_code(error: Exception) -> str:
+    code = str(getattr(error, "response", {}).get("Error", {}).get("Code", ""))
+    status = status_of(error)
+    return "ServiceUnavailable" if status >= 500 else code or str(status)
+
+
+def _arrow_code(error: OSError) -> str:
+    """The code in a message of pyarrow, written as S3 does."""
+    status = _ARROW_STATUS.search(str(error))
+    number = next((group for group in status.groups() if group), "") if status else ""
+    found = _ARROW_CODE.search(str(error))
+    code = "".join(word.capitalize() for word in found[1].split("_")) if found else ""
+    if number.startswith("5"):
+        return "ServiceUnavailable"
+    if code in ("", "Unknown"):
+        return number or type(error).__name__
+    return {"NetworkConnection": _network_code(str(error))}.get(code, code)
+
+
+def _network_code(message: str) -> str:
+    # 6 and 7 of curl: no such host, and nobody listens there.
+    return "EndpointConnectionError" if re.search(r"curlCode: [67]\b", message) else "NetworkConnection"
+
+
+def _said(place: str, doing: str, code: str) -> StoreError:
+    kind = next((kind for kind, codes in _CODES.items() if code in codes), "other")
+    message, remedy = _KINDS[kind]
+    return StoreError(f"cannot {doing}: {message} ({code})", file=place, remedy=remedy)

@@ -1,0 +1,65 @@
+"""What is different of a store that lies in a bucket: how it is opened, who holds a run, what can be done there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hazardmill.errors import StoreError
+from hazardmill.store.address import Address, working_folder
+from hazardmill.store.bucket import Bucket
+from hazardmill.store.durable import make_folder
+from hazardmill.store.findings import Finding
+from hazardmill.store.holding import Holdings
+from hazardmill.store.mirror import Mirror
+from hazardmill.store.shared import SharedManifests
+from hazardmill.store.verify_bucket import verify_bucket
+
+
+class BucketStore:
+    """One machine's side of a store in a bucket.
+
+    Args:
+        address: The bucket and prefix.
+        opened: What the store was opened by: the address, or its working folder.
+    """
+
+    def __init__(self, address: Address, opened: Path | str) -> None:
+        is_address = str(opened).startswith("s3:/")
+        folder = working_folder(address) if is_address else Path(opened).absolute()
+        self.mirror = Mirror(Bucket(address), folder)
+        self.layout = self.mirror.layout
+        self.manifests = SharedManifests(self.layout, self.mirror)
+        self.holdings = Holdings(self.mirror, self.manifests)
+
+    @property
+    def address(self) -> Address:
+        """The bucket and prefix."""
+        return self.mirror.address
+
+    def open(self, *, create: bool) -> None:
+        """See that there is a store; make one with ``create``.
+
+        Raises:
+            StoreError: If there is none and ``create`` is false, or the object store fails.
+        """
+        if not self.mirror.is_there(create=create):
+            raise StoreError(
+                "there is no store here",
+                file=str(self.address),
+                remedy="name the prefix that holds store.json; a run, an ingest or `hazardmill store copy` makes one",
+            )
+        make_folder(self.layout.journal)
+        make_folder(self.layout.manifests)
+
+    def refusal(self, verb: str) -> StoreError:
+        """The error for what cannot be done in a bucket, and how to come to the same."""
+        return StoreError(
+            f"a store in a bucket cannot be put through {verb}: others may work on it from other machines",
+            file=str(self.address),
+            remedy=f"when no run is under way: hazardmill store copy {self.address} DIR; "
+            f"hazardmill store {verb} --store DIR; hazardmill store copy DIR {self.address}-2; then use that one",
+        )
+
+    def verify(self) -> list[Finding]:
+        """Everything wrong with the objects in the bucket, and with what this machine has of them."""
+        return verify_bucket(self.mirror, self.manifests, self.holdings)

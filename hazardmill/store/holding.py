@@ -1,0 +1,172 @@
+"""Which runs of a store in a bucket this process holds, against other processes here and on other machines."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from hazardmill.errors import StoreError
+from hazardmill.store.durable import make_folder, remove
+from hazardmill.store.layout import Layout
+from hazardmill.store.leases import TERM_S, Lease
+from hazardmill.store.locks import Lock, exclusive, is_held
+from hazardmill.store.mirror import Mirror
+from hazardmill.store.quarantine import Damage, keep
+from hazardmill.store.schemas import TABLES
+from hazardmill.store.shared import SharedManifests
+
+
+@dataclass
+class _Shared:
+    """The lease of a run, and how many holds of this process stand on it."""
+
+    lease: Lease
+    holds: int = 0
+
+
+class Holdings:
+    """The runs that this process holds.
+
+    Args:
+        mirror: The store.
+        manifests: Its manifests.
+        term_s: Seconds after which a run whose worker died can be taken over by another machine.
+    """
+
+    def __init__(self, mirror: Mirror, manifests: SharedManifests, term_s: float = TERM_S) -> None:
+        self._mirror = mirror
+        self._manifests = manifests
+        self.term_s = term_s
+        self._leases: dict[str, _Shared] = {}
+        self._guard = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        # A run is held by the process that took it.
+        return {**self.__dict__, "_leases": {}, "_guard": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._guard = threading.Lock()
+
+    @property
+    def _layout(self) -> Layout:
+        return self._mirror.layout
+
+    def hold(self, run_id: str, path: Path, *, writes: bool) -> Hold | None:
+        """Hold a run until it is released; none if another process or machine does.
+
+        Args:
+            run_id: The run.
+            path: The file whose lock keeps the other processes of this machine away.
+            writes: Whether commits are to follow.
+
+        Raises:
+            StoreLocked: If this process held the run, and another machine has taken it over.
+            StoreError: If the object store or the disk fails.
+        """
+        self._mirror.is_there(create=True)
+        lock = Lock.acquire(path)
+        if lock is None:
+            return None
+        hold = Hold(self, run_id, lock)
+        try:
+            # One at a time: what is found on the lease is seen to before anybody goes on.
+            with exclusive(self._layout.journal / f"{run_id}.settling"):
+                if not self._join(run_id, hold):
+                    hold.release()
+                    return None
+                if writes:
+                    lease = self._leases[run_id].lease
+                    lease.check(now=True)
+                    self._manifests.begin(run_id, lease, self._left(run_id))
+        except BaseException:
+            hold.release()
+            raise
+        return hold
+
+    def _join(self, run_id: str, hold: Hold) -> bool:
+        with self._guard:
+            shared = self._leases.get(run_id)
+            if shared is not None:
+                shared.holds += 1
+                hold.counts = True
+                return True
+        lease = Lease(self._mirror.bucket, run_id, self._mirror.machine, self.term_s)
+        taken = lease.take(self._manifests.last())
+        if taken is None:
+            return False
+        with self._guard:
+            self._leases[run_id] = _Shared(lease, 1)
+            hold.counts = True
+        if taken.left is not None:
+            self._set_aside(run_id, taken.left)
+        if taken.owes:
+            self._manifests.fence(run_id, lease)
+        if taken.owes or taken.left is not None:
+            lease.settle()
+        return True
+
+    def _left(self, run_id: str) -> list[str]:
+        return [path.stem for path in self._layout.segments() if self._layout.run_of(path.stem) == run_id]
+
+    def _set_aside(self, run_id: str, left: int) -> None:
+        """Take rows out of the journal that another machine has made again: they would come later, and hide those."""
+        segments = set(self._left(run_id))
+        files = self._manifests.files()
+        others = [m for m in files if m.sequence > left and self._layout.run_of(m.segment) == run_id]
+        if not any(manifest.segment not in segments for manifest in others):
+            return
+        make_folder(self._layout.quarantine)
+        for name in sorted(segments - {manifest.segment for manifest in others}):
+            message = "another machine took over the run, and has committed since: it made again what is in here"
+            file = f"journal/{name}.jsonl"
+            keep(self._layout, Damage("segment_left", file, message, "taken out of the journal", moves=True))
+            # Their parts first: without its segment a part that no manifest lists would pass for a loss.
+            for path in (*(self._layout.part(table, name) for table in TABLES), self._layout.root / file):
+                remove(path)
+
+    def let_go(self, run_id: str) -> None:
+        """One hold less; with the last one of this process the lease ends."""
+        with self._guard:
+            shared = self._leases[run_id]
+            shared.holds -= 1
+            if shared.holds:
+                return
+            del self._leases[run_id]
+        here = (self._layout.run_lock(run_id), self._layout.presence(run_id))
+        # What cannot be told to the object store now, it finds out when the term is over.
+        with contextlib.suppress(StoreError):
+            shared.lease.release(free=not any(map(is_held, here)))
+
+    def is_held(self, run_id: str) -> bool:
+        """Whether some process, here or on another machine, works on a run.
+
+        Raises:
+            StoreError: If the object store fails.
+        """
+        if any(map(is_held, (self._layout.run_lock(run_id), self._layout.presence(run_id)))):
+            return True
+        if not self._mirror.is_there():
+            return False
+        return Lease(self._mirror.bucket, run_id, self._mirror.machine, self.term_s).is_elsewhere()
+
+
+class Hold:
+    """A run held, within this machine and among machines, until it is released."""
+
+    def __init__(self, holdings: Holdings, run_id: str, lock: Lock) -> None:
+        self.counts = False
+        """Whether it stands on the lease."""
+        self._holdings = holdings
+        self._run_id = run_id
+        self._lock: Lock | None = lock
+
+    def release(self) -> None:
+        """Let others have it. Doing so twice is harmless."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+            if self.counts:
+                self._holdings.let_go(self._run_id)

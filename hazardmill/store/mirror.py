@@ -1,0 +1,254 @@
+"""The working folder of a store in a bucket: what is read and written here, the bucket is told or asked.
+
+    BUCKET/PREFIX/store.json                      which store this is
+    BUCKET/PREFIX/manifests/<n>.json              commit n, put only where none is
+    BUCKET/PREFIX/<table>/<segment>.<hash>.parquet  parts; the hash is of their content
+    BUCKET/PREFIX/locks/<run id>.json             which machine writes a run
+
+The folder is laid out as any store's. Its journal and locks are its own; its manifests and parts are copies, fetched
+when they are asked for and checked as they come. None of them ever changes, so that a copy is never out of date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
+from hazardmill.store.address import MARKER, Address
+from hazardmill.store.bucket import Bucket
+from hazardmill.store.durable import make_folder, remove, rename, sync_file, write_file
+from hazardmill.store.layout import Layout
+from hazardmill.store.locks import exclusive
+from hazardmill.store.manifests import Known, Manifest, Part, encode_manifest, parse_manifest
+
+BUCKET_FORMAT: Final = 1
+
+IDENTITY: Final = "store.json"
+"""Object that tells which store this is."""
+
+_AT_ONCE: Final = 8
+"""Objects that are fetched at the same time."""
+
+_CHUNK: Final = 64
+"""Manifests that are fetched before they are written down, in their order."""
+
+_MANIFEST: Final = re.compile(r"(\d{10})\.json")
+
+
+def manifest_name(sequence: int) -> str:
+    """The object of a commit: named by its number alone, so that two of one number cannot be."""
+    return f"manifests/{sequence:010d}.json"
+
+
+def part_name(part: Part) -> str:
+    """The object of a part: named by its content, so that whoever puts it again puts the same."""
+    return f"{part.table}/{part.file.removesuffix('.parquet')}.{part.sha256[:16]}.parquet"
+
+
+class Mirror:
+    """One machine's side of a store in a bucket. Nothing is asked or written before it is used.
+
+    Args:
+        bucket: The bucket and prefix.
+        folder: The working folder.
+    """
+
+    def __init__(self, bucket: Bucket, folder: Path) -> None:
+        self.bucket = bucket
+        self.layout = Layout(folder)
+        self._machine = ""
+        self._is_known = False
+        self._here: set[tuple[str, str]] = set()
+        self._guard = threading.RLock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_guard": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._guard = threading.RLock()
+
+    @property
+    def machine(self) -> str:
+        """What tells this folder from those of other machines; known once ``is_there``."""
+        return self._machine
+
+    @property
+    def address(self) -> Address:
+        """Bucket and prefix."""
+        return self.bucket.address
+
+    def is_there(self, *, create: bool = False) -> bool:
+        """Whether the bucket has a store here; with ``create`` it has one afterwards.
+
+        Raises:
+            StoreError: If the object store fails, cannot keep two writers apart, or has another store here than
+                this folder was made for.
+            SchemaMismatch: If a newer hazardmill made it.
+        """
+        with self._guard:
+            if self._is_known:
+                return True
+            found = self.bucket.get(IDENTITY)
+            if found is None and not (self.layout.root / MARKER).exists():
+                if not create:
+                    return False
+                self._create()
+                found = self.bucket.get(IDENTITY)
+            self._is_known = self._is_ours(None if found is None else self._identity(found.data))
+            return self._is_known
+
+    def _create(self) -> None:
+        body = json.dumps({"format": BUCKET_FORMAT, "id": secrets.token_hex(16)}).encode()
+        tag = self.bucket.put(IDENTITY, body)
+        if tag is None:
+            return  # somebody else was faster
+        if self.bucket.put(IDENTITY, body) is not None or self.bucket.put(IDENTITY, body, over='"none"') is not None:
+            raise StoreError(
+                "the object store ignores conditions of a put, so that two workers could overwrite each other",
+                file=self.address.shown(IDENTITY),
+                remedy="use one that honours If-None-Match and If-Match, or a store in a folder",
+            )
+
+    def _identity(self, data: bytes) -> str:
+        try:
+            said = json.loads(data)
+            number, found = int(said["format"]), str(said["id"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptStore(
+                "the object does not say which store this is",
+                file=self.address.shown(IDENTITY),
+                remedy="restore it from an older version of the object, or copy the store from elsewhere",
+            ) from error
+        if number > BUCKET_FORMAT:
+            message = f"the store has format {number}; this hazardmill reads up to {BUCKET_FORMAT}"
+            raise SchemaMismatch(message, file=self.address.shown(IDENTITY), remedy="upgrade hazardmill")
+        return found
+
+    def _is_ours(self, found: str | None) -> bool:
+        """Whether the store ``found`` in the bucket is the one of this folder, which is that of the first one found."""
+        make_folder(self.layout.root)
+        place = self.layout.root / MARKER
+        with exclusive(self.layout.root / f".{MARKER}.lock"):
+            own = json.loads(place.read_text()) if place.exists() else {"address": str(self.address)}
+            own.setdefault("machine", secrets.token_hex(16))
+            self._machine = own["machine"]
+            if own.get("store", found) != found:
+                what = "no store any more" if found is None else "another store now"
+                raise StoreError(
+                    f"there is {what}; the working folder is of the one that was there before",
+                    file=str(self.address),
+                    remedy=f"see whether {self.layout.journal} has rows that you want, then remove {self.layout.root}",
+                )
+            if found is None:
+                return False
+            if own.get("store") is None:
+                own["store"] = found
+                staged = place.with_name(f".{MARKER}.new")
+                write_file(staged, json.dumps(own, indent=1).encode())
+                rename(staged, place)
+        return True
+
+    def pull(self, known: Known) -> bool:
+        """Fetch the manifests that are not known; whether there are any.
+
+        Raises:
+            CorruptStore: If one is not as it was written.
+            StoreError: If the object store fails.
+        """
+        if not self.is_there():
+            return False
+        have = {manifest.sequence for manifest in known.files.values()}
+        listed = self.bucket.names("manifests", f"{known.through:010d}.json")
+        new = [name for name, _ in listed if (found := _MANIFEST.fullmatch(name)) and int(found[1]) not in have]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for start in range(0, len(new), _CHUNK):
+                # In their order: whoever looks at the folder meanwhile sees no later one without all before it.
+                for manifest in pool.map(self.manifest, new[start : start + _CHUNK]):
+                    self.write(manifest)
+        return bool(new)
+
+    def manifest(self, name: str) -> Manifest:
+        """A manifest in the bucket, by its name within ``manifests/``.
+
+        Raises:
+            CorruptStore: If it is gone, or not as it was written.
+            SchemaMismatch: If a newer hazardmill wrote it.
+        """
+        place = self.address.shown(f"manifests/{name}")
+        found = self.bucket.get(f"manifests/{name}")
+        remedy = "restore it from an older version of the object, or from a copy of the store"
+        if found is None:
+            raise CorruptStore("the manifest was listed and is gone", file=place, remedy=remedy)
+        manifest = parse_manifest(found.data, place, remedy)
+        if manifest_name(manifest.sequence) != f"manifests/{name}":
+            message = f"the manifest says that it is that of commit {manifest.sequence}"
+            raise CorruptStore(message, file=place, remedy=remedy)
+        return manifest
+
+    def write(self, manifest: Manifest) -> None:
+        """Put a copy of a manifest of the bucket into the folder."""
+        staged = self._staged(manifest.file)
+        write_file(staged, encode_manifest(manifest))
+        rename(staged, self.layout.manifests / manifest.file)
+
+    def fetch(self, parts: Sequence[Part]) -> None:
+        """See that copies of these parts are in the folder, whole.
+
+        Raises:
+            CorruptStore: If one is gone, or is not as its manifest says.
+            StoreError: If the object store or the disk fails.
+        """
+        wanted = [part for part in parts if (part.table, part.file) not in self._here]
+        missing = [part for part in wanted if not self._is_here(part)]
+        for table in {part.table for part in missing}:
+            make_folder(self.layout.root / table)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for _ in pool.map(self.bring, missing):
+                pass
+        self._here.update((part.table, part.file) for part in wanted)
+
+    def _is_here(self, part: Part) -> bool:
+        try:
+            return (self.layout.root / part.table / part.file).stat().st_size == part.size
+        except FileNotFoundError:
+            return False
+
+    def bring(self, part: Part) -> None:
+        """Fetch one part, in the place of a copy that may be there.
+
+        Raises:
+            CorruptStore, StoreError: As ``fetch``.
+        """
+        name = part_name(part)
+        remedy = "restore it from an older version of the object, or from a copy of the store"
+        staged = self._staged(f"{part.table}.{part.file}")
+        try:
+            size, digest = self.bucket.download(name, staged)
+            if (size, digest) != (part.size, part.sha256):
+                if size != part.size and self.bucket.size(name) == part.size:
+                    raise StoreError(
+                        f"cannot read: {size} of {part.size} bytes came",
+                        file=self.address.shown(name),
+                        remedy="try again; the object itself has its full size",
+                    )
+                message = "the part in the bucket is not as its manifest says"
+                raise CorruptStore(message, file=self.address.shown(name), remedy=remedy)
+            sync_file(staged)
+            rename(staged, self.layout.root / part.table / part.file)
+        except FileNotFoundError as error:
+            message = "a manifest lists this part, and it is not in the bucket"
+            raise CorruptStore(message, file=self.address.shown(name), remedy=remedy) from error
+        finally:
+            remove(staged)
+
+    def _staged(self, name: str) -> Path:
+        make_folder(self.layout.staging)
+        return self.layout.staging / f"{name}.{secrets.token_hex(8)}"

@@ -1,0 +1,130 @@
+"""Manifests that several machines publish into one bucket.
+
+A commit is a conditional put of the manifest under the next number: of two that want one number one gets it, and the
+other, having read what the first published, takes the next. Nothing is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import StoreError
+from hazardmill.store.durable import Fault, no_fault
+from hazardmill.store.layout import Layout
+from hazardmill.store.leases import Lease
+from hazardmill.store.locks import exclusive
+from hazardmill.store.manifests import Known, Manifest, Manifests, Part, encode_manifest, now
+from hazardmill.store.mirror import Mirror, manifest_name, part_name
+
+_TRIES: Final = 1000
+"""Times that a commit may lose its number to another one; each time some other commit was made."""
+
+
+@dataclass
+class _Written:
+    """A run that this process writes."""
+
+    lease: Lease
+    through: int
+    """Commits up to this one may be anybody's."""
+    own: set[str]
+    """Segments that are this machine's."""
+
+
+class SharedManifests(Manifests):
+    """The manifests of a store in a bucket; those that are new are copied into the working folder at each look."""
+
+    def __init__(self, layout: Layout, mirror: Mirror) -> None:
+        super().__init__(layout)
+        self.fetch = mirror.fetch
+        self._mirror = mirror
+        self._written: dict[str, _Written] = {}
+        self._pulling = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        # A run is written by the process that took it.
+        return {**self.__dict__, "_written": {}, "_pulling": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._pulling = threading.Lock()
+
+    def _look(self) -> Known:
+        with self._pulling:
+            known = super()._look()
+            return super()._look() if self._mirror.pull(known) else known
+
+    def last(self) -> int:
+        """Number of the last commit; 0 if there is none."""
+        return _last(self._look())
+
+    def begin(self, run_id: str, lease: Lease, own: Collection[str]) -> None:
+        """Let this process publish commits of a run.
+
+        Args:
+            run_id: The run, of which no other process of this machine is a writer.
+            lease: Its lease, taken or renewed a moment ago.
+            own: Segments of the run in the journal.
+        """
+        self._written[run_id] = _Written(lease, self.last(), set(own))
+
+    def fence(self, run_id: str, lease: Lease) -> None:
+        """Publish an empty commit of a run: whoever had it and does not know that it is lost finds out before its next.
+
+        Raises:
+            StoreLocked: If it was taken over from us.
+            StoreError: If the object store fails.
+        """
+        self.begin(run_id, lease, ())
+        # What the other one commits until then counts.
+        self._written[run_id].through = 10**10
+        with exclusive(self._layout.commit_lock):
+            self.publish(self._layout.new_segment(run_id), ())
+        del self._written[run_id]
+
+    def send(self, staged: Path, part: Part) -> None:
+        """Put a part into the bucket."""
+        self._mirror.bucket.upload(staged, part_name(part))
+
+    def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> Manifest:
+        """Make ``parts``, which were sent, visible to every machine. The caller holds the commit lock of the folder.
+
+        Raises:
+            StoreLocked: If another machine has taken over the run.
+            StoreError: If the object store or the disk fails, or this process does not write the run.
+        """
+        run_id = self._layout.run_of(segment)
+        written = self._written.get(run_id)
+        if written is None:
+            raise StoreError(f"this process does not write run {run_id}", remedy="write through Store.writer")
+        for _ in range(_TRIES):
+            known = self._look()
+            if segment in known.names:
+                # An earlier put had arrived, and its answer had not.
+                return next(manifest for manifest in known.counting if segment in manifest.names)
+            foreign = (m.segment for m in known.counting if m.sequence > written.through)
+            if any(self._layout.run_of(name) == run_id and name not in written.own for name in foreign):
+                raise written.lease.lose()
+            written.lease.check()
+            number = _last(known) + 1
+            manifest = Manifest(number, segment, tuple(parts), now(), number)
+            fault("manifest.staged")
+            if self._mirror.bucket.put(manifest_name(number), encode_manifest(manifest)):
+                fault("manifest.put")
+                written.own.add(segment)
+                self._mirror.write(manifest)
+                fault("manifest.renamed")
+                return manifest
+        raise StoreError(
+            "cannot commit: the next number was always taken",
+            file=self._mirror.address.shown("manifests/"),
+            remedy="try again; if this comes again, see that listings of the bucket show what was put before",
+        )
+
+
+def _last(known: Known) -> int:
+    return max((manifest.sequence for manifest in known.files.values()), default=0)

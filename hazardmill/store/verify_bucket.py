@@ -1,0 +1,91 @@
+"""Checking a store in a bucket: every object is read, then the working folder is checked as any store's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hazardmill.errors import CorruptStore, SchemaMismatch
+from hazardmill.store.findings import Finding, command
+from hazardmill.store.holding import Holdings
+from hazardmill.store.layout import Layout
+from hazardmill.store.manifests import Manifest
+from hazardmill.store.mirror import Mirror, manifest_name, part_name
+from hazardmill.store.schemas import TABLES
+from hazardmill.store.shared import SharedManifests
+from hazardmill.store.verify import verify
+
+_RESTORE: Final = "restore it from an older version of the object, or from a copy of the store"
+
+
+def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings) -> list[Finding]:
+    """Everything wrong with the store. Every part is fetched anew: this reads the whole bucket.
+
+    Raises:
+        StoreError: If the object store or the disk fails.
+    """
+    # First what is there: what is put meanwhile is then listed by a manifest that is read later.
+    listed = {f"{table}/{name}" for table in TABLES for name, _ in mirror.bucket.names(table)}
+    numbers = {name for name, _ in mirror.bucket.names("manifests")}
+    try:
+        known = manifests.all()
+    except (CorruptStore, SchemaMismatch) as error:
+        code = "manifest_newer" if isinstance(error, SchemaMismatch) else "manifest_changed"
+        place = str(error.file).removeprefix(f"{mirror.address}/")
+        return [Finding(code, place, error.message, str(error.remedy))]
+    found = [*_check_manifests(mirror, known, numbers), *_check_parts(mirror, known)]
+    found += _unlisted(mirror, holdings, listed, manifests.files())
+    # The rest is told by the copies; of what could not be fetched enough was said.
+    told = {finding.file for finding in found}
+    here = (finding for finding in verify(mirror.layout) if _object_of(finding, known) not in told)
+    # A bucket has each manifest once, and this folder can fetch it again.
+    return [*found, *(finding for finding in here if finding.code != "copy_missing")]
+
+
+def _object_of(finding: Finding, known: list[Manifest]) -> str:
+    names = {f"{part.table}/{part.file}": part_name(part) for manifest in known for part in manifest.parts}
+    return names.get(finding.file, finding.file)
+
+
+def _check_manifests(mirror: Mirror, known: list[Manifest], numbers: set[str]) -> Iterator[Finding]:
+    for manifest in known:
+        place = manifest_name(manifest.sequence)
+        name = place.removeprefix("manifests/")
+        if name not in numbers:
+            # One that was put after the look at the bucket is there by now.
+            if mirror.bucket.size(place) is None:
+                yield Finding("manifest_missing", place, "this machine has read the manifest, and it is gone", _RESTORE)
+            continue
+        try:
+            if mirror.manifest(name) != manifest:
+                message = "the manifest is not the one that this machine has read before"
+                yield Finding("manifest_changed", place, message, _RESTORE)
+        except CorruptStore as error:
+            yield Finding("manifest_changed", place, error.message, str(error.remedy))
+
+
+def _check_parts(mirror: Mirror, known: list[Manifest]) -> Iterator[Finding]:
+    for manifest in known:
+        for part in manifest.parts:
+            name = part_name(part)
+            try:
+                mirror.bring(part)
+            except CorruptStore as error:
+                code = "part_missing" if mirror.bucket.size(name) is None else "part_changed"
+                yield Finding(code, name, error.message, str(error.remedy))
+
+
+def _unlisted(mirror: Mirror, holdings: Holdings, listed: set[str], files: list[Manifest]) -> Iterator[Finding]:
+    known = {part_name(part) for manifest in files for part in manifest.parts}
+    for name in sorted(listed - known):
+        owner = Layout.owner_of(name.rpartition("/")[2].removesuffix(".parquet").rpartition(".")[0])
+        if Layout.is_segment(owner):
+            run_id = Layout.run_of(owner)
+            if holdings.is_held(run_id):
+                continue  # on its way
+            message = f"no manifest lists this part: a worker of run {run_id} was killed before it committed"
+            again = command(f"run resume {run_id}", mirror.layout.root)
+            remedy = f"on the machine it ran on: {again}; if the run has ended, the object can be removed"
+        else:
+            message, remedy = "no manifest lists this object", "see where it comes from; nothing reads it here"
+        yield Finding("part_unlisted", name, message, remedy)
