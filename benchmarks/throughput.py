@@ -112,8 +112,7 @@ async def worked(run):
 
     with run.under_way():
         async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch, on_record)
+            await session.work_through(run.batches(), on_record)
     return memory
 
 

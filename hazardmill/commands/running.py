@@ -82,7 +82,7 @@ def resumable(
 
     def go_on_with(*options: object) -> str:
         return "; then: ".join(
-            filter(None, [command("run", "resume", run_id, "--store", store.path, *options), afterwards])
+            filter(None, [command("run", "resume", run_id, "--store", store.address, *options), afterwards])
         )
 
     go_on = go_on_with()
@@ -129,8 +129,7 @@ async def _work(run: Run, quiet: bool) -> None:
     batches = run.batches()
     with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
         async with run.session(progress.on_retry) as session:
-            for batch in batches:
-                await session.work(batch, progress)
+            await session.work_through(batches, progress)
 
 
 def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:

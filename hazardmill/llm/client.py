@@ -150,7 +150,7 @@ class Client:
 
     def knows(self, request: Request) -> bool:
         """Whether the ledger has the answer, so that nothing would be sent."""
-        return self._ledger.lookup(request.identity(self._backend.name, self._backend.host)) is not None
+        return self._ledger.knows(request.identity(self._backend.name, self._backend.host))
 
     def _answer(self, recorded: Recorded, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)

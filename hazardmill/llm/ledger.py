@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import threading
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from hazardmill import __version__
 from hazardmill.errors import PromptRefused, SettingsError
@@ -39,6 +42,9 @@ _INDEXED: Final = (
     "usd",
     "at",
 )
+
+_TOKENS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "written_tokens")
+"""Of an answer's usage."""
 
 
 class LedgerStore(Protocol):
@@ -116,12 +122,16 @@ class LedgerIndex:
 
     Several runs can have paid for one identity, if none knew of the other. A run keeps to its own answer, so that it
     goes on as it began; else the answer that came first is the answer of the identity.
+
+    All answers of a store are in memory: their texts are packed, and what many have in common is there once.
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]] = (), *, run_id: str | None = None) -> None:
         self._run_id = run_id
-        self._answers: dict[str, Recorded] = {}
-        self._attempts: dict[str, dict[str, int]] = {}
+        self._answers: dict[str, _Packed] = {}
+        self._own_attempts: dict[str, int] = {}
+        self._others_attempts: dict[str, dict[str, int]] = {}
+        self._changing = threading.Lock()
         self.add(rows)
 
     @classmethod
@@ -133,26 +143,82 @@ class LedgerIndex:
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Take rows in, new ones or known ones. An answer stays, unless the run pays for one of its own after all."""
         for row in sorted(rows, key=lambda row: (row["run_id"] != self._run_id, row["at"], row["run_id"])):
-            identity, run_id = row["identity"], row["run_id"]
-            attempts = self._attempts.setdefault(identity, {})
-            attempts[run_id] = max(attempts.get(run_id, 0), row["attempt"])
-            known = self._answers.get(identity)
-            if row["answered"] and (known is None or known.run_id != self._run_id == run_id):
-                self._answers[identity] = _recorded(row)
+            # Of each row anew: what others recorded is taken in while requests are under way.
+            with self._changing:
+                self._add(row)
+
+    def _add(self, row: dict[str, Any]) -> None:
+        identity, run_id = row["identity"], row["run_id"]
+        if run_id == self._run_id:
+            self._own_attempts[identity] = max(self._own_attempts.get(identity, 0), row["attempt"])
+        else:
+            attempts = self._others_attempts.setdefault(identity, {})
+            attempts[sys.intern(run_id)] = max(attempts.get(run_id, 0), row["attempt"])
+        known = self._answers.get(identity)
+        if row["answered"] and (known is None or known.run_id != self._run_id == run_id):
+            self._answers[identity] = _Packed.of(row)
 
     def answer(self, identity: str) -> Recorded | None:
         """The answer of an identity; null if no attempt brought one."""
-        return self._answers.get(identity)
+        packed = self._answers.get(identity)
+        return None if packed is None else packed.recorded(identity)
+
+    def has_answer(self, identity: str) -> bool:
+        """Whether some attempt at an identity brought an answer."""
+        return identity in self._answers
 
     def attempts(self, identity: str) -> int:
         """Attempts at an identity, those of all runs together, with any that a kill cut off."""
-        return sum(self._attempts.get(identity, {}).values())
+        return self._own_attempts.get(identity, 0) + sum(self._others_attempts.get(identity, {}).values())
 
-    def next_attempt(self, identity: str, run_id: str) -> int:
-        """Number for one more attempt of a run, given out once."""
-        attempts = self._attempts.setdefault(identity, {})
-        number = attempts[run_id] = attempts.get(run_id, 0) + 1
+    def next_attempt(self, identity: str) -> int:
+        """Number for one more attempt of the index's own run, given out once."""
+        with self._changing:
+            number = self._own_attempts[identity] = self._own_attempts.get(identity, 0) + 1
         return number
+
+
+class _Packed(NamedTuple):
+    """``Recorded`` in a third of the room."""
+
+    run_id: str
+    text: bytes
+    model_answered: str
+    backend: str
+    finish_reason: str | None
+    tokens: tuple[int | None, ...]
+    usd: float | None
+    model_sent: str | None
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> _Packed:
+        return cls(
+            sys.intern(row["run_id"]),
+            zlib.compress(row["answer"].encode(), 1),
+            sys.intern(row["model_answered"]),
+            sys.intern(row["backend"]),
+            _interned(row["finish_reason"]),
+            tuple(row.get(name) for name in _TOKENS),
+            row["usd"],
+            _interned(row.get("model_sent")),
+        )
+
+    def recorded(self, identity: str) -> Recorded:
+        return Recorded(
+            identity=identity,
+            run_id=self.run_id,
+            text=zlib.decompress(self.text).decode(),
+            model_answered=self.model_answered,
+            backend=self.backend,
+            finish_reason=self.finish_reason,
+            usage=Usage(**dict(zip(_TOKENS, self.tokens, strict=True))),
+            usd=self.usd,
+            model_sent=self.model_sent,
+        )
+
+
+def _interned(text: str | None) -> str | None:
+    return None if text is None else sys.intern(text)
 
 
 class Ledger:
@@ -185,6 +251,10 @@ class Ledger:
         """The paid answer of an identity; null if there is none."""
         return self._index.answer(identity)
 
+    def knows(self, identity: str) -> bool:
+        """Whether there is a paid answer of an identity."""
+        return self._index.has_answer(identity)
+
     def is_own(self, recorded: Recorded) -> bool:
         """Whether this run recorded it, in this process or in one that was killed."""
         return recorded.run_id == self._run_id
@@ -214,7 +284,7 @@ class Ledger:
 
     def number(self, identity: str) -> int:
         """Number of one more attempt of this run at an identity, given out once."""
-        return self._index.next_attempt(identity, self._run_id)
+        return self._index.next_attempt(identity)
 
     async def record(self, attempt: Attempt, number: int | None = None) -> Recorded | None:
         """Write one attempt down; returns when it is on disk, with the answer if the attempt had one.
@@ -230,7 +300,7 @@ class Ledger:
         row = self._row(attempt, self.number(attempt.identity) if number is None else number)
         await self._writer.append({TABLE: [row]})
         self._index.add([row])
-        return _recorded(row) if attempt.completion is not None else None
+        return _Packed.of(row).recorded(attempt.identity) if attempt.completion is not None else None
 
     def _row(self, attempt: Attempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error
@@ -295,22 +365,3 @@ def _indexed() -> list[str]:
 def _request_json(request: Request) -> str:
     asked = request.model_dump(mode="json", include={"messages", "parameters"})
     return json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _recorded(row: dict[str, Any]) -> Recorded:
-    return Recorded(
-        identity=row["identity"],
-        run_id=row["run_id"],
-        text=row["answer"],
-        model_answered=row["model_answered"],
-        backend=row["backend"],
-        finish_reason=row["finish_reason"],
-        usage=Usage(
-            prompt_tokens=row["prompt_tokens"],
-            cached_tokens=row["cached_tokens"],
-            completion_tokens=row["completion_tokens"],
-            written_tokens=row.get("written_tokens"),
-        ),
-        usd=row["usd"],
-        model_sent=row.get("model_sent"),
-    )

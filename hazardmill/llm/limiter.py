@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -13,9 +14,13 @@ WINDOW_S: Final = 60.0
 _LONGEST_SLEEP_S: Final = 1.0
 """A settled request frees tokens before its minute is over; whoever waits looks again this often."""
 
-
 _SEVERAL: Final = 4
 """So many requests under way are a crowd."""
+
+_shared: dict[tuple[Hashable, ...], dict[asyncio.AbstractEventLoop, Limiter]] = {}
+"""The limiters of this process that are shared, by what they limit, and the event loop that they are used in."""
+
+_sharing = threading.Lock()
 
 
 class Slot:
@@ -93,6 +98,44 @@ class Limiter:
         """Number of the first slot that was admitted after the last cut."""
         self._held_until = float("-inf")
 
+    @classmethod
+    def shared(
+        cls,
+        whom: Hashable,
+        max_in_flight: int = 16,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+    ) -> Limiter:
+        """The limiter of all who ask the same provider the same from the running event loop, now or after each other.
+
+        It knows what was sent in the last minute, and how much the provider bore, also where the session that found
+        that out is over: a flow opens a session a batch. Runs side by side keep to the limits together.
+
+        Args:
+            whom: Who is asked: address of the API and models, say.
+            max_in_flight: As above. Whoever gives other limits shares with nobody here.
+            requests_per_minute: As above.
+            tokens_per_minute: As above.
+
+        Raises:
+            ValueError: If a limit is below 1.
+            RuntimeError: If no event loop runs.
+        """
+        loop = asyncio.get_running_loop()
+        limits = (max_in_flight, requests_per_minute, tokens_per_minute)
+        with _sharing:
+            alike = _shared.setdefault((whom, *limits), {})
+            if loop not in alike:
+                over = next((other for other in alike if other.is_closed()), None)
+                alike[loop] = cls(*limits) if over is None else alike.pop(over)._vacated()
+            return alike[loop]
+
+    def _vacated(self) -> Limiter:
+        """The same without anybody in it: its event loop is closed, with all that was under way or waited there."""
+        self._gate = asyncio.Lock()
+        self._places = self._places.vacated()
+        return self
+
     @property
     def in_flight_limit(self) -> int:
         """How many requests may be under way at this moment."""
@@ -159,6 +202,12 @@ class _Places:
         self._taken = 0
         self._successes = 0
         self._queue: deque[asyncio.Future[None]] = deque()
+
+    def vacated(self) -> _Places:
+        """As many places, all of them free."""
+        places = _Places(self._most)
+        places.limit = self.limit
+        return places
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:

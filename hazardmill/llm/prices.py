@@ -57,7 +57,9 @@ class Prices:
         import yaml
 
         try:
-            listed = TypeAdapter(list[Price]).validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+            read = yaml.safe_load(path.read_text(encoding="utf-8"))
+            # Strictly, for YAML knows numbers and dates: `yes` is no price of 1 USD, and 0 no day in 1970.
+            listed = TypeAdapter(list[Price]).validate_python(read, strict=True)
         except (OSError, ValueError, yaml.YAMLError) as error:
             detail = _first(error) if isinstance(error, ValidationError) else str(error)
             raise SettingsError(
@@ -81,7 +83,7 @@ class Prices:
         return self._prices[model]
 
     def usd(self, model: str, usage: Usage) -> float | None:
-        """Cost of one attempt; null if the price, or a token count that has a price, is unknown."""
+        """Cost of one attempt; null if the price, or a token count that has a price, is unknown or cannot be true."""
         price = self._prices.get(model)
         if price is None:
             return None
@@ -91,6 +93,9 @@ class Prices:
         neither = None
         if usage.prompt_tokens is not None and cached is not None and written is not None:
             neither = usage.prompt_tokens - cached - written
+            if neither < 0:
+                # More tokens of a kind than there were: at least one of the counts means something else.
+                return None
         parts = (
             _cost(neither, price.input),
             _cost(cached, price.cached_input),
@@ -112,7 +117,7 @@ class Prices:
     def upper(self, request: Request, prompt_tokens: int | None = None) -> float | None:
         """Most that one attempt at ``request`` can cost: a token a byte of prompt, none cached, all of ``max_tokens``.
 
-        Null if the price is unknown, or if the request sets no ``max_tokens``.
+        Null if the price is unknown, or if the request sets no limit on the output.
 
         Args:
             request: With the model that it is sent to.
@@ -154,12 +159,10 @@ def prompt_bytes(request: Request) -> int:
 
 
 def max_tokens(request: Request) -> int | None:
-    """The request's limit on output tokens; null if it sets none."""
-    for name in ("max_tokens", "max_completion_tokens"):
-        limit = request.parameters.get(name)
-        if isinstance(limit, int) and not isinstance(limit, bool):
-            return limit
-    return None
+    """The request's limit on output tokens; null if it sets none. Of two the larger: which one holds is not known."""
+    limits = [request.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    # Some servers take -1 for no limit.
+    return max((n for n in limits if isinstance(n, int) and not isinstance(n, bool) and n > 0), default=None)
 
 
 def _cost(tokens: int | None, usd_per_million: float) -> float | None:

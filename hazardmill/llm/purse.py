@@ -4,15 +4,19 @@ The file ``<name>.json`` holds the limit and what each worker has leased, in pic
 exclusive lock, and replaced as a whole, durably, before anybody spends what was granted: whatever is killed when, the
 leases never exceed the limit, and a worker never spends more than its lease. What a worker has spent stays leased to it
 for good. While it lives it holds a lock of its own; the lease of one that died can be taken back, but for what its
-ledger rows say it spent.
+ledger rows say it spent. To find that out takes time, in which no lock is held: each time that a worker opens the purse
+has a number, and nothing is taken back from one that was there again meanwhile.
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -23,6 +27,18 @@ from hazardmill.store.durable import guarded, make_folder, rename, write_file
 from hazardmill.store.locks import Lock, exclusive, is_held
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+@dataclass
+class _Content:
+    """What is in the file."""
+
+    limit: int
+    leases: dict[str, int]
+    unsettled: dict[str, int]
+    """Workers that opened the purse and of whom it was not found out since what they spent, with the number of that
+    opening."""
+    openings: int
 
 
 class FilePurse:
@@ -60,40 +76,46 @@ class FilePurse:
             )
         self._lock = lock
         try:
-            with self._changing() as leases:
-                self._limit = picodollars(limit_usd)
-                leases[worker] = picodollars(spent_usd)
+            with self._changing() as content:
+                content.limit = picodollars(limit_usd)
+                content.leases[worker] = picodollars(spent_usd)
+                content.openings += 1
+                content.unsettled[worker] = content.openings
         except BaseException:
             lock.release()
             raise
 
     def lease(self, amount: int) -> int:
         """Take up to ``amount`` picodollars out, durably; returns what was granted."""
-        with self._changing() as leases:
-            granted = max(0, min(amount, self._limit - sum(leases.values())))
-            leases[self._worker] += granted
+        with self._changing() as content:
+            granted = max(0, min(amount, content.limit - sum(content.leases.values())))
+            content.leases[self._worker] += granted
         return granted
 
     def give_back(self, amount: int) -> None:
         """Put back what was leased and not spent."""
-        with self._changing() as leases:
-            leases[self._worker] -= min(amount, leases[self._worker])
+        with self._changing() as content:
+            content.leases[self._worker] -= min(amount, content.leases[self._worker])
 
     def leases(self) -> dict[str, float]:
         """USD leased by each worker, spent or not."""
         with exclusive(self._guard):
-            return {worker: amount / PICODOLLARS for worker, amount in self._read()[1].items()}
+            return {worker: amount / PICODOLLARS for worker, amount in self._read().leases.items()}
 
-    def dead_workers(self) -> list[str]:
-        """Workers with a lease that are no longer there."""
-        return [worker for worker in self.leases() if not is_held(self._presence(worker))]
+    def dead_workers(self) -> dict[str, int]:
+        """Workers that are no longer there, and from whom nothing was taken back since: the number of their opening."""
+        with exclusive(self._guard):
+            unsettled = self._read().unsettled
+        return {worker: opening for worker, opening in unsettled.items() if not is_held(self._presence(worker))}
 
-    def reclaim(self, worker: str, spent_usd: float) -> float:
+    def reclaim(self, worker: str, spent_usd: float, opening: int | None = None) -> float:
         """Put back what a dead worker leased and did not spend.
 
         Args:
             worker: Who died.
             spent_usd: What its ledger rows say, with the reservation where the cost is unknown.
+            opening: Number of the worker's opening (``dead_workers``) before its rows were read. If it opened the purse
+                again since, it may have spent more, and nothing is put back.
 
         Returns:
             USD that came back.
@@ -106,10 +128,13 @@ class FilePurse:
         if lock is None:
             raise StoreLocked(f"the worker {worker} is alive", file=str(self._folder), remedy="let it end first")
         try:
-            with self._changing() as leases:
-                before = leases.get(worker, 0)
-                leases[worker] = picodollars(spent_usd)
-                return (before - leases[worker]) / PICODOLLARS
+            with self._changing() as content:
+                if opening is not None and content.unsettled.get(worker) != opening:
+                    return 0.0
+                before = content.leases.get(worker, 0)
+                content.leases[worker] = picodollars(spent_usd)
+                content.unsettled.pop(worker, None)
+                return (before - content.leases[worker]) / PICODOLLARS
         finally:
             lock.release()
 
@@ -137,21 +162,26 @@ class FilePurse:
         return self._folder / f"{self._name}@{worker}.present"
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, int]]:
-        """The leases, to be changed in the body; on disk when it ends."""
+    def _changing(self) -> Iterator[_Content]:
+        """What is in the purse, to be changed in the body; on disk when it ends."""
         with exclusive(self._guard):
-            self._limit, leases = self._read()
-            before = (self._limit, dict(leases))
-            yield leases
-            if (self._limit, leases) != before:
-                self._write(leases)
+            content = self._read()
+            before = copy.deepcopy(content)
+            yield content
+            if content != before:
+                staged = self._path.with_suffix(".new")
+                write_file(staged, json.dumps(dataclasses.asdict(content), indent=1, sort_keys=True).encode())
+                rename(staged, self._path)
 
-    def _read(self) -> tuple[int, dict[str, int]]:
+    def _read(self) -> _Content:
         try:
             with guarded(self._path, "read the purse"):
                 text = self._path.read_bytes() if self._path.exists() else b'{"limit": 0, "leases": {}}'
             content = json.loads(text)
-            return int(content["limit"]), {str(worker): int(amount) for worker, amount in content["leases"].items()}
+            leases = _counts(content["leases"])
+            # The first purses had no numbers: whoever is in them may not have been settled.
+            unsettled = _counts(content.get("unsettled", dict.fromkeys(leases, 0)))
+            return _Content(int(content["limit"]), leases, unsettled, int(content.get("openings", 0)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptStore(
                 f"the purse cannot be read: {error}",
@@ -159,7 +189,6 @@ class FilePurse:
                 remedy="remove it: each run that is resumed puts down there again what its ledger says it spent",
             ) from error
 
-    def _write(self, leases: Mapping[str, int]) -> None:
-        staged = self._path.with_suffix(".new")
-        write_file(staged, json.dumps({"limit": self._limit, "leases": leases}, indent=1, sort_keys=True).encode())
-        rename(staged, self._path)
+
+def _counts(values: dict[str, int]) -> dict[str, int]:
+    return {str(worker): int(value) for worker, value in values.items()}

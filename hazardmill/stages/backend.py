@@ -1,9 +1,10 @@
-"""Which backend a run's configuration means, and whether it can be asked."""
+"""Which backend a run's configuration means, whether it can be asked, and within which limits."""
 
 from __future__ import annotations
 
 from hazardmill.errors import SettingsError
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
+from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.requests import Backend
 from hazardmill.stages.config import RunConfig
 from hazardmill.store.store import Store
@@ -33,6 +34,19 @@ def open_backend(config: RunConfig, store: Store) -> Backend:
 
     replayed = store if config.replay_store is None else Store.open(config.replay_store)
     return ReplayBackend(replayed, backend.name, backend.host)
+
+
+def open_limiter(config: RunConfig) -> Limiter:
+    """What keeps a run's requests within its limits.
+
+    Sessions of this process share it where they ask one provider for the same models, within the same limits: what
+    one sent in the last minute counts for the next. Call it in the event loop that asks.
+    """
+    limits = (config.concurrency, config.requests_per_minute, config.tokens_per_minute)
+    if config.backend != "litellm":
+        # Nobody else is asked, whose limits could be overrun.
+        return Limiter(*limits)
+    return Limiter.shared((config.api_base, config.asked), *limits)
 
 
 def named_backend(name: str, config: RunConfig) -> Backend:

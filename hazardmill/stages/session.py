@@ -1,12 +1,12 @@
-"""A session on a run: one batch after another, worked on together and committed in record order."""
+"""A session on a run: records worked on together, committed in record order, made parts of batch by batch."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError, ProviderError, RunStopped
 from hazardmill.llm.budget import Budget
@@ -15,6 +15,8 @@ from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check
 from hazardmill.stages.intake import Shelf
+from hazardmill.stages.line import Line
+from hazardmill.stages.memory import give_back, in_one_thread, keep_little
 from hazardmill.stages.mill import Mill
 from hazardmill.stages.refine import Milled, refine
 from hazardmill.stages.rows import record_rows, task_id_of
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 OnRecord = Callable[[str, Outcome], None]
 """Called after each committed record with its id and outcome."""
+
+_AT_ONCE: Final = 2
+"""Records worked on at a time for each request that may be under way: while one is executed, proved, or waits for a
+prefix to be warm, another one asks."""
 
 
 @dataclass
@@ -39,11 +45,19 @@ class Session:
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
+        keep_little()
         self._shelf = Shelf(self.run.store)
         self._kept = Kept(self.run.store, self.run.run_id)
 
     async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
-        """Work on one batch and commit its records in order.
+        """As ``work_through``, with one batch."""
+        return await self.work_through([batch], on_record)
+
+    async def work_through(self, batches: Iterable[Sequence[int]], on_record: OnRecord | None = None) -> Counter[str]:
+        """Work on batches and commit their records in order; at the end of each its rows become parts.
+
+        The first records of a batch are begun while the last of the one before are asked about, so that there is
+        always something to ask.
 
         Returns:
             Records by outcome.
@@ -51,40 +65,45 @@ class Session:
         Raises:
             ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
             BudgetReached: There is no money left for the next request; the same holds.
+            InputError: The store no longer holds the records of a batch; those before it are committed.
         """
-        records = self._records(batch)
         self.mill.client.reopen()
-        # Others may have paid meanwhile for what this batch is going to ask.
-        await asyncio.to_thread(self.ledger.refresh)
-        # More records than requests: while one is executed or proved, another one asks.
-        room = asyncio.Semaphore(self.run.config.concurrency * 4 // 3 + 1)
-
-        async def one(record: Record) -> tuple[Milled, dict[str, Any] | None]:
-            async with room:
-                milled = await refine(record, self.mill)
-                return milled, await self._cross_check(milled)
-
-        tasks = [asyncio.create_task(one(record)) for record in records]
         counts: Counter[str] = Counter()
+        await self._look_what_others_paid()
+        line = Line(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
         try:
-            for ordinal, task in zip(batch, tasks, strict=True):
-                milled, crossed = await task
+            async for done in line:
+                if done is None:
+                    await in_one_thread(self.writer.roll)
+                    await self._look_what_others_paid()
+                    await in_one_thread(give_back)
+                    continue
+                (ordinal, record), (milled, crossed) = done
                 outcome = await self._commit(ordinal, milled, crossed)
                 counts[outcome.value] += 1
                 if on_record is not None:
-                    on_record(milled.record.record_id, outcome)
+                    on_record(record.record_id, outcome)
         except (ProviderError, RunStopped) as error:
             # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
             self.mill.client.close()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await line.ended()
             self._say_how_it_stands(error)
             raise
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.to_thread(self.writer.roll)
+            await line.call_off()
         return counts
+
+    async def _look_what_others_paid(self) -> None:
+        # Where the journal is empty, for all that it holds is read anew each time.
+        await in_one_thread(self.ledger.refresh)
+
+    async def _records_of(self, batches: Iterable[Sequence[int]]) -> AsyncIterator[list[tuple[int, Record]]]:
+        for batch in batches:
+            yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
+
+    async def _worked_on(self, numbered: tuple[int, Record]) -> tuple[Milled, dict[str, Any] | None]:
+        milled = await refine(numbered[1], self.mill)
+        return milled, await self._cross_check(milled)
 
     def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:
         left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from hazardmill.errors import StoreLocked
+from hazardmill.errors import SettingsError, StoreLocked
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices, check_prices
@@ -59,6 +59,11 @@ def opened_budget(store: Store, run_id: str, config: RunConfig, ledger: Ledger) 
     with ExitStack() as stack:
         purse = None
         if config.budget_id is not None:
+            if store.is_in_bucket:
+                raise SettingsError(
+                    f"the budget {config.budget_id} cannot be shared: a shared budget needs a store in a folder",
+                    remedy="give each run a budget of its own: --budget-usd without --budget-id",
+                )
             folder = store.path / FOLDER
             purse = stack.enter_context(FilePurse(folder, config.budget_id, run_id, config.budget_usd, spent))
             _reclaim(store, purse)
@@ -68,13 +73,14 @@ def opened_budget(store: Store, run_id: str, config: RunConfig, ledger: Ledger) 
 
 
 def _reclaim(store: Store, purse: FilePurse) -> None:
-    """Take back what runs that nobody works on any more leased and did not spend."""
-    for worker in purse.dead_workers():
+    """Take back what runs that nobody works on any more leased and did not spend; of each once."""
+    for worker, opening in purse.dead_workers().items():
+        # Reads the ledger, which may take long: nobody who spends from this budget waits for that.
         spent = spent_upper(store, worker)
         # One that came back meanwhile puts its own lease right.
         with contextlib.suppress(StoreLocked):
             if spent is not None:
-                purse.reclaim(worker, spent)
+                purse.reclaim(worker, spent, opening)
 
 
 def spent_upper(store: Store, run_id: str) -> float | None:

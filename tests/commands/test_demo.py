@@ -66,11 +66,11 @@ def test_without_walls_the_demo_says_so_and_goes_on(hazardmill: Hazardmill, monk
 
 
 def test_an_interrupted_demo_says_how_to_finish_it(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def interrupted(self: Session, batch: object, on_record: object) -> None:
+    async def interrupted(self: Session, batches: object, on_record: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "work", interrupted)
+        patch.setattr(Session, "work_through", interrupted)
         ended = hazardmill("demo", "--out", "a place")
     assert ended.code == 4
     _, *told = ended.err.rstrip("]\n").split("hazardmill ")

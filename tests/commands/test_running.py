@@ -55,14 +55,15 @@ class Working(Run):
         finally:
             self.closed += 1
 
-    async def work(self, batch: list[int], on_record: object) -> None:
-        if len(self.worked) == 1:
-            if self.end is not None:
-                raise self.end
-            if self.signalled is not None:
-                os.kill(os.getpid(), self.signalled)
-                await asyncio.Event().wait()
-        self.worked.append(batch)
+    async def work_through(self, batches: list[list[int]], on_record: object) -> None:
+        for batch in batches:
+            if len(self.worked) == 1:
+                if self.end is not None:
+                    raise self.end
+                if self.signalled is not None:
+                    os.kill(os.getpid(), self.signalled)
+                    await asyncio.Event().wait()
+            self.worked.append(batch)
 
     def finish(self, state: str) -> dict[str, int]:
         self.finished.append(state)

@@ -175,5 +175,5 @@ def test_only_who_may_be_charged_for_nothing_writes_before_it_sends(
 def test_a_number_is_never_given_out_twice(make_client, make_backend, make_request, make_completion, store):
     asyncio.run(make_client(make_backend(make_completion(), metered=True)).ask(make_request()))
     before = store.log[:1]
-    assert LedgerIndex(before).next_attempt(before[0]["identity"], "run-1") == 2
+    assert LedgerIndex(before, run_id="run-1").next_attempt(before[0]["identity"]) == 2
     assert LedgerIndex(before).answer(before[0]["identity"]) is None

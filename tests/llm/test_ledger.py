@@ -5,12 +5,15 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hazardmill.errors import ProviderDown
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
-from hazardmill.llm.ledger import Ledger, LedgerIndex
+from hazardmill.llm.ledger import Ledger, LedgerIndex, Recorded
 from hazardmill.llm.limiter import Limiter
+from hazardmill.llm.requests import Usage
 from hazardmill.report.cost import cost
 from hazardmill.store import Store
 
@@ -109,6 +112,29 @@ def test_the_first_answer_of_an_identity_stays_its_answer():
     assert index.answer("j") is None
 
 
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"])),
+    tokens=st.tuples(*[st.none() | st.integers(0, 2**40)] * 4),
+    usd=st.none() | st.floats(0, 1e6),
+    named=st.tuples(*[st.none() | st.sampled_from(["stop", "toy/dear"])] * 2),
+)
+def test_an_answer_comes_out_as_it_was_taken_in(text, tokens, usd, named):
+    names = ("prompt_tokens", "cached_tokens", "completion_tokens", "written_tokens")
+    usage = dict(zip(names, tokens, strict=True))
+    row = attempt("a", 1, text, 1) | usage | {"usd": usd, "finish_reason": named[0], "model_sent": named[1]}
+    assert LedgerIndex([row]).answer("i") == Recorded(
+        identity="i",
+        run_id="a",
+        text=text,
+        model_answered=row["model_answered"],
+        backend=row["backend"],
+        finish_reason=named[0],
+        usage=Usage(**usage),
+        usd=usd,
+        model_sent=named[1],
+    )
+
+
 def test_a_run_keeps_to_the_answer_it_paid_for():
     rows = [attempt("a", 1, "theirs", 1), attempt("b", 1, "mine", 2)]
     assert LedgerIndex(rows, run_id="b").answer("i").text == "mine"
@@ -121,10 +147,12 @@ def test_a_run_keeps_to_the_answer_it_paid_for():
 
 def test_each_run_numbers_its_own_attempts():
     rows = [attempt("a", 1, None), attempt("a", 2, None), attempt("b", 1, None)]
-    index = LedgerIndex(rows)
-    index.add(rows)  # once from the journal, once from a part
-    assert (index.attempts("i"), index.attempts("j")) == (3, 0)
-    assert [index.next_attempt("i", run_id) for run_id in ("a", "a", "b", "c")] == [3, 4, 2, 1]
+    for run_id, numbers in (("a", [3, 4]), ("b", [2, 3]), ("c", [1, 2]), (None, [1, 2])):
+        index = LedgerIndex(rows, run_id=run_id)
+        index.add(rows)  # once from the journal, once from a part
+        assert (index.attempts("i"), index.attempts("j")) == (3, 0)
+        assert [index.next_attempt("i"), index.next_attempt("i")] == numbers
+        assert index.attempts("i") == 5
 
 
 def test_two_runs_at_once_that_pay_for_the_same_both_count(

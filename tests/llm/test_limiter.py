@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import threading
 
 import pytest
 from hypothesis import given
@@ -258,3 +260,99 @@ def test_laws_of_the_number_under_way(most, seed, trouble, work):
         assert limiter.in_flight_limit == most
 
     asyncio.run(main())
+
+
+def sharing(whom, *limits):
+    async def look():
+        return Limiter.shared(whom, *limits)
+
+    return asyncio.run(look())
+
+
+def test_who_asks_the_same_within_the_same_limits_shares_a_limiter():
+    async def main():
+        mine = Limiter.shared("here", 4, 10, None)
+        assert Limiter.shared("here", 4, 10, None) is mine
+        others = [Limiter.shared("there", 4, 10, None), Limiter.shared("here", 3, 10), Limiter.shared("here", 4, 10, 9)]
+        assert mine not in others and len({id(limiter) for limiter in others}) == 3
+
+    asyncio.run(main())
+
+
+def test_what_was_sent_in_the_last_minute_counts_for_the_next_session():
+    first = sharing("sessions", 1, 2)
+
+    async def send(times):
+        limiter = Limiter.shared("sessions", 1, 2)
+        for _ in range(times):
+            async with limiter.slot():
+                pass
+        return limiter
+
+    assert asyncio.run(send(2)) is first
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(send(1), 0.05))
+
+
+def test_a_provider_that_had_too_much_to_do_is_spared_by_the_next_session_and_nobody_is_left_in_it():
+    async def too_much():
+        limiter = Limiter.shared("spared", 8)
+        async with limiter.slot() as slot:
+            slot.turned_away()
+        left = asyncio.create_task(hold(limiter))
+        await asyncio.sleep(0)
+        return [left]
+
+    async def hold(limiter):
+        async with limiter.slot():
+            await asyncio.Event().wait()
+
+    loop = asyncio.new_event_loop()
+    tasks = loop.run_until_complete(too_much())
+    loop.close()
+    # Its loop was closed over it; nobody is to be told.
+    tasks[0]._log_destroy_pending = False
+
+    async def next_session():
+        limiter = Limiter.shared("spared", 8)
+        assert limiter.in_flight_limit == 4
+        under_way, most = 0, 0
+
+        async def one():
+            nonlocal under_way, most
+            async with limiter.slot():
+                under_way += 1
+                most = max(most, under_way)
+                await asyncio.sleep(0)
+                under_way -= 1
+
+        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(20))), 20)
+        tasks.clear()
+        gc.collect()
+        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(20))), 20)
+        return most
+
+    assert asyncio.run(next_session()) == 4
+
+
+def test_event_loops_at_the_same_time_have_a_limiter_each():
+    found = []
+    both = threading.Barrier(2, timeout=20)
+
+    async def look():
+        found.append(Limiter.shared("threads", 2))
+        both.wait()
+
+    threads = [threading.Thread(target=asyncio.run, args=(look(),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2 and found[0] is not found[1]
+
+
+def test_a_shared_limiter_needs_an_event_loop_and_limits_that_make_sense():
+    with pytest.raises(RuntimeError):
+        Limiter.shared("nobody")
+    with pytest.raises(ValueError, match="at least 1"):
+        sharing("nobody", 0)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hazardmill.errors import SettingsError
-from hazardmill.llm.prices import Prices, prompt_bytes
+from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import OFFLINE_MODEL, Usage
 
 
@@ -64,7 +64,13 @@ ENTRY = "- {model: a/b, input: 1, cached_input: 1, output: 1, checked: 2026-01-0
     [
         (ENTRY + ENTRY, "twice"),
         (ENTRY.replace("input: 1,", "input: -1,", 1), "greater than or equal to 0"),
+        (ENTRY.replace("input: 1,", "input: yes,", 1), "valid number"),
+        (ENTRY.replace("input: 1,", "input: .inf,", 1), "finite"),
+        (ENTRY.replace("input: 1,", "input: ,", 1), "valid number"),
+        (ENTRY.replace("2026-01-01", "0"), "valid date"),
+        (ENTRY.replace("2026-01-01", ""), "valid date"),
         (ENTRY.replace("origin: x", "source: x"), "origin"),
+        (ENTRY.replace("origin: x", "origin: ' '"), "at least 1 character"),
         ("- [", "cannot be used"),
         ("", "valid list"),
     ],
@@ -98,3 +104,25 @@ def test_a_schema_is_sent_as_part_of_the_prompt(make_request):
     schema = {"type": "json_schema", "json_schema": {"name": "task", "schema": {"type": "object"}}}
     asked = make_request(parameters={**plain.parameters, "response_format": schema})
     assert prompt_bytes(asked) == prompt_bytes(plain) + len(json.dumps(schema))
+
+
+def test_counts_that_cannot_be_true_make_the_cost_unknown_and_the_bound_stays():
+    model = "anthropic/claude-haiku-4-5"
+    wrong = Usage(prompt_tokens=100, cached_tokens=80, written_tokens=50, completion_tokens=0)
+    assert Prices.load().usd(model, wrong) is None
+    assert Prices.load().most(model, wrong) == pytest.approx(100 * 1.25 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tokens"),
+    [
+        ({"max_tokens": 7}, 7),
+        ({"max_tokens": 7, "max_completion_tokens": 900}, 900),
+        ({"max_tokens": -1, "max_completion_tokens": 30}, 30),
+        ({"max_tokens": -1}, None),
+        ({"max_tokens": True}, None),
+        ({"max_tokens": "7"}, None),
+    ],
+)
+def test_the_limit_on_the_output_is_one_that_surely_holds(make_request, parameters, tokens):
+    assert max_tokens(make_request(parameters=parameters)) == tokens

@@ -34,7 +34,7 @@ def test_what_is_leased_is_on_disk_as_a_whole(folder):
     with FilePurse(folder, "shared", "a", 1.0) as purse:
         purse.lease(CENT)
         on_disk = json.loads((folder / "shared.json").read_text())
-    assert on_disk == {"limit": 100 * CENT, "leases": {"a": CENT}}
+    assert (on_disk["limit"], on_disk["leases"]) == (100 * CENT, {"a": CENT})
 
 
 def test_a_worker_that_comes_back_has_leased_what_it_spent(folder):
@@ -58,12 +58,36 @@ def test_the_dead_can_be_reclaimed_from_and_the_living_cannot(folder):
     with FilePurse(folder, "shared", "alive", 1.0) as alive:
         with FilePurse(folder, "shared", "dead", 1.0) as dead:
             dead.lease(100 * CENT)
-            assert alive.dead_workers() == []
+            assert alive.dead_workers() == {}
             with pytest.raises(StoreLocked, match="dead is alive"):
                 alive.reclaim("dead", 0.0)
-        assert alive.dead_workers() == ["dead"]
-        assert alive.reclaim("dead", spent_usd=0.3) == 0.7
+        ((worker, opening),) = alive.dead_workers().items()
+        assert worker == "dead"
+        assert alive.reclaim("dead", 0.3, opening) == 0.7
         assert alive.lease(100 * CENT) == 70 * CENT
+        assert alive.dead_workers() == {}, "of each once"
+
+
+def test_nothing_is_taken_back_from_one_that_was_there_again_meanwhile(folder):
+    with FilePurse(folder, "shared", "alive", 1.0) as alive:
+        with FilePurse(folder, "shared", "dead", 1.0) as dead:
+            dead.lease(50 * CENT)
+        opening = alive.dead_workers()["dead"]
+        # What it spent is read from its ledger here. It comes back, leases as much again, and dies again.
+        with FilePurse(folder, "shared", "dead", 1.0, spent_usd=0.1) as dead:
+            dead.lease(40 * CENT)
+        assert alive.reclaim("dead", 0.1, opening) == 0
+        assert alive.leases()["dead"] == 0.5
+        assert alive.reclaim("dead", 0.4, alive.dead_workers()["dead"]) == pytest.approx(0.1)
+
+
+def test_of_a_purse_that_has_no_numbers_nobody_is_settled(folder):
+    folder.mkdir()
+    (folder / "shared.json").write_text(json.dumps({"limit": 100 * CENT, "leases": {"old": 60 * CENT}}))
+    with FilePurse(folder, "shared", "new", 1.0) as purse:
+        assert purse.lease(100 * CENT) == 40 * CENT
+        assert purse.reclaim("old", 0.5, purse.dead_workers()["old"]) == pytest.approx(0.1)
+        assert purse.dead_workers() == {}
 
 
 def test_two_processes_do_not_go_by_one_name(folder):
@@ -72,7 +96,17 @@ def test_two_processes_do_not_go_by_one_name(folder):
     FilePurse(folder, "shared", "a", 1.0).close()
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"limit": 1}', '{"limit": 1, "leases": {"a": "x"}}', '{"leases": {}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"limit": 1}',
+        '{"limit": 1, "leases": {}, "unsettled": ["a"]}',
+        '{"limit": 1, "leases": {"a": "x"}}',
+        '{"leases": {}',
+    ],
+)
 def test_a_damaged_purse_is_refused_and_holds_no_lock(folder, text):
     folder.mkdir()
     (folder / "shared.json").write_text(text)

@@ -11,7 +11,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
-from hazardmill.stages.backend import open_backend
+from hazardmill.stages.backend import open_backend, open_limiter
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 from hazardmill.store.store import Store
@@ -117,3 +117,27 @@ def test_a_model_without_a_provider_is_refused(store: Store, capsys: pytest.Capt
             open_backend(asking(**fields, api_base="http://127.0.0.1:8000/v1"), store)
         assert "deepseek/deepseek-chat" in str(caught.value.remedy)
     assert capsys.readouterr() == ("", "")
+
+
+def test_sessions_that_ask_the_same_of_one_provider_share_its_limits() -> None:
+    async def opened(*configs: RunConfig) -> list[Limiter]:
+        return [open_limiter(config) for config in configs]
+
+    address = {"api_base": "http://127.0.0.1:8000/v1", "requests_per_minute": 100}
+    mine, same, slower, other, elsewhere = asyncio.run(
+        opened(
+            asking(**address),
+            asking(**address, batch_size=3),
+            asking(**address, concurrency=2),
+            asking("openai/toy", **address),
+            asking(requests_per_minute=100),
+        )
+    )
+    assert mine is same
+    assert len({id(limiter) for limiter in (mine, slower, other, elsewhere)}) == 4
+    assert asyncio.run(opened(asking(**address))) == [mine], "also in a session that follows"
+    # Nobody else's limits are at stake.
+    offline = RunConfig(inputs=(RunInput(source="notes"),))
+    one, two = asyncio.run(opened(offline, offline))
+    assert one is not two
+    assert one.in_flight_limit == offline.concurrency

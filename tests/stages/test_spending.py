@@ -9,7 +9,9 @@ import pytest
 
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
 from hazardmill.llm.budget import Budget
+from hazardmill.llm.purse import FilePurse
 from hazardmill.stages import run as module
+from hazardmill.stages import spending
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 from hazardmill.stages.run import Run
@@ -105,6 +107,27 @@ def test_what_a_dead_run_leased_and_did_not_spend_is_taken_back(store: Store, no
     path.write_text(json.dumps(content))
     worked(begun(store, "next", config(notes, sample=1, budget_usd=1.0, budget_id="team")))
     assert leases(store)["dead"] == pytest.approx(18 * USD)
+
+
+def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
+    store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = {"budget_usd": 1.0, "budget_id": "team"}
+    worked(begun(store, "dead", config(notes, **shared)))
+    read: list[str] = []
+
+    def reading(at: Store, run_id: str) -> float | None:
+        read.append(run_id)
+        # Another worker comes and takes a slice meanwhile.
+        with FilePurse(store.path / FOLDER, "team", "other", 1.0) as purse:
+            assert purse.lease(1) == 1
+        return spent_upper(at, run_id)
+
+    monkeypatch.setattr(spending, "spent_upper", reading)
+    worked(begun(store, "next", config(notes, sample=1, **shared)))
+    assert read == ["dead"]
+    worked(begun(store, "last", config(notes, sample=2, **shared)))
+    assert sorted(read) == ["dead", "next", "other"], "each once when it is gone"
 
 
 def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Path) -> None:

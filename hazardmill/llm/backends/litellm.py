@@ -29,9 +29,10 @@ OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
 """Carries the offline key, as JSON, to a server on this machine: the offline author served over HTTP reads it."""
 
 _OURS: Final = frozenset(
-    {"model", "messages", "api_base", "base_url", "api_key", "max_retries", "num_retries", "timeout", "stream"}
+    {"model", "messages", "api_base", "base_url", "api_key", "max_retries", "num_retries", "timeout", "stream", "n"}
 )
-"""Parameters that a request must not set: they would change who is asked, or retry and stream behind our back."""
+"""Parameters that a request must not set: they would change who is asked, retry and stream behind our back, or pay for
+answers that nobody reads."""
 
 _CACHE_WHEN_TOLD: Final = frozenset({"anthropic"})
 """Providers that cache a prompt's beginning only where the request says up to where."""
