@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -20,8 +21,9 @@ from hazardmill.errors import SettingsError
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
 
-NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE"})
-"""Variables with our prefix that others read: folders of sources, and the data that tests read."""
+NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE"})
+"""Variables with our prefix that others read: folders of sources, the data that tests read, and where a store in a
+bucket has its working folder."""
 
 
 class Settings(BaseSettings):
@@ -42,12 +44,35 @@ class Settings(BaseSettings):
     """Model of all stages; ``offline-author`` needs no network."""
     extract_model: str | None = None
     judge_model: str | None = None
+    fallback_models: Annotated[tuple[str, ...], NoDecode] = ()
+    """Models to ask, in order, where that of a stage cannot answer; in one text they are parted by commas."""
     api_base: str | None = None
     """Address of an OpenAI-compatible server, for local models."""
+    author_format: Literal["python", "document"] = "python"
+    structured: bool = False
+    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Most that a run may spend; null, or the word ``none``, for no limit."""
+    budget_id: str | None = None
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    deadline_s: float = Field(default=600.0, gt=0)
     jail: Literal["auto", "full", "minimal"] = "auto"
     batch_size: int = Field(default=25, ge=1, le=1000)
     concurrency: int = Field(default=8, ge=1, le=1000)
     cross_check: float = Field(default=0.0, ge=0, le=1)
+    search_limit: int | None = Field(default=None, ge=1)
+    dask_address: str | None = None
+    """Scheduler that ``flows/check.py`` sends its work to; null for a cluster of its own on this machine."""
+
+    @field_validator("fallback_models", mode="before")
+    @classmethod
+    def _parted(cls, value: object) -> object:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("budget_usd", mode="before")
+    @classmethod
+    def _unlimited(cls, value: object) -> object:
+        return None if value == "none" else value
 
     @classmethod
     def settings_customise_sources(
@@ -76,7 +101,7 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
-        variable = f"{PREFIX}{name.upper()}"
+        variable = f"{PREFIX}{name.partition('.')[0].upper()}"
         in_environment = any(key.upper() == variable for key in os.environ)
         raise SettingsError(
             f"{variable if in_environment else name}: {first['msg']}",

@@ -110,3 +110,25 @@ def test_a_file_that_is_no_mapping_is_refused_with_its_name(text: str | bytes) -
 def test_settings_do_not_change_behind_ones_back() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_settings().batch_size = 3
+
+
+@pytest.mark.parametrize("text", ["a, b", "[a, b]", "a,,b,"])
+def test_models_are_a_list_or_parted_by_commas(text: str) -> None:
+    write(f"fallback_models: {text}\n")
+    assert load_settings().fallback_models == ("a", "b")
+
+
+def test_a_wrong_part_of_a_list_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAZARDMILL_BUDGET_USD", "-1")
+    with pytest.raises(SettingsError, match="HAZARDMILL_BUDGET_USD: "):
+        load_settings()
+
+
+def test_the_documented_table_is_that_of_the_settings(project: Path) -> None:
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        for line in (project / "docs" / "settings.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    assert [row[0] for row in rows] == list(Settings.model_fields)
+    assert [row[1] for row in rows] == [f"HAZARDMILL_{name.upper()}" for name in Settings.model_fields]

@@ -31,6 +31,16 @@ def _usd(context: click.Context, option: click.Parameter, text: str | None) -> f
     return usd
 
 
+def _shard(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    from hazardmill.errors import UsageError
+    from hazardmill.stages.shards import Shard
+
+    try:
+        return None if text is None else str(Shard.parse(text))
+    except UsageError as error:
+        raise click.BadParameter(f"{error.message}: {error.remedy}", context, option) from error
+
+
 _SETTINGS = (
     click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records."),
     click.option("--model", help="Model of all stages, as litellm names it [default: setting `model`]."),
@@ -49,12 +59,12 @@ _SETTINGS = (
     click.option(
         "--author-format",
         type=click.Choice(["python", "document"]),
-        help="What the author writes: a Python module, or the document of which it is rendered [default: python].",
+        help="What the author writes: a Python module, or the document of which it is rendered.",
     ),
     click.option(
         "--structured/--no-structured",
         default=None,
-        help="Whether the author's model is sent the schema of a document [default: no].",
+        help="Whether the author's model is sent the schema of a document.",
     ),
     click.option(
         "--budget-usd",
@@ -74,11 +84,9 @@ _SETTINGS = (
         "deadline_s",
         type=click.FloatRange(0, min_open=True),
         metavar="SECONDS",
-        help="For one request, all attempts and pauses together [default: 600].",
+        help="For one request, all attempts and pauses together.",
     ),
-    click.option(
-        "--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile [default: setting `jail`]."
-    ),
+    click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile."),
     click.option("--batch-size", type=click.IntRange(1, 1000), help="Records a batch."),
     click.option("--concurrency", type=click.IntRange(1, 1000), help="Records worked on, and requests sent, at once."),
     click.option(
@@ -99,6 +107,12 @@ _SELECTION = (
     ),
     click.option(
         "--where", "wheres", multiple=True, metavar="[SOURCE:]NAME=VALUE", help="Only records with this fact."
+    ),
+    click.option(
+        "--shard",
+        metavar="K/N",
+        callback=_shard,
+        help="Of these, only the Kth of N shards, by record id: N runs, one a shard, share the work on one store.",
     ),
 )
 
@@ -135,7 +149,7 @@ def new_config(
     replay: str | None,
     given: dict[str, Any],
 ) -> RunConfig:
-    """The configuration of a new run: options, then settings, then defaults.
+    """The configuration of a new run: options, then settings (docs/settings.md), then defaults.
 
     Args:
         sources: Names of sources.
@@ -146,59 +160,33 @@ def new_config(
         given: All other options by name; null or empty for those not given.
 
     Raises:
-        click.UsageError: Options do not go together.
+        click.UsageError, UsageError: Options do not go together.
         SettingsError: The settings are wrong.
     """
     from hazardmill.settings import load_settings
-    from hazardmill.stages.config import RunConfig, RunInput
-    from hazardmill.stages.mill import Models
+    from hazardmill.stages.config import RunInput
+    from hazardmill.stages.configured import configured
 
-    settings = load_settings()
     values = _given(given)
+    shard = values.pop("shard", None)
     names = tuple(dict.fromkeys(sources))
     paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
     where = facts(wheres, names)
-    asked = values.pop("model", None) or settings.model
-    models = Models(
-        extract=values.pop("extract_model", None) or settings.extract_model or asked,
-        author=asked,
-        judge=values.pop("judge_model", None) or settings.judge_model or asked,
-    )
-    live = _live([*models.model_dump().values(), *values.get("fallback_models", ())])
-    address = values.pop("api_base", None)
-    if live == "offline":
-        by_settings = settings.api_base and not given.get("model") and "model" not in settings.model_fields_set
-        if address or by_settings:
-            raise _no_server()
-    else:
-        address = address or settings.api_base
-    return RunConfig.model_validate(
-        {
-            "inputs": [
-                RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name])
-                for name in names
-            ],
-            "backend": live if replay is None else "replay",
-            "replay_backend": live,
-            # Absolute: the run may be resumed from another folder.
-            "replay_store": Path(replay).absolute() if replay else None,
-            "models": models,
-            "api_base": address,
-            "jail": settings.jail,
-            "batch_size": settings.batch_size,
-            "concurrency": settings.concurrency,
-            "cross_check": settings.cross_check,
-            **values,
-        }
-    )
+    items = [
+        RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
+        for name in names
+    ]
+    return configured(load_settings(), items, values, replay=replay)
 
 
 def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
     """A run's configuration with what options say otherwise.
 
     Raises:
-        click.UsageError: Options do not go together.
+        click.UsageError, UsageError: Options do not go together.
     """
+    from hazardmill.stages.configured import live_backend, no_server
+
     values = _given(given)
     # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
     author = values.pop("model", None) or config.models.author
@@ -211,10 +199,10 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
         item.model_copy(update={"limit": _limit(most[item.source])}) if item.source in most else item
         for item in config.inputs
     ]
-    live = _live([*models.values(), *values.get("fallback_models", config.fallback_models)])
+    live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
     if live == "offline":
         if "api_base" in values:
-            raise _no_server()
+            raise no_server()
         values["api_base"] = None
     if values.get("budget_usd", ...) is None:
         # A budget that is lifted is shared with nobody.
@@ -229,20 +217,6 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     if values.get("budget_usd") == math.inf:
         values["budget_usd"] = None
     return values
-
-
-def _live(models: list[str]) -> str:
-    """The backend that asks these models."""
-    from hazardmill.llm.requests import OFFLINE_MODEL
-
-    offline = {name == OFFLINE_MODEL for name in models}
-    if len(offline) > 1:
-        raise click.UsageError("offline-author cannot be mixed with other models: name a model for each stage")
-    return "offline" if True in offline else "litellm"
-
-
-def _no_server() -> click.UsageError:
-    return click.UsageError("offline-author asks no server: give --model with the address of one")
 
 
 def _path(text: str | None) -> Path | None:

@@ -72,7 +72,7 @@ def dedupe(run_id: str | None, against: Path | None, examples: int, store_path: 
     found = _within(store, run_id, compared=against is not None)
     if not found.tasks:
         raise InputError(
-            "there is no task here", file=str(store.path), remedy="generate some first: hazardmill run generate --help"
+            "there is no task here", file=store.address, remedy="generate some first: hazardmill run generate --help"
         )
     if against is not None:
         found.against = _carried_past(against, found)

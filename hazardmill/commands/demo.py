@@ -50,7 +50,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
         }
     )
     run, _ = Run.start(store, config)
-    afterwards = command("report", "--run", run.run_id, "--store", store.path, "--out", out)
+    afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out)
     work_through(run, quiet=as_json, afterwards=afterwards)
     lens = lens_of(store)
     report = write_report(store, [run.run_id], out / "report.html")

@@ -106,11 +106,11 @@ def _stored(task_id: str, store_path: Path | None) -> Document:
         raise InputError(
             f"there is no task {task_id!r} in this store"
             + ("; with --store, TASK is an id" if store_path is not None and _is_there(Path(task_id)) else ""),
-            file=str(store.path),
-            remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.path}""",
+            file=store.address,
+            remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
         )
     # Rows come in the order of commits: the latest run wins.
-    return _parsed(rows[-1]["document"], f"{store.path} (task {task_id})")
+    return _parsed(rows[-1]["document"], f"{store.address} (task {task_id})")
 
 
 def _parsed(content: str | bytes, place: str) -> Document:

@@ -1,4 +1,4 @@
-"""``hazardmill run estimate | generate | resume | list``."""
+"""``hazardmill run estimate | generate | resume | list | recheck``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from hazardmill.commands.configuring import generation_options, new_config, otherwise, settings_options
 from hazardmill.commands.estimate import estimate
 from hazardmill.commands.options import json_option, lens_of, open_store, print_json, show_rejects, store_option
+from hazardmill.commands.recheck import recheck
 from hazardmill.errors import ProviderError, RunStopped
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: hazardmill run list")
 def run() -> None:
-    """Estimate what a run costs, generate tasks, resume a run, list runs."""
+    """Estimate what a run costs, generate tasks, resume a run, list runs, check their drafts again."""
 
 
 run.add_command(estimate)
+run.add_command(recheck)
 
 
 @run.command(epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5")
@@ -150,8 +152,9 @@ def _flat(run: Listed) -> dict[str, Any]:
 def _line(run: Listed) -> str:
     counts = run.counts.get("outcomes", run.counts)
     shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "records")
+    of = f" of shard {run.shard}" if run.shard else ""
     parts = [
-        f"{run.run_id}  {run.kind:8}  {run.state:9}  {run.records} records" + (f": {shown}" if shown else ""),
+        f"{run.run_id}  {run.kind:8}  {run.state:9}  {run.records} records{of}" + (f": {shown}" if shown else ""),
         _paid_text(run) if run.kind == "generate" else None,
         f"{run.started:%Y-%m-%d %H:%M:%S} UTC, {timedelta(seconds=round(run.duration_s))}",
         f"child of {run.parent_run_id}" if run.parent_run_id else None,

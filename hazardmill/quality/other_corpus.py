@@ -62,13 +62,16 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
         InputError: There is no such folder or file.
         StoreError: It is a store, and cannot be read.
     """
-    if path.is_file():
+    from hazardmill.store.address import bucket_address
+    from hazardmill.store.store import Store
+
+    if bucket_address(path) is not None:
+        yield from _store(Store.open(path))
+    elif path.is_file():
         yield from _file(path, path.name)
     elif not path.is_dir():
         raise InputError("there is no such folder, file or store", file=str(path), remedy="name what to compare with")
     else:
-        from hazardmill.store.store import Store
-
         try:
             store = Store.open(path)
         except StoreError:

@@ -120,6 +120,7 @@ def _settings(config: RunConfig) -> dict[str, str | None]:
         name = f"input {number} ({item.source})"
         settings[f"{name} path"] = item.path
         settings[f"{name} limit"] = item.limit
+        settings[f"{name} shard"] = item.shard
         settings[f"{name} where"] = ", ".join(f"{fact}={value}" for fact, value in sorted(item.where.items())) or None
     return {name: None if value is None else str(value) for name, value in settings.items()}
 

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hazardmill.errors import SettingsError, UsageError
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Frozen
 from hazardmill.stages.mill import AuthorFormat, Models
+from hazardmill.stages.shards import Shard
 
 BackendName = Literal["offline", "litellm", "replay"]
 JailProfile = Literal["auto", "full", "minimal"]
@@ -45,6 +46,18 @@ class RunInput(Frozen):
     path: Path | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     where: dict[str, str] = Field(default_factory=dict)
+    shard: str | None = None
+    """``2/8``: of the records that all else selects, those in the second of eight ranges of ids; null for all."""
+
+    @field_validator("shard")
+    @classmethod
+    def _is_shard(cls, shard: str | None) -> str | None:
+        if shard is not None:
+            try:
+                Shard.parse(shard)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
+        return shard
 
 
 class RunConfig(Frozen):
@@ -89,8 +102,14 @@ class RunConfig(Frozen):
 
     @property
     def label(self) -> str:
-        """Sources and author's model, for people: ``neiss+bddl offline-author``."""
-        return f"{'+'.join(dict.fromkeys(item.source for item in self.inputs))} {self.models.author}"
+        """Sources, shard and author's model, for people: ``neiss+bddl offline-author``, ``neiss 2/8 toy``."""
+        parts = ["+".join(dict.fromkeys(item.source for item in self.inputs)), self.shard, self.models.author]
+        return " ".join(part for part in parts if part)
+
+    @property
+    def shard(self) -> str | None:
+        """The shard that the inputs are of, ``2/8``; several are joined by ``+``, and null is all records."""
+        return "+".join(dict.fromkeys(item.shard for item in self.inputs if item.shard is not None)) or None
 
     def check(self) -> None:
         """Refuse what can never work, or must never be written down.

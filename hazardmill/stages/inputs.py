@@ -11,6 +11,7 @@ from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.ingest import Ingestion, ingest
 from hazardmill.stages.intake import Shelf, first_of, nothing_read, stored
 from hazardmill.stages.published import published
+from hazardmill.stages.shards import holds
 from hazardmill.stages.sources import load_source
 from hazardmill.store.store import Store
 
@@ -31,14 +32,42 @@ def find_records(store: Store, config: RunConfig) -> None:
         InputError: None does; says why, and how to get some.
     """
     inputs = [(ingestion_of(item), item) for item in config.inputs]
-    if any(ingestion is None and stored(store, load_source(item.source), item.where, 1) for ingestion, item in inputs):
+    if any(ingestion is None and stored_of(store, item) for ingestion, item in inputs):
         return
-    found = first_of([ingestion for ingestion, _ in inputs if ingestion is not None])
+    read = [(ingestion, item.shard) for ingestion, item in inputs if ingestion is not None]
+    found = first_of([ingestion for ingestion, _ in read], [shard for _, shard in read])
     if isinstance(found, Record):
         return
+    if config.shard is not None:
+        # All of them have been read, for none was in the shard.
+        others = sum(ingestion.counts.records for ingestion, _ in read)
+        others += sum(
+            len(stored_of(store, item.model_copy(update={"shard": None})))
+            for ingestion, item in inputs
+            if ingestion is None
+        )
+        if others:
+            raise _nothing_in_shard(config.shard, others)
     if found is None and (asked := [item.source for ingestion, item in inputs if ingestion is None]):
         raise _nothing_stored(store, asked)
     raise nothing_read([item.source for item in config.inputs], found)
+
+
+def stored_of(store: Store, item: RunInput) -> dict[str, str]:
+    """Content hash by id of the records that an input without a path takes from the store, as they came.
+
+    Raises:
+        UsageError: Its ``where`` makes no sense for the source.
+        StoreError: The store cannot be read.
+    """
+    return stored(store, load_source(item.source), item.where, item.limit, item.shard)
+
+
+def _nothing_in_shard(shard: str, others: int) -> InputError:
+    return InputError(
+        f"shard {shard} holds none of the {others} records to work on",
+        remedy="that is no fault where records are few: leave this shard out, or divide them into fewer",
+    )
 
 
 def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
@@ -47,14 +76,13 @@ def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
     if store.count("records", {"source": source.name}):
         remedy = "none of those in the store meets --where: choose otherwise, or give --input PATH"
     else:
-        ingest_it = f"hazardmill ingest --source {source.name} --store {store.path}"
+        ingest_it = f"hazardmill ingest --source {source.name} --store {store.address}"
         offer = published(source)
         first = f"hazardmill sources fetch {source.name}, then " if offer is not None and offer.files else ""
         place = f"data/{source.name}" if first else "PATH" if source.installed() is None else ""
         remedy = f"bring them there with: {first}{ingest_it} {place}".rstrip() + "; or give --input PATH"
-    return InputError(
-        f"there is no record of {', '.join(dict.fromkeys(sources))} to work on in the store {store.path}", remedy=remedy
-    )
+    wanted = ", ".join(dict.fromkeys(sources))
+    return InputError(f"there is no record of {wanted} to work on in the store {store.address}", remedy=remedy)
 
 
 def records_of(store: Store, item: RunInput) -> Iterator[Record]:
@@ -67,9 +95,9 @@ def records_of(store: Store, item: RunInput) -> Iterator[Record]:
     """
     ingestion = ingestion_of(item)
     if ingestion is not None:
-        yield from (found for found in ingestion if isinstance(found, Record))
+        yield from (found for found in ingestion if isinstance(found, Record) and holds(item.shard, found.record_id))
         return
-    content = stored(store, load_source(item.source), item.where, item.limit)
+    content = stored_of(store, item)
     shelf, ids = Shelf(store), list(content)
     for start in range(0, len(ids), _AT_ONCE):
         wanted = ids[start : start + _AT_ONCE]

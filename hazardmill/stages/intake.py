@@ -17,6 +17,7 @@ from hazardmill.formalism.expressions import canonical_json
 from hazardmill.records import Record, Reject
 from hazardmill.stages.ids import new_run_id
 from hazardmill.stages.ingest import IngestCounts, Ingestion, check_selection, ingest, meets
+from hazardmill.stages.shards import holds
 from hazardmill.stages.sources import Source, load_source
 from hazardmill.store.schemas import RECORDS, REJECTS, Table
 from hazardmill.store.snapshot import read_table
@@ -74,13 +75,15 @@ class Intake:
         }
 
 
-def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
+def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | None = None) -> Intake:
     """Read an input into the store.
 
     Args:
         store: The store.
         writer: Where the rows go; its run is theirs.
         ingestion: The input, not yet read: what is wrong with path or selection came out when it was made.
+        shard: Take in only the records of this shard. What is counted is the whole input, and so are rejects: every
+            shard meets the same ones.
 
     Raises:
         StoreError: The store cannot be written.
@@ -96,6 +99,8 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion) -> Intake:
         for item in ingestion:
             if isinstance(item, Record):
                 record_id, said = item.record_id, item.content_hash
+                if not holds(shard, record_id):
+                    continue
                 # Out of one and into the other: together they would hold a large input twice.
                 before = known.pop(record_id, None) or content.get(record_id)
                 content[record_id] = said
@@ -151,15 +156,19 @@ def _stored_columns(store: Store, source: Source, table: Table, names: Sequence[
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def first_of(ingestions: Sequence[Ingestion]) -> Record | Reject | None:
+def first_of(ingestions: Sequence[Ingestion], shards: Sequence[str | None] = ()) -> Record | Reject | None:
     """The first record of the inputs, else their first reject; null if they hold neither.
 
     Reads as far as the first record, which in most files is the first item.
+
+    Args:
+        ingestions: The inputs.
+        shards: Of each input, the shard that the record is to be of; by default all records will do.
     """
     first: Reject | None = None
-    for ingestion in ingestions:
+    for ingestion, shard in zip(ingestions, shards or [None] * len(ingestions), strict=True):
         for item in ingestion:
-            if isinstance(item, Record):
+            if isinstance(item, Record) and holds(shard, item.record_id):
                 return item
             if first is None and isinstance(item, Reject):
                 first = item
@@ -211,8 +220,12 @@ def ingest_into(
         return writer.run_id, intake
 
 
-def stored(store: Store, source: Source, where: Mapping[str, str], limit: int | None) -> dict[str, str]:
+def stored(
+    store: Store, source: Source, where: Mapping[str, str], limit: int | None, shard: str | None = None
+) -> dict[str, str]:
     """Content hash by id of the records of a source that the store holds and that meet ``where``, as they came.
+
+    Of the first ``limit`` of these, the ones in ``shard``: so all shards together are what is taken without any.
 
     Raises:
         UsageError: ``where`` names a fact that the source does not have.
@@ -221,7 +234,7 @@ def stored(store: Store, source: Source, where: Mapping[str, str], limit: int | 
     check_selection(source, where)
     rows = store.rows("records", {"source": source.name}, ["record_id", "content_hash", *(["facts"] if where else [])])
     chosen = (row for row in rows if not where or meets(json.loads(row["facts"]), where))
-    return {row["record_id"]: row["content_hash"] for row in islice(chosen, limit)}
+    return {row["record_id"]: row["content_hash"] for row in islice(chosen, limit) if holds(shard, row["record_id"])}
 
 
 class Shelf:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.records import Frozen, Outcome
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import is_held
 from hazardmill.store.schemas import RUNS
 from hazardmill.store.store import Store
 
@@ -26,11 +23,6 @@ RETRACTED: Final = "stopped (rows lost)"
 
 # Which records a run is about is most of what it wrote down, and no part of its state.
 _STATE: Final = tuple(column.name for column in RUNS.columns if column.name != "selection")
-
-
-def presence(store: Store, run_id: str) -> Path:
-    """What is locked while a run is under way: its writer's lock is free between two batches of a flow."""
-    return Layout(store.path).journal / f"{run_id}.present"
 
 
 def run_states(store: Store) -> Iterator[dict[str, Any]]:
@@ -48,8 +40,7 @@ def shown_state(store: Store, row: Mapping[str, Any]) -> str:
     """A run's state for people: one that says ``running`` while nobody works on it was killed."""
     if row["state"] != "running":
         return str(row["state"])
-    locks = (presence(store, row["run_id"]), Layout(store.path).run_lock(row["run_id"]))
-    return "running" if any(map(is_held, locks)) else KILLED
+    return "running" if store.is_worked_on(row["run_id"]) else KILLED
 
 
 class Paid(Frozen):
@@ -76,6 +67,8 @@ class Listed(Frozen):
     parent_run_id: str | None
     """The run that it is a child of."""
     records: int | None
+    shard: str | None = None
+    """The shard that its records are of; null for all that was selected."""
     started: datetime
     changed: datetime
     """When it last changed its state."""
@@ -117,12 +110,19 @@ def _listed(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], pai
         state=state,
         parent_run_id=row["parent_run_id"],
         records=records,
+        shard=_shard(row["config"]) if row["kind"] == "generate" else None,
         started=row["started"],
         changed=row["at"],
         duration_s=(alive - row["started"]).total_seconds(),
         counts=counts,
         paid=paid,
     )
+
+
+def _shard(config: str) -> str | None:
+    # Not by RunConfig: a run of another version is listed too.
+    shards = [item.get("shard") for item in json.loads(config).get("inputs", ())]
+    return "+".join(dict.fromkeys(filter(None, shards))) or None
 
 
 def _outcomes(store: Store) -> dict[str, dict[str, int]]:

@@ -31,26 +31,22 @@ from hazardmill.errors import (
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
-from hazardmill.stages.backend import open_backend
+from hazardmill.stages.backend import open_backend, open_limiter
 from hazardmill.stages.changes import Made, config_changes, made_changes, prompts_used, refusal
 from hazardmill.stages.config import ALTER_NOTHING, RunConfig
 from hazardmill.stages.ids import new_run_id
-from hazardmill.stages.inputs import find_records, ingestion_of
-from hazardmill.stages.intake import Intake, stored, take_in
+from hazardmill.stages.inputs import find_records, ingestion_of, stored_of
+from hazardmill.stages.intake import Intake, take_in
 from hazardmill.stages.listing import KILLED as KILLED
-from hazardmill.stages.listing import presence
 from hazardmill.stages.listing import run_states as run_states
 from hazardmill.stages.listing import shown_state as shown_state
 from hazardmill.stages.mill import Mill, Prompts
 from hazardmill.stages.session import Session as Session
-from hazardmill.stages.sources import load_source
 from hazardmill.stages.spending import check_budget, opened_budget
 from hazardmill.stages.warmup import Prefix, Warmup
-from hazardmill.store.locks import Lock
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
@@ -104,7 +100,8 @@ class Run:
                 records, as they were when that one began, and reads no input.
 
         Raises:
-            InputError: An input cannot be read, or none holds a record: then it says why the first was refused.
+            InputError: An input cannot be read, or none holds a record, of the shard if there is one: then it says
+                why the first was refused.
             SettingsError: The configuration cannot work: no key, no price of a model that a budget is to be kept for.
             JailUnavailable: The jail cannot contain untrusted code here.
             UsageError: There is a run of that id, or an input's ``where`` makes no sense for its source.
@@ -125,10 +122,10 @@ class Run:
         with store.writer(run_id) as writer:
             for ingestion, item in inputs:
                 if ingestion is not None:
-                    intakes.append(take_in(store, writer, ingestion))
+                    intakes.append(take_in(store, writer, ingestion, item.shard))
                     content |= intakes[-1].content
                 else:
-                    content |= stored(store, load_source(item.source), item.where, item.limit)
+                    content |= stored_of(store, item)
             run = cls(
                 store, run_id, config, content, made=made, parent_run_id=None if parent is None else parent.run_id
             )
@@ -241,13 +238,7 @@ class Run:
         """
         if self.pending():
             self._refuse_changes(Made(version=__version__, prompts=prompts_used(_prompts(self.config))))
-        present = Lock.acquire(presence(self.store, self.run_id))
-        if present is None:
-            raise StoreLocked(
-                f"another process works on run {self.run_id}",
-                file=str(self.store.path),
-                remedy="wait for it to end, or stop it; then resume the run",
-            )
+        present = self.store.hold(self.run_id)
         try:
             yield
             self.finish("stopped" if self.pending() else "completed")
@@ -290,7 +281,7 @@ class Run:
                 client = Client(
                     backend,
                     ledger,
-                    limiter=Limiter(config.concurrency, config.requests_per_minute, config.tokens_per_minute),
+                    limiter=open_limiter(config),
                     prices=prices,
                     budget=budget,
                     deadline_s=config.deadline_s,

@@ -55,6 +55,19 @@ def test_a_run_goes_through_and_says_what_came_of_it(generate: Hazardmill, hazar
     assert f"{outcomes.count('accepted')} accepted" in listed and "pending" not in listed
 
 
+def test_a_shard_is_worked_on_and_listed_as_such(generate: Hazardmill, hazardmill: Hazardmill) -> None:
+    for number in (1, 2):
+        assert generate("--store", "s", "--run-id", f"r{number}", "--shard", f"{number}/2", "--json").code == 0
+    store = Store.open("s")
+    records = [row["record_id"] for row in store.rows("outcomes", None, ["record_id"])]
+    assert len(set(records)) == len(records) == RECORDS == store.count("records")
+    listed = {row["run_id"]: row["shard"] for row in hazardmill("run", "list", "--store", "s", "--json").json}
+    assert listed == {"r1": "1/2", "r2": "2/2"}
+    assert re.search(r"^r2 .* records of shard 2/2: ", hazardmill("run", "list", "--store", "s").out, re.M)
+    ended = generate("--store", "s", "--shard", "3/2")
+    assert ended.code == 2 and "'3/2' is no shard" in ended.err
+
+
 def test_people_see_tables_and_progress_on_the_other_stream(generate: Hazardmill) -> None:
     ended = generate("--store", "s", "--run-id", "first")
     assert ended.code == 0

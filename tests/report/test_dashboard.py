@@ -17,8 +17,6 @@ from markdown_it.token import Token
 
 from hazardmill.errors import InputError
 from hazardmill.report.dashboard import Panel, headline, key, panels
-from hazardmill.stages.listing import presence
-from hazardmill.store.locks import Lock
 from hazardmill.store.store import Store
 
 from .support import Row, call, danger, draft, mill, outcome, row, task
@@ -236,7 +234,7 @@ def test_a_completed_run_needs_no_command(tmp_path: Path) -> None:
 
 def test_somebody_at_work_is_not_told_to_resume(tmp_path: Path) -> None:
     store = stored(tmp_path, single("running", {}, []))
-    held = Lock.acquire(presence(store, "r"))
+    held = store.hold("r")
     assert held is not None
     try:
         assert "**Under way.**" in by_key(store)["run-r"].markdown

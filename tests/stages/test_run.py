@@ -619,6 +619,31 @@ def test_what_another_run_pays_meanwhile_is_not_asked_again(store: Store, notes:
     assert first.counts()["accepted"] == second.counts()["accepted"] == 6
 
 
+def test_sessions_of_a_process_keep_to_their_limits_together(
+    store: Store, notes: Path, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(a_task_each())
+    limiters: list[object] = []
+
+    def noted(*words: Any, limiter: Any, **more: Any) -> Client:
+        limiters.append(limiter)
+        return Client(*words, limiter=limiter, **more)
+
+    monkeypatch.setattr(module, "Client", noted)
+    asked: dict[str, Any] = {"backend": "litellm", "requests_per_minute": 60}
+    runs = [started(store, notes, "one", **asked), started(store, notes, "two", **asked)]
+    slower = started(store, notes, "slower", **{**asked, "requests_per_minute": 5})
+
+    async def work() -> None:
+        for run in (*runs, runs[0], slower):
+            async with run.session():
+                pass
+
+    asyncio.run(work())
+    one, two, again, other = limiters
+    assert one is two is again and other is not one
+
+
 def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
     run = started(store, notes)

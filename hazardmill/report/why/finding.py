@@ -67,7 +67,7 @@ def _choose(shelf: Shelf, asked: str, runs: tuple[str, ...], run_id: str | None)
         return runs[-1] if runs else None
     if run_id in runs:
         return run_id
-    place = str(shelf.store.path)
+    place = shelf.store.address
     if run_id not in shelf.runs:
         raise InputError(
             f"there is no run {run_id!r} in this store{_perhaps(run_id, shelf.runs)}",
@@ -82,7 +82,7 @@ def _choose(shelf: Shelf, asked: str, runs: tuple[str, ...], run_id: str | None)
 
 
 def _unknown(shelf: Shelf, asked: str) -> InputError:
-    place = str(shelf.store.path)
+    place = shelf.store.address
     source, _, native_id = asked.partition(":")
     refused = shelf.rows("rejects", {"source": source, "native_id": native_id}) if native_id else []
     if refused:

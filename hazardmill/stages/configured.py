@@ -1,0 +1,90 @@
+"""The configuration of a run: what is said for this one, then the settings, then what holds if nobody says anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from hazardmill.errors import UsageError
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.settings import Settings
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.mill import Models
+
+
+def configured(
+    settings: Settings, inputs: Sequence[RunInput], given: Mapping[str, Any], *, replay: str | None = None
+) -> RunConfig:
+    """The configuration of a new run.
+
+    Args:
+        settings: What holds where ``given`` says nothing. Of a model that ``given`` names, the settings' other models
+            and the address are not taken where they cannot go with it: offline-author asks nobody else.
+        inputs: Its records.
+        given: Fields of ``RunConfig`` by name, and ``model``, ``extract_model`` and ``judge_model``. What is missing is
+            not said; a budget of null is none.
+        replay: Store to answer from; empty for the run's own, null for no replay.
+
+    Raises:
+        UsageError: What was said does not go together.
+    """
+    values = dict(given)
+    model = values.pop("model", None)
+    asked = model or settings.model
+    models = Models(
+        extract=values.pop("extract_model", None) or settings.extract_model or asked,
+        author=asked,
+        judge=values.pop("judge_model", None) or settings.judge_model or asked,
+    )
+    said = {name: getattr(settings, name) for name in RunConfig.model_fields if name in settings.model_fields_set}
+    chosen = {name: value for name, value in said.items() if value is not None}
+    if model == OFFLINE_MODEL and "fallback_models" not in values:
+        chosen.pop("fallback_models", None)
+    live = live_backend(
+        [*models.model_dump().values(), *values.get("fallback_models", chosen.get("fallback_models", ()))]
+    )
+    address = values.pop("api_base", None)
+    if live == "offline":
+        by_settings = settings.api_base and not model and "model" not in settings.model_fields_set
+        if address or by_settings:
+            raise no_server()
+    else:
+        address = address or settings.api_base
+    if values.get("budget_usd", ...) is None:
+        # A budget that is lifted is shared with nobody.
+        chosen.pop("budget_id", None)
+    return RunConfig.model_validate(
+        {
+            **chosen,
+            "inputs": inputs,
+            "backend": live if replay is None else "replay",
+            "replay_backend": live,
+            # Absolute: the run may be resumed from another folder.
+            "replay_store": Path(replay).absolute() if replay else None,
+            "models": models,
+            "api_base": address,
+            **values,
+        }
+    )
+
+
+def live_backend(models: Iterable[str]) -> Literal["offline", "litellm"]:
+    """The backend that asks these models.
+
+    Raises:
+        UsageError: No one backend can.
+    """
+    offline = {name == OFFLINE_MODEL for name in models}
+    if len(offline) > 1:
+        raise UsageError(
+            f"{OFFLINE_MODEL} cannot be mixed with other models",
+            remedy="name a model for each stage: options --model, --extract-model, --judge-model, --fallback-model, or "
+            "the settings of these names",
+        )
+    return "offline" if True in offline else "litellm"
+
+
+def no_server() -> UsageError:
+    """The error of an address for a model that has none."""
+    return UsageError(f"{OFFLINE_MODEL} asks no server", remedy="give --model with the address of one")
