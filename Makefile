@@ -1,15 +1,27 @@
 # Two commands: `make demo` runs the main job end to end, `make test` passes the tests. Both set up what they need.
+# With Prefect: `make server`, `make worker` and `make deploy`, each in a terminal of its own (docs/prefect.md).
 
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo-out
 WORKERS ?= 2
+PORT ?= 4200
+POOL := mill
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: demo test test-full lint types layers setup clean
+# The server that workers and deployments talk to; another one by the environment.
+PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
+# How long the server keeps flow runs with their logs, tasks and artifacts (seconds), and events. The store keeps all.
+PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED ?= events,flow_runs
+PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD ?= 7776000
+PREFECT_SERVER_EVENTS_RETENTION_PERIOD ?= P7D
+# Seconds between a worker's looks for work.
+PREFECT_WORKER_QUERY_SECONDS ?= 2
+
+.PHONY: demo test test-full lint types layers setup server worker deploy clean
 
 demo: setup
 	$(BIN)/hazardmill demo --out $(OUT)
@@ -29,6 +41,28 @@ types: setup
 
 layers: setup
 	$(BIN)/lint-imports
+
+server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED := $(PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED)
+server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD := $(PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD)
+server: export PREFECT_SERVER_EVENTS_RETENTION_PERIOD := $(PREFECT_SERVER_EVENTS_RETENTION_PERIOD)
+server: setup
+	exec $(BIN)/prefect server start --host 127.0.0.1 --port $(PORT)
+
+worker deploy: export PREFECT_API_URL := $(PREFECT_API_URL)
+worker: export PREFECT_WORKER_QUERY_SECONDS := $(PREFECT_WORKER_QUERY_SECONDS)
+# Flows run where the worker was started: prefect.yaml takes this variable as their folder.
+worker: export PWD := $(CURDIR)
+worker: setup
+	exec $(BIN)/prefect worker start --pool $(POOL) --type process
+
+# Never asks anything, and may be repeated: what is there already is left, or replaced by what the files say now.
+deploy: setup
+	$(BIN)/prefect --no-prompt work-pool create $(POOL) --type process > /dev/null 2>&1 || $(BIN)/prefect work-pool inspect $(POOL) > /dev/null
+	$(BIN)/prefect --no-prompt deploy --all
+	there="$$(COLUMNS=300 $(BIN)/prefect automation ls)" && for name in budget lost; do \
+		case "$$there" in *hazardmill-$$name*) ;; *) \
+		$(BIN)/prefect --no-prompt automation create --from-file automations/$$name.yaml || exit 1;; esac; \
+	done
 
 setup: $(VENV)/.installed
 

@@ -1,79 +1,138 @@
-"""Generate tasks from the records of one or more sources, one Prefect task a batch."""
+"""Generate tasks from the records of one source."""
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Any, Final
 
-from prefect import flow, task
-from prefect.artifacts import acreate_markdown_artifact
-from pydantic import BaseModel, Field
+from prefect import flow, runtime, tags
+from prefect.client.schemas.objects import State
 
-from hazardmill.report.console import cost_markdown, funnel_markdown
-from hazardmill.report.summary import funnel_and_cost
-from hazardmill.stages.config import RunConfig
+from flows.batches import Generated, start_run, work_through
+from flows.endings import is_there, own_name
+from flows.keys import keys_for
+from flows.parameters import (
+    LARGEST_BATCH,
+    AuthorFormat,
+    BatchSize,
+    Concurrency,
+    Draw,
+    RatePerMinute,
+    Records,
+    RunName,
+    ShardText,
+    Share,
+    SourceName,
+    Usd,
+)
+from hazardmill.commands.options import open_store
+from hazardmill.errors import UsageError
+from hazardmill.settings import load_settings
+from hazardmill.stages.config import ALTER_NOTHING, RunConfig, RunInput
+from hazardmill.stages.configured import configured
 from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
 
+DESCRIPTION: Final = """\
+Turns the records of a source into **proved planning tasks**: extract, author, execute, judge, refine.
 
-class Generated(BaseModel):
-    """How a generation run ended."""
+- **Nothing is paid for twice.** What was asked before, by whichever run, is answered from the store: a second run on
+  the same records pays only for what changed.
+- **Every run goes on where it was**, killed, cancelled, failed or out of money: *retry* the flow run, or start one with
+  its `run_id` (and a larger `budget_usd`, if that was what it wanted).
+- **Artifacts**: `run-<id>` is this run; `cost-<source>`, `funnel-<source>`, `headline-<source>` and `progress-<source>`
+  are the newest of the source; `cost-all` is everything.
+"""
+"""What the pages say of the flow, as Markdown."""
 
-    run_id: str
-    store: Path
-    counts: dict[str, int] = Field(description="Records by outcome.")
-
-
-@task(name="start-run", persist_result=False)
-def start_run(store: Path, config: RunConfig, run_id: str | None) -> str:
-    """Take in the inputs and write down what is to be done."""
-    run, _ = Run.start(Store(store), config, run_id)
-    return run.run_id
-
-
-@task(name="mill-batch", task_run_name="batch-{number}", retries=1, persist_result=False)
-async def mill_batch(store: Path, run_id: str, number: int, ordinals: list[int]) -> dict[str, int]:
-    """Work on one batch. What it has done stays in the store, so a retry goes on where it stopped."""
-    run = Run.load(Store.open(store), run_id)
-    left = set(run.pending())
-    async with run.session() as session:
-        return dict(await session.work([ordinal for ordinal in ordinals if ordinal in left]))
+_WHICH = frozenset({"source", "path", "limit", "where", "shard", "store", "run_id"})
 
 
-@flow(name="generate", flow_run_name="{config.label}")
+def run_name() -> str:
+    """Source, model, date: what one looks for in a list of runs."""
+    given: dict[str, Any] = runtime.flow_run.parameters
+    source = given.get("source") or "+".join(given.get("sources") or ["all"])
+    words = [source, given.get("shard"), given.get("model") or load_settings().model]
+    return " ".join(str(word) for word in [*words, f"{datetime.now(UTC):%Y-%m-%d}"] if word)
+
+
+@flow(name="generate", flow_run_name=run_name, description=DESCRIPTION)
 async def generate(
-    config: RunConfig,
-    store: Path = Path("generated/store"),
-    run_id: Annotated[str | None, Field(description="Name of the run; an existing one is resumed.")] = None,
-) -> Generated:
-    """Turn records into proved planning tasks: extract, author, execute, judge, refine.
+    source: SourceName,
+    path: Path | None = None,
+    limit: Records | None = None,
+    where: dict[str, str] | None = None,
+    shard: ShardText | None = None,
+    model: str | None = None,
+    extract_model: str | None = None,
+    judge_model: str | None = None,
+    fallback_models: list[str] | None = None,
+    api_base: str | None = None,
+    author_format: AuthorFormat | None = None,
+    budget_usd: Usd | None = None,
+    budget_id: RunName | None = None,
+    batch_size: BatchSize | None = None,
+    concurrency: Concurrency | None = None,
+    requests_per_minute: RatePerMinute | None = None,
+    tokens_per_minute: RatePerMinute | None = None,
+    cross_check: Share | None = None,
+    sample: Draw | None = None,
+    store: Path | None = None,
+    run_id: RunName | None = None,
+) -> State[Generated]:
+    """Turn the records of a source into proved planning tasks.
 
     Args:
-        config: Inputs, backend, models, jail, batch size, concurrency, cross-check share.
-        store: Folder of the store.
-        run_id: Name of the run. If the store has it already, the run is resumed with the configuration it has.
+        source: Whose records.
+        path: File or folder to read them from, on the worker's machine; null takes those the store holds.
+        limit: At most so many records.
+        where: Only records with these facts, such as `{"norm": "taboo"}`.
+        shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
+        model: Model of all stages, as litellm names it; `offline-author` needs no network and costs nothing.
+        extract_model: Another model for the extract stage.
+        judge_model: Another model for the judge stage.
+        fallback_models: Models to ask, in order, where that of a stage cannot answer.
+        api_base: Address of an OpenAI-compatible server. No key in it: keys are in the environment or in Secret blocks.
+        author_format: What the author writes, `python` or `document`.
+        budget_usd: Most that the run may spend, in all its sessions; null is no limit.
+        budget_id: Name of a budget that several runs share.
+        batch_size: Records a batch, at most 50. Each batch is a task of this flow run.
+        concurrency: Records worked on, and requests sent, at once.
+        requests_per_minute: Most requests a minute.
+        tokens_per_minute: Most tokens a minute, in and out.
+        cross_check: Share of accepted tasks that external planners look at.
+        sample: Which draw of every answer: another number asks everything anew.
+        store: Folder of the store; null is that of the worker's settings.
+        run_id: Run to go on with, as it was started: only budget, limits, batch size, concurrency and cross-check can
+            be changed. A name that is new begins a run of that name.
     """
-    opened = Store(store)
-    opened.recover()
-    if run_id is None or not opened.count("runs", {"run_id": run_id}):
-        run_id = start_run(store, config, run_id)
-    run = Run.load(opened, run_id)
-    try:
-        with run.under_way():
-            for number, batch in enumerate(run.batches(), 1):
-                await mill_batch(store, run_id, number, batch)
-    finally:
-        await _publish(opened, run)
-    opened.write_lens()
-    return Generated(run_id=run_id, store=store, counts=run.counts())
+    # Before there are other names: the parameters, but for those that say which records, where, and which run.
+    given = {name: value for name, value in locals().items() if value is not None and name not in _WHICH}
+    place = open_store(store, create=True)
+    run_id = run_id or own_name(f"generate-{source}")
+    place.recover()
+    goes_on = is_there(place, run_id)
+    if goes_on:
+        config = _as_it_was(place, run_id, source, given)
+    else:
+        wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
+        settings = load_settings()
+        config = configured(settings, [wanted], {"batch_size": min(settings.batch_size, LARGEST_BATCH), **given})
+    with tags(source, config.models.author):
+        async with keys_for(config):
+            if goes_on:
+                run = await asyncio.to_thread(Run.load(place, run_id).resumed, config)
+            else:
+                run = await start_run(place, config, run_id)
+            return await work_through(run)
 
 
-async def _publish(store: Store, run: Run) -> None:
-    """Funnel and cost so far, as the artifact of these sources."""
-    losses, spent = funnel_and_cost(store, [run.run_id])
-    names = sorted({item.source for item in run.config.inputs})
-    await acreate_markdown_artifact(
-        key=f"funnel-{'-'.join(names).replace('_', '-')}".lower(),
-        markdown=f"## {run.config.label}\n\n{funnel_markdown(losses)}\n{cost_markdown(spent)}",
-        description=f"Run {run.run_id} in {store.path}",
-    )
+def _as_it_was(store: Store, run_id: str, source: str, given: dict[str, Any]) -> RunConfig:
+    """The configuration that a run of the store has, with what may be changed."""
+    config = Run.load(store, run_id).config
+    found = "+".join(item.source for item in config.inputs)
+    if found != source:
+        raise UsageError(f"run {run_id} is of {found}", remedy=f"start generate/{found}, or leave run_id out")
+    return config.model_copy(update={name: value for name, value in given.items() if name in ALTER_NOTHING})

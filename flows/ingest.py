@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from prefect import flow, task
+from prefect import flow, runtime, task
 from prefect.artifacts import acreate_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Completed
 from pydantic import BaseModel, Field
 
+from flows.endings import may_be_accident
+from flows.parameters import Records, SourceName
+from flows.publishing import key
+from hazardmill.commands.options import open_store
+from hazardmill.printable import printable
 from hazardmill.records import Reject
 from hazardmill.stages.intake import ingest_into, nothing_read, place
 from hazardmill.store.store import Store
@@ -21,42 +31,56 @@ class Ingested(BaseModel):
     examples: tuple[Reject, ...] = Field(description="The first reject of each reason, a few of them.")
 
 
-@task(name="read-source", retries=1, persist_result=False)
-def read_source(source: str, path: Path, store: Path, limit: int | None, where: dict[str, str]) -> Ingested:
+@task(name="read-source", retries=1, retry_condition_fn=may_be_accident, persist_result=False, cache_policy=NO_CACHE)
+def read_source(source: str, path: Path, store: Store, limit: int | None, where: dict[str, str]) -> Ingested:
     """Read one input; reading it again changes nothing, so a retry is harmless."""
-    run_id, intake = ingest_into(Store(store), source, path, where=where, limit=limit)
+    run_id, intake = ingest_into(store, source, path, where=where, limit=limit)
     return Ingested(run_id=run_id, counts=intake.summary, examples=intake.examples)
 
 
-@flow(name="ingest", flow_run_name="{source}")
+def run_name() -> str:
+    """Source and date."""
+    return f"{runtime.flow_run.parameters.get('source')} {datetime.now(UTC):%Y-%m-%d}"
+
+
+DESCRIPTION: Final = """\
+Reads the records of a source into the store. Bad ones go to the table `rejects`, with **reason and remedy**.
+
+- Reading the same files again changes nothing.
+- **Artifact**: `ingest-<source>` (counts, and the first reject of each reason).
+"""
+
+
+@flow(name="ingest", flow_run_name=run_name, description=DESCRIPTION)
 async def ingest(
-    source: str,
+    source: SourceName,
     path: Path,
-    store: Path = Path("generated/store"),
-    limit: int | None = None,
+    store: Path | None = None,
+    limit: Records | None = None,
     where: dict[str, str] | None = None,
-) -> Ingested:
-    """Read the records of a source into the store; bad ones go to the table `rejects`, with reason and remedy.
+) -> State[Ingested]:
+    """Read the records of a source into the store.
 
     Args:
-        source: Name of a source, as `hazardmill sources list` shows it.
-        path: File or folder to read, on the machine of the worker.
-        store: Folder of the store.
+        source: Which source.
+        path: File or folder to read, on the worker's machine.
+        store: Folder of the store; null is that of the worker's settings.
         limit: At most so many records.
-        where: Only records with these facts.
+        where: Only records with these facts, such as `{"norm": "taboo"}`.
 
     Raises:
         InputError: There was no record; the rejects are in the store, and the first is named.
     """
-    result = read_source(source, path, store, limit, where or {})
+    result = read_source(source, path, open_store(store, create=True), limit, where or {})
     lines = [f"| {name} | {count} |" for name, count in result.counts.items()]
-    if result.examples:
-        lines += ["", *(f"- {place(reject)}: {reject.message} ({reject.remedy})" for reject in result.examples)]
+    # Indented: what was read is shown as it is, and never read as Markdown.
+    lines += ["", *(f"    {printable(f'{place(bad)}: {bad.message} ({bad.remedy})')}" for bad in result.examples)]
     await acreate_markdown_artifact(
-        key=f"ingest-{source.replace('_', '-')}",
+        key=key("ingest", source),
         markdown="\n".join([f"### Ingest of {source}", "", "| | items |", "| --- | ---: |", *lines]),
         description=f"Run {result.run_id}",
     )
     if not result.counts["records"]:
         raise nothing_read([source], next(iter(result.examples), None))
-    return result
+    said = ", ".join(f"{count} {name}" for name, count in result.counts.items())
+    return Completed(message=f"Run {result.run_id}: {said}", data=result)

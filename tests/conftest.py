@@ -8,6 +8,7 @@ names a folder without the data is a failure, so that CI cannot pass by looking 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,17 @@ def reference() -> Path:
 def project() -> Path:
     """The root of the checkout."""
     return PROJECT
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An ephemeral Prefect server, quiet, and with nothing of the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+        patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+        patch.setenv("DO_NOT_TRACK", "1")
+        patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+        from prefect.testing.utilities import prefect_test_harness
+
+        with prefect_test_harness(server_startup_timeout=120):
+            yield

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 
 import pytest
 
-from hazardmill.errors import InputError, UsageError
+from hazardmill.errors import InputError, ProviderDown, UsageError
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.run import Run, Session, run_states
 from hazardmill.store.store import Store
+from hazardmill.testing.llm_server import LlmServer
 
-pytestmark = pytest.mark.full
-
-
-@pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory):
-    """An ephemeral Prefect server, quiet, and with nothing of the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
-        patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
-        patch.setenv("DO_NOT_TRACK", "1")
-        patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
-        from prefect.testing.utilities import prefect_test_harness
-
-        with prefect_test_harness(server_startup_timeout=120):
-            yield
+pytestmark = [pytest.mark.full, pytest.mark.timeout(240)]
 
 
 @pytest.fixture
-def config(project):
-    return RunConfig(
-        inputs=tuple(
-            RunInput(source=name, path=project / "sources" / name / "sample", limit=30) for name in ("neiss", "bddl")
-        ),
-        batch_size=25,
-    )
+def sample(project):
+    return project / "sources" / "neiss" / "sample"
 
 
-def run_plainly(config, folder):
+def run_plainly(sample, folder, limit):
     store = Store.open(folder, create=True)
-    run, _ = Run.start(store, config)
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), batch_size=25))
 
     async def work():
         async with run.session() as session:
@@ -59,35 +42,52 @@ def artifact(key):
     return asyncio.run(Artifact.aget(key))
 
 
-def test_a_generate_flow_gives_what_the_library_gives(prefect_server, config, tmp_path):
+def generate(*args, **kwargs):
     from flows.generate import generate
 
-    plain, counts = run_plainly(config, tmp_path / "plain")
+    return asyncio.run(generate(*args, **kwargs))
 
-    result = asyncio.run(generate(config, store=tmp_path / "flow"))
+
+def test_a_generate_flow_gives_what_the_library_gives(prefect_server, sample, tmp_path):
+    plain, counts = run_plainly(sample, tmp_path / "plain", 30)
+
+    result = generate("neiss", sample, limit=30, store=tmp_path / "flow")
 
     assert result.counts == counts
     assert Store(tmp_path / "flow").digest() == plain.digest()
     assert not Store(tmp_path / "flow").verify()
 
 
-def test_the_artifact_holds_funnel_and_cost(prefect_server, config, tmp_path):
-    from flows.generate import generate
+def test_the_artifacts_hold_funnel_cost_and_progress(prefect_server, sample, tmp_path):
+    result = generate("neiss", sample, limit=4, store=tmp_path / "store")
 
-    result = asyncio.run(generate(config, store=tmp_path / "store"))
+    assert result.run_id in artifact("funnel-neiss").description
+    assert "offline author" in artifact("cost-neiss").data
+    assert artifact(f"run-{result.run_id}").description == f"Run `{result.run_id}`: completed"
+    assert json.loads(artifact("headline-neiss").data)[0]
+    progress = artifact("progress-neiss")
+    assert (progress.data, progress.description) == (100, "4 of 4 records")
+    page = tmp_path / "reports" / f"{result.run_id}.html"
+    assert result.run_id in page.read_text()
 
-    shown = artifact("funnel-bddl-neiss")
-    assert result.run_id in shown.description
-    accepted = result.counts["accepted"]
-    assert re.search(rf"\| total \|.*\| {accepted} \(", shown.data), shown.data
-    assert "USD" in shown.data
+
+def test_a_second_run_pays_only_for_what_changed(prefect_server, sample, tmp_path):
+    store = Store(tmp_path / "store")
+    first = generate("neiss", sample, limit=6, store=store.path)
+    calls = store.count("llm_calls")
+    again = generate("neiss", sample, limit=6, store=store.path)
+    assert again.run_id != first.run_id and again.counts == first.counts
+    assert store.count("llm_calls") == calls
+
+    longer = generate("neiss", sample, limit=8, store=store.path)
+    new = {row["record_id"] for row in store.rows("llm_calls", {"run_id": longer.run_id})}
+    old = {row["record_id"] for row in store.rows("outcomes", {"run_id": first.run_id})}
+    assert new and not new & old
 
 
-def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, config, tmp_path):
-    from flows.generate import generate
-
+def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_path):
     store = Store.open(tmp_path / "store", create=True)
-    run, _ = Run.start(store, config)
+    run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=30),), batch_size=25))
 
     async def first_batch():
         async with run.session() as session:
@@ -96,28 +96,124 @@ def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, config, tmp_pat
     asyncio.run(first_batch())
     calls = store.count("llm_calls")
 
-    result = asyncio.run(generate(config, store=tmp_path / "store", run_id=run.run_id))
+    # What the run was started with holds, whatever the deployment says of the records.
+    result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, batch_size=2)
 
-    plain, counts = run_plainly(config, tmp_path / "plain")
+    plain, counts = run_plainly(sample, tmp_path / "plain", 30)
     assert result.counts == counts
     assert store.digest(run.run_id) == plain.digest(plain.rows("outcomes")[0]["run_id"])
     assert store.count("llm_calls") == plain.count("llm_calls") > calls
+    assert Run.load(store, run.run_id).config.batch_size == 2
 
 
-def test_a_flow_that_a_bug_ends_leaves_a_failed_run_that_goes_on(prefect_server, config, tmp_path, monkeypatch):
-    from flows.generate import generate
+def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp_path):
+    run_id = generate("neiss", sample, limit=2, store=tmp_path / "store").run_id
+    with pytest.raises(UsageError, match=f"run {run_id} is of neiss"):
+        generate("bddl", store=tmp_path / "store", run_id=run_id)
 
-    async def broken(self, batch):
+
+def test_an_accident_is_tried_again_once(prefect_server, sample, tmp_path, monkeypatch):
+    work, broken = Session.work, [ZeroDivisionError()]
+
+    async def breaks_once(self, batch, on_record=None):
+        if broken:
+            await work(self, batch[:2], on_record)
+            raise broken.pop()
+        assert len(batch) == 1
+        return await work(self, batch, on_record)
+
+    monkeypatch.setattr(Session, "work", breaks_once)
+    result = generate("neiss", sample, limit=3, store=tmp_path / "store")
+    assert result.counts["pending"] == 0
+    assert artifact("progress-neiss").description == "3 of 3 records"
+
+
+def test_a_bug_leaves_a_failed_run_that_goes_on(prefect_server, sample, tmp_path, monkeypatch):
+    async def broken(self, batch, on_record=None):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Session, "work", broken)
-        asyncio.run(generate(config, store=tmp_path / "store", run_id="r"))
+        generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r")
     store = Store.open(tmp_path / "store")
     assert [row["state"] for row in run_states(store)] == ["failed"]
+    assert artifact("run-r").description == "Run `r`: failed"
 
-    assert asyncio.run(generate(config, store=tmp_path / "store", run_id="r")).counts["pending"] == 0
+    assert generate("neiss", store=tmp_path / "store", run_id="r").counts["pending"] == 0
     assert [row["state"] for row in run_states(store)] == ["completed"]
+    assert artifact("run-r").description == "Run `r`: completed"
+
+
+def test_a_provider_that_is_down_fails_the_run_and_says_how_to_go_on(prefect_server, sample, tmp_path, monkeypatch):
+    times = []
+
+    async def down(self, batch, on_record=None):
+        times.append(batch)
+        raise ProviderDown("the provider answers with status 503")
+
+    monkeypatch.setattr(Session, "work", down)
+    state = generate("neiss", sample, limit=3, store=tmp_path / "store", run_id="r", return_state=True)
+
+    assert state.is_failed() and len(times) == 1
+    assert "status 503" in state.message
+    assert re.search(r"then retry this flow run, or: hazardmill run resume r --store \S+", state.message)
+    assert [row["state"] for row in run_states(Store.open(tmp_path / "store"))] == ["stopped"]
+    assert artifact("run-r").description == "Run `r`: stopped"
+    assert "hazardmill run resume r" in artifact("run-r").data
+
+
+def test_artifacts_that_cannot_be_made_fail_no_run(prefect_server, sample, tmp_path, monkeypatch):
+    from hazardmill.report import dashboard
+
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dashboard, "panels", broken)
+    assert generate("neiss", sample, limit=2, store=tmp_path / "store").counts["pending"] == 0
+
+
+def test_a_budget_that_is_reached_completes_and_goes_on_with_more(prefect_server, sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "any")
+    store = Store(tmp_path / "store")
+    with LlmServer() as server:
+        asks = {"model": "deepseek/deepseek-chat", "api_base": server.address, "concurrency": 1, "store": store.path}
+        state = generate("neiss", sample, limit=12, budget_usd=0.01, run_id="r", **asks, return_state=True)
+        assert state.is_completed() and state.name == "BudgetReached"
+        more = re.search(r"the budget of 0.01 USD is reached: .* --budget-usd (\S+)$", state.message)
+        assert [row["state"] for row in run_states(store)] == ["stopped"]
+        assert store.count("outcomes") < 12
+
+        asked = len(server.attempts)
+        assert generate("neiss", store=store.path, run_id="r", budget_usd=float(more[1])).counts["pending"] == 0
+        assert len(server.attempts) > asked
+    assert len({row["identity"] for row in store.rows("llm_calls")}) == store.count("llm_calls")
+
+
+def test_all_sources_then_duplicates_and_a_report(prefect_server, project, tmp_path):
+    from flows.generate_all import generate_all
+
+    paths = {name: project / "sources" / name / "sample" for name in ("neiss", "bddl")}
+    store = Store(tmp_path / "store")
+    asyncio.run(generate_all(list(paths), paths, limit=4, store=store.path, run_id="week"))
+
+    runs = {row["run_id"]: row["state"] for row in run_states(store)}
+    assert runs == {"week-neiss": "completed", "week-bddl": "completed"}
+    rows = json.loads(artifact("generate-all").data)
+    assert {(row["source"], row["state"]) for row in rows} == {("neiss", "Completed"), ("bddl", "Completed")}
+    found = {row["what"]: row["count"] for row in json.loads(artifact("dedupe-all").data)}
+    assert found["tasks"] == str(store.count("tasks")) and found["duplicates"] == "0"
+    page = (tmp_path / "reports" / "week.html").read_text()
+    assert "week-neiss" in page and "week-bddl" in page
+
+
+def test_a_source_that_fails_keeps_no_other_one_from_its_end(prefect_server, project, tmp_path):
+    from flows.generate_all import generate_all
+
+    paths = {"neiss": tmp_path / "missing", "bddl": project / "sources" / "bddl" / "sample"}
+    store = Store(tmp_path / "store")
+    state = asyncio.run(generate_all(list(paths), paths, limit=2, store=store.path, run_id="week", return_state=True))
+    assert state.is_failed() and state.message.startswith("neiss failed; retry this flow run")
+    assert {row["run_id"]: row["state"] for row in run_states(store)} == {"week-bddl": "completed"}
 
 
 def test_an_ingest_flow_without_a_record_fails_and_shows_why(prefect_server, tmp_path):
@@ -127,14 +223,13 @@ def test_an_ingest_flow_without_a_record_fails_and_shows_why(prefect_server, tmp
     page.write_text("<!DOCTYPE html><html></html>\n")
     with pytest.raises(InputError, match="no record of neiss to work on: the file is a web page"):
         asyncio.run(ingest("neiss", page, store=tmp_path / "store"))
-    assert "- x.tsv: the file is a web page" in artifact("ingest-neiss").data
+    assert "    x.tsv: the file is a web page" in artifact("ingest-neiss").data
     assert Store.open(tmp_path / "store").count("rejects") == 1
 
 
-def test_an_ingest_flow_counts_what_it_read(prefect_server, project, tmp_path):
+def test_an_ingest_flow_counts_what_it_read(prefect_server, sample, tmp_path):
     from flows.ingest import ingest
 
-    sample = project / "sources" / "neiss" / "sample"
     first = asyncio.run(ingest("neiss", sample, store=tmp_path / "store"))
     again = asyncio.run(ingest("neiss", sample, store=tmp_path / "store"))
 
@@ -143,9 +238,23 @@ def test_an_ingest_flow_counts_what_it_read(prefect_server, project, tmp_path):
     assert f"| new | {again.counts['new']} |" in artifact("ingest-neiss").data
 
 
-def test_a_wrong_selection_fails_the_ingest_flow_in_words(prefect_server, project, tmp_path):
+def test_a_wrong_selection_fails_the_ingest_flow_in_words(prefect_server, sample, tmp_path):
     from flows.ingest import ingest
 
-    sample = project / "sources" / "neiss" / "sample"
     with pytest.raises(UsageError, match="colour"):
         asyncio.run(ingest("neiss", sample, store=tmp_path / "store", where={"colour": "red"}))
+
+
+def test_a_long_run_is_published_while_it_is_under_way(prefect_server, sample, tmp_path, monkeypatch):
+    from flows import batches
+
+    published, publish = [], batches.publish
+
+    async def noted(run, **how):
+        published.append((run.counts()["pending"], how))
+        await publish(run, **how)
+
+    monkeypatch.setattr(batches, "publish", noted)
+    monkeypatch.setattr(batches, "PUBLISH_EVERY_S", 0.0)
+    generate("neiss", sample, limit=4, batch_size=2, store=tmp_path / "store")
+    assert published == [(4, {"page": False}), (2, {"page": False}), (0, {})]

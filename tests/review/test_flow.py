@@ -17,19 +17,6 @@ from .support import APPROVE, REJECT, answer
 pytestmark = pytest.mark.full
 
 
-@pytest.fixture(scope="module")
-def prefect_server(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
-        patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
-        patch.setenv("DO_NOT_TRACK", "1")
-        patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
-        from prefect.testing.utilities import prefect_test_harness
-
-        with prefect_test_harness(server_startup_timeout=120):
-            yield
-
-
 def test_a_review_flow_gives_out_takes_in_and_publishes_what_the_library_says(
     prefect_server, folder, store, pool, tmp_path
 ):

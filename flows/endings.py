@@ -1,0 +1,87 @@
+"""How a run ended, in the words of a flow's state, and how to go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from prefect import runtime
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.states import Completed
+from prefect.tasks import Task
+
+from hazardmill.commands.running import command
+from hazardmill.errors import (
+    InputError,
+    JailUnavailable,
+    ProviderError,
+    RunStopped,
+    StoreLocked,
+    UsageError,
+)
+from hazardmill.records import Outcome
+from hazardmill.stages.run import Run
+from hazardmill.stages.spending import enough
+from hazardmill.store.store import Store
+
+BUDGET_REACHED = "BudgetReached"
+"""Name of the state of a run that has no money left: a completed one, because nothing went wrong."""
+
+_NO_ACCIDENT = InputError | JailUnavailable | ProviderError | RunStopped | StoreLocked | UsageError
+"""What would be the same a moment later."""
+
+
+def may_be_accident(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
+    """Whether to try once more what a task failed at."""
+    return not isinstance(state.data, _NO_ACCIDENT)
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """``137 accepted of 160 records: 9 no_danger, 14 quality_failed``."""
+    accepted = counts.get(Outcome.ACCEPTED.value, 0)
+    others = [f"{count} {name}" for name, count in counts.items() if count and name != Outcome.ACCEPTED.value]
+    return f"{accepted} accepted of {sum(counts.values())} records" + (f": {', '.join(others)}" if others else "")
+
+
+def completed(run: Run, message: str, result: object) -> State[Any]:
+    """The state of a run that has no record left."""
+    return Completed(message=f"Run {run.run_id}: {message}", data=result)
+
+
+def budget_reached(run: Run, said: str, result: object) -> State[Any]:
+    """The state of a run that has no money left."""
+    limit = run.config.budget_usd
+    usd = None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+    more = {} if usd is None else {"budget_usd": f"{usd:g}"}
+    message = f"Run {run.run_id}: {said}; what was paid for is kept; go on with a larger budget: {again(run, **more)}"
+    return Completed(name=BUDGET_REACHED, message=message, data=result)
+
+
+def again(run: Run, **changes: str) -> str:
+    """The command that goes on with a run."""
+    if runtime.deployment.name is None or runtime.flow_run.parent_flow_run_id is not None:
+        options = [word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", value)]
+        return command("run", "resume", run.run_id, "--store", run.store.address, *options)
+    given = " ".join(f"-p {name}={value}" for name, value in {"run_id": run.run_id, **changes}.items())
+    return f"prefect deployment run {runtime.flow_run.flow_name}/{runtime.deployment.name} {given}"
+
+
+@contextmanager
+def resumable(run: Run) -> Iterator[None]:
+    """Say of what ends a run early how to go on with it."""
+    try:
+        yield
+    except (ProviderError, RunStopped) as error:
+        error.remedy = f"{error.remedy or 'mend that'}; then retry this flow run, or: {again(run)}"
+        raise
+
+
+def own_name(prefix: str) -> str:
+    """A name that a retried flow run gives again: so it goes on where it was."""
+    return f"{prefix}-{str(runtime.flow_run.id).replace('-', '')[:12]}"
+
+
+def is_there(store: Store, run_id: str) -> bool:
+    """Whether the store has a run."""
+    return store.count("runs", {"run_id": run_id}) > 0

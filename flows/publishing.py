@@ -1,0 +1,136 @@
+"""Artifacts: what a run has come to, and how far it is. A run never fails because one could not be written."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from prefect.artifacts import (
+    acreate_markdown_artifact,
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+)
+from prefect.logging import get_run_logger
+
+from hazardmill.report.html import write_report
+from hazardmill.stages.run import Run
+from hazardmill.store.store import Store
+
+LOOK_EVERY_S: Final = 2.0
+"""Seconds between two looks at a batch under way: each may be a request to the server."""
+
+PUBLISH_EVERY_S: Final = 300.0
+"""Seconds between two publications of a run under way: the server keeps each version, with its figures."""
+
+
+def report_path(store: Store, name: str) -> Path:
+    """Where the page of a run is: beside the store, of one in a bucket in the working folder."""
+    beside = Path("generated") if store.is_in_bucket else store.path.parent
+    return (beside / "reports" / f"{name}.html").absolute()
+
+
+def key(*words: str) -> str:
+    """A key of an artifact: lower-case letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
+
+
+async def publish(run: Run, *, page: bool = True) -> None:
+    """Bring all artifacts that show this run up to date, and its page."""
+    path = report_path(run.store, run.run_id)
+    try:
+        # It draws: seconds of import that no beginning of a flow should wait for.
+        from hazardmill.report.dashboard import headline, panels
+
+        for panel in await asyncio.to_thread(panels, run.store, run.run_id, report=path):
+            await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)
+        rows = await asyncio.to_thread(headline, run.store, run.run_id)
+        names = sorted({item.source for item in run.config.inputs})
+        await acreate_table_artifact(rows, key=key("headline", *names), description=f"Run {run.run_id}")
+        if page:
+            await asyncio.to_thread(write_report, run.store, [run.run_id], path)
+    except Exception as error:
+        get_run_logger().warning("the artifacts of run %s are not up to date: %r", run.run_id, error)
+
+
+class Progress:
+    """The progress artifact of a run: records that have their outcome, of all. Counts as it is called.
+
+    Args:
+        artifact_id: Which artifact.
+        done: Records done before.
+        total: Records of the run.
+    """
+
+    def __init__(self, artifact_id: UUID | None, done: int, total: int) -> None:
+        self.artifact_id = artifact_id
+        self.done = done
+        self.total = total
+        self._shown = done
+
+    @classmethod
+    async def begin(cls, run: Run) -> Progress:
+        """Make the artifact of a run."""
+        total = len(run.selection)
+        progress = cls(None, total - len(run.pending()), total)
+        names = sorted({item.source for item in run.config.inputs})
+        try:
+            progress.artifact_id = await acreate_progress_artifact(
+                progress.percent, key=key("progress", *names), description=progress.text
+            )
+        except Exception as error:
+            get_run_logger().warning("there is no progress artifact: %r", error)
+        return progress
+
+    @property
+    def percent(self) -> float:
+        """Records done, in percent."""
+        return 100.0 * self.done / self.total if self.total else 100.0
+
+    @property
+    def text(self) -> str:
+        """Records done, in words."""
+        return f"{self.done} of {self.total} records"
+
+    def __call__(self, record_id: str, outcome: object) -> None:
+        """Count a record."""
+        self.done += 1
+
+    async def show(self) -> None:
+        """Write it down, if it is another than before."""
+        if self.artifact_id is None or self.done == self._shown:
+            return
+        self._shown = self.done
+        try:
+            await aupdate_progress_artifact(self.artifact_id, self.percent, self.text)
+        except Exception as error:
+            get_run_logger().debug("the progress artifact is behind: %r", error)
+
+
+@asynccontextmanager
+async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
+    """While the block runs, and once after it, show the progress and look at what else there is to see."""
+
+    async def once() -> None:
+        look()
+        await progress.show()
+
+    async def forever() -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            await once()
+
+    watching = asyncio.create_task(forever())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+        await once()

@@ -1,0 +1,211 @@
+"""A real Prefect server and worker on loopback, with nothing of the user's, ended by process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+T = TypeVar("T")
+
+BIN = Path(sys.executable).parent
+PATIENCE_S = 90
+
+
+def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE_S) -> T:
+    """Look until there is something true."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Prefect:
+    """Server and worker, their command line and their API."""
+
+    def __init__(self, folder: Path, project: Path, extra: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.project = project
+        self.port = free_port()
+        self.worker_pid = 0
+        self.environment = {
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(folder),
+            "PREFECT_HOME": str(folder / "prefect"),
+            "PREFECT_API_URL": f"http://127.0.0.1:{self.port}/api",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "DO_NOT_TRACK": "1",
+            **extra,
+        }
+        self.http = httpx.Client(base_url=self.environment["PREFECT_API_URL"], timeout=30)
+
+    def make(self, target: str, **variables: str) -> list[str]:
+        """The words that make a target, with this interpreter's folder and without setting anything up."""
+        given = [f"{name}={value}" for name, value in {"BIN": str(BIN), "PORT": str(self.port), **variables}.items()]
+        return ["make", "--no-print-directory", "-o", "setup", target, *given]
+
+    def begin(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
+        """Start a process in the checkout; what it says goes to a file."""
+        with (self.folder / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                words, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    def said(self, name: str) -> str:
+        """What a process said."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def do(self, name: str, words: list[str], **environment: str) -> None:
+        """Run a command to its good end."""
+        process = subprocess.run(
+            words,
+            cwd=self.project,
+            env=self.environment | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE_S,
+        )
+        (self.folder / f"{name}.log").write_text(process.stdout + process.stderr)
+        assert process.returncode == 0, process.stdout + process.stderr
+
+    def post(self, path: str, **body: Any) -> Any:
+        answer = self.http.post(path, json=body)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def get(self, path: str) -> Any:
+        answer = self.http.get(path)
+        answer.raise_for_status()
+        return answer.json()
+
+    def deployment(self, name: str) -> dict[str, Any]:
+        return self.get(f"/deployments/name/{name}")
+
+    def start_run(self, deployment: str, **parameters: Any) -> str:
+        """Ask for a run, as the UI does."""
+        found = self.deployment(deployment)
+        return self.post(f"/deployments/{found['id']}/create_flow_run", parameters=parameters)["id"]
+
+    def flow_run(self, run: str) -> dict[str, Any]:
+        return self.get(f"/flow_runs/{run}")
+
+    def set_state(self, run: str, kind: str) -> None:
+        """Bring a run to a state, as the buttons of the UI do."""
+        state = {"type": kind, "name": kind.capitalize()}
+        self.post(f"/flow_runs/{run}/set_state", state=state, force=kind == "SCHEDULED")
+
+    def ended(self, run: str) -> dict[str, Any]:
+        """The state of a run at its end."""
+
+        def look() -> dict[str, Any] | None:
+            state = self.flow_run(run)["state"]
+            return state if state["type"] in ("COMPLETED", "FAILED", "CANCELLED", "CRASHED") else None
+
+        return until(look, f"the end of {run}")
+
+    def artifact(self, key: str) -> dict[str, Any]:
+        return self.get(f"/artifacts/{key}/latest")
+
+    def events(self, prefix: str, flow_run: str | None = None) -> list[dict[str, Any]]:
+        """Events by the beginning of their names, of one flow run or of all."""
+        where = {"event": {"prefix": [prefix]}, "occurred": {"since": "2020-01-01T00:00:00Z"}}
+        found = self.post("/events/filter", filter=where)["events"]
+        return [event for event in found if flow_run is None or flow_run in str(event)]
+
+    def flow_process(self, run: str) -> int:
+        """The process that works on a flow run: the one of the worker's children that names it."""
+
+        def look() -> int | None:
+            return next((pid for pid in children(self.worker_pid) if run in environ(pid)), None)
+
+        return until(look, f"the process of {run}")
+
+
+def environ(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/environ").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def children(pid: int) -> list[int]:
+    """The processes below a process."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = [child for child, parent in parents.items() if parent == pid]
+    for child in found:
+        found += [other for other, parent in parents.items() if parent == child]
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@contextmanager
+def running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """End a process, and whatever is left below it, by their ids."""
+    try:
+        yield process
+    finally:
+        below = children(process.pid)
+        # make passes this signal on, and no other.
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pid in filter(alive, below):
+            os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def served(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
+    """A server with all deployments, and a worker."""
+    prefect = Prefect(folder, project, extra)
+    with ExitStack() as stack:
+        stack.callback(prefect.http.close)
+        server = stack.enter_context(running(prefect.begin("server", prefect.make("server"))))
+
+        def answers() -> bool:
+            assert server.poll() is None, prefect.said("server")
+            try:
+                return prefect.http.get("/health").is_success
+            except httpx.TransportError:
+                return False
+
+        until(answers, "the server")
+        prefect.do("deploy", prefect.make("deploy"))
+        worker = stack.enter_context(running(prefect.begin("worker", prefect.make("worker"))))
+        prefect.worker_pid = worker.pid
+        yield prefect

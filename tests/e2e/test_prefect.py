@@ -1,0 +1,240 @@
+"""Flows on a real Prefect server and worker: deployments, runs by command, states, money, keys, cancelling, a kill.
+
+One server and one worker for all tests; each test has a deployment and a store of its own. A provider on loopback
+answers as the offline author, for money, and only to who has the key, which lies in a Secret block.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import sqlite3
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from e2e.prefect_server import BIN, Prefect, alive, children, environ, served, until
+from hazardmill.llm.ledger import IN_FLIGHT
+from hazardmill.stages.run import run_states
+from hazardmill.store.store import Store
+from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server.server import offline_answer
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+
+KEY = "planted-3f9c1d7b5a-key"
+SAVE_KEY = """
+import os
+from prefect.blocks.system import Secret
+Secret(value=os.environ["PLANTED"]).save("hazardmill-deepseek-api-key")
+"""
+SOURCES = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
+CONCURRENCY = 2
+RUN = (str(BIN / "prefect"), "deployment", "run")
+
+
+class Provider:
+    """A server that asks for the key, and knows how often it was asked the same."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.server = LlmServer(self._answer, latency=0.2, api_key=KEY, dialect="none")
+
+    def _answer(self, asked: Asked) -> str:
+        self.seen[json.dumps([message.model_dump() for message in asked.messages])] += 1
+        return offline_answer(asked)
+
+
+@pytest.fixture(scope="module")
+def provider():
+    provider = Provider()
+    with provider.server:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def prefect(tmp_path_factory, project):
+    folder = tmp_path_factory.mktemp("prefect")
+    with served(folder, project, {"HAZARDMILL_STORE": str(folder / "store")}) as prefect:
+        prefect.do("key", [sys.executable, "-c", SAVE_KEY], PLANTED=KEY)
+        yield prefect
+
+
+def paid(provider: Provider, store: Path, **more: object) -> dict[str, object]:
+    """Parameters of a run that asks the provider."""
+    asks = {"model": "deepseek/deepseek-chat", "api_base": provider.server.address, "concurrency": CONCURRENCY}
+    return {"store": str(store), **asks, **more}
+
+
+def outcomes(store: Path, run_id: str) -> int:
+    return Store.open(store).count("outcomes", {"run_id": run_id}) if (store / "manifests").exists() else 0
+
+
+def run_of(flow_run: str, source: str) -> str:
+    """The name that a flow run gives to its run."""
+    return f"generate-{source}-{flow_run.replace('-', '')[:12]}"
+
+
+def state_of(store: Path, run_id: str) -> str:
+    return {row["run_id"]: row["state"] for row in run_states(Store.open(store))}[run_id]
+
+
+def test_all_deployments_are_there_with_schedules_that_nobody_switched_on(prefect: Prefect) -> None:
+    found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
+    whole = {f"{flow}/default" for flow in ("ingest", "generate", "check")}
+    assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES)}
+    crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
+    assert len(crons) == len(set(crons)) == len(found)
+    assert not any(schedule["active"] for each in found.values() for schedule in each["schedules"])
+    for each in found.values():
+        assert each["work_pool_name"] == "mill" and each["enforce_parameter_schema"]
+        assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
+        assert each["global_concurrency_limit"]["limit"] == 1
+    assert prefect.get("/work_pools/mill")["type"] == "process"
+    automations = prefect.post("/automations/filter")
+    assert {each["name"] for each in automations} == {"hazardmill-budget", "hazardmill-lost"}
+
+
+def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
+    limits = {"neiss": 6, "bddl": 5}
+    processes = {
+        source: prefect.begin(
+            f"run-{source}",
+            [*RUN, f"generate/{source}", "-p", f"limit={limit}", "--watch", "--watch-timeout", "120"],
+        )
+        for source, limit in limits.items()
+    }
+    # Deploying again, while runs are under way: what the files say holds, whatever somebody switched meanwhile.
+    other = prefect.deployment("generate/alfred")
+    (schedule,) = other["schedules"]
+    prefect.http.patch(
+        f"/deployments/{other['id']}/schedules/{schedule['id']}", json={"active": True}
+    ).raise_for_status()
+    prefect.post(f"/deployments/{other['id']}/pause_deployment")
+    prefect.do("deploy-again", prefect.make("deploy"))
+    other = prefect.deployment("generate/alfred")
+    assert not other["paused"] and not other["schedules"][0]["active"]
+    for source, process in processes.items():
+        assert process.wait(150) == 0, prefect.said(f"run-{source}")
+
+    store = Store.open(prefect.folder / "store")
+    runs = {row["run_id"]: row["state"] for row in run_states(store)}
+    assert len(runs) == 2 and set(runs.values()) == {"completed"}
+    for source, limit in limits.items():
+        (run_id,) = [name for name in runs if source in name]
+        assert store.count("outcomes", {"run_id": run_id}) == limit
+        accepted = store.count("outcomes", {"run_id": run_id, "outcome": "accepted"})
+        (row,) = json.loads(prefect.artifact(f"headline-{source}")["data"])
+        assert str(limit) in row.values() and str(accepted) in row.values()
+        for key in (f"run-{run_id}", f"cost-{source}", f"funnel-{source}", "cost-all"):
+            shown = prefect.artifact(key)
+            assert shown["type"] == "markdown" and "|" in shown["data"] and "data:image/" in shown["data"]
+        assert prefect.artifact(f"progress-{source}")["data"] == 100
+        (found,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": [source]}})
+        assert found["name"].startswith(f"{source} offline-author 20") and set(found["tags"]) == {"generate", source}
+        assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
+        assert (prefect.folder / "reports" / f"{run_id}.html").stat().st_size > 10_000
+    assert len(prefect.post("/automations/filter")) == 2
+    assert len(prefect.post("/deployments/filter")) == 8
+
+
+@pytest.mark.parametrize(("wrong", "said"), [("limit=0", "'limit'"), ("source=nobody", "'nobody' is not one of")])
+def test_a_wrong_parameter_is_refused_at_the_command_line(prefect: Prefect, wrong: str, said: str) -> None:
+    before = prefect.post("/flow_runs/count")
+    process = prefect.begin(wrong, [*RUN, "generate/alfred", "-p", wrong])
+    assert process.wait(60) == 1
+    assert said in prefect.said(wrong)
+    assert prefect.post("/flow_runs/count") == before
+
+
+def test_a_run_is_cancelled_cleanly(prefect: Prefect, provider: Provider, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    asked = len(provider.server.attempts)
+    flow_run = prefect.start_run("generate/virtualhome", **paid(provider, store, batch_size=20))
+    until(lambda: len(provider.server.attempts) > asked + 3, "some requests")
+    process = prefect.flow_process(flow_run)
+    below = children(process)
+    assert below and not any(KEY in environ(pid) for pid in [process, *below])
+    prefect.set_state(flow_run, "CANCELLING")
+
+    assert prefect.ended(flow_run)["type"] == "CANCELLED"
+    until(lambda: not any(map(alive, [process, *below])), "the end of the flow's processes", 40)
+    run_id = run_of(flow_run, "virtualhome")
+    # Written down as stopped by itself: one that was killed would be left as running.
+    assert state_of(store, run_id) == "stopped"
+    assert prefect.artifact(f"run-{run_id}")["description"] == f"Run `{run_id}`: stopped"
+    assert Store.open(store).verify() == []
+
+
+def test_a_killed_run_goes_on_and_pays_nothing_twice(prefect: Prefect, provider: Provider, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    before, seen = len(provider.server.attempts), provider.seen.copy()
+    flow_run = prefect.start_run("generate/bddl", **paid(provider, store, limit=6, batch_size=3))
+    run_id = run_of(flow_run, "bddl")
+    until(lambda: outcomes(store, run_id) >= 3, "the first batch")
+    process = prefect.flow_process(flow_run)
+    below = children(process)
+    os.kill(process, signal.SIGKILL)
+
+    assert prefect.ended(flow_run)["type"] == "CRASHED"
+    until(lambda: not any(map(alive, below)), "the end of what the flow left")
+    done = {row["record_id"] for row in Store.open(store).rows("outcomes")}
+    assert 3 <= len(done) < 6
+    # As `prefect flow-run retry` does, once the worker has done with what crashed: it says so a second time.
+    until(lambda: prefect.events("prefect.worker.executed-flow-run", flow_run), "the worker")
+    prefect.set_state(flow_run, "SCHEDULED")
+    assert prefect.ended(flow_run)["type"] == "COMPLETED"
+
+    assert state_of(store, run_id) == "completed" and outcomes(store, run_id) == 6
+    asked = provider.seen - seen
+    twice = sum(times - 1 for times in asked.values())
+    in_flight = [row for row in Store.open(store).rows("llm_calls") if row["error"] == IN_FLIGHT]
+    # What nobody knows to be answered may come again: the requests that were under way.
+    assert twice <= len(in_flight) <= CONCURRENCY
+    assert len(provider.server.attempts) - before == len(asked) + twice
+    assert Store.open(store).verify() == []
+
+
+def test_a_budget_that_is_reached_is_no_failure_and_pauses_the_deployment(
+    prefect: Prefect, provider: Provider, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    given = paid(provider, store, limit=4, concurrency=1)
+    flow_run = prefect.start_run("generate/normbank", budget_usd=0.01, **given)
+    state = prefect.ended(flow_run)
+    run_id = run_of(flow_run, "normbank")
+    assert (state["type"], state["name"]) == ("COMPLETED", "BudgetReached")
+    assert f"prefect deployment run generate/normbank -p run_id={run_id} -p budget_usd=" in state["message"]
+    assert state_of(store, run_id) == "stopped"
+
+    def told() -> list[dict[str, object]]:
+        return sorted(prefect.events("hazardmill.budget."), key=lambda event: event["occurred"])
+
+    until(lambda: len(told()) >= 3, "the events of the budget")
+    assert [event["event"].rpartition(".")[2] for event in told()] == ["50", "80", "100"]
+    assert {event["payload"]["run_id"] for event in told()} == {run_id}
+    until(lambda: prefect.deployment("generate/normbank")["paused"], "the pause of the deployment")
+
+    more = float(state["message"].rpartition("budget_usd=")[2])
+    again = prefect.start_run("generate/normbank", run_id=run_id, budget_usd=more, store=str(store))
+    assert prefect.ended(again)["name"] == "Completed"
+    assert state_of(store, run_id) == "completed" and outcomes(store, run_id) == 4
+
+
+def test_the_planted_key_is_nowhere(prefect: Prefect, provider: Provider, tmp_path_factory) -> None:
+    """Last: everything has been written by now."""
+    assert any(attempt.status == 200 for attempt in provider.server.attempts), "the key was used"
+    database = prefect.folder / "prefect" / "prefect.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        rows = connection.execute("SELECT name FROM block_document WHERE name LIKE 'hazardmill-%'").fetchall()
+    assert rows == [("hazardmill-deepseek-api-key",)]
+    forms = [KEY.encode(), base64.b64encode(KEY.encode()).rstrip(b"="), KEY[::-1].encode()]
+    files = [path for path in tmp_path_factory.getbasetemp().rglob("*") if path.is_file()]
+    assert database in files and any(path.suffix == ".parquet" for path in files)
+    assert any(b"deepseek-chat" in path.read_bytes() for path in files)
+    assert [path for path in files if any(form in path.read_bytes() for form in forms)] == []

@@ -1,0 +1,290 @@
+"""What the flows are made of, without a server: thresholds of a budget, keys, words of a state, deployments."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from uuid import UUID, uuid4
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from prefect.client.schemas.objects import StateType
+from prefect.events.schemas.automations import AutomationCore
+from prefect.exceptions import ParameterTypeError
+from prefect.states import Completed, Failed
+
+from flows import budget, endings, generate_all, keys, publishing
+from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
+from flows.generate import generate
+from flows.keys import block_name, keys_for
+from flows.publishing import Progress, key, looked_at
+from hazardmill.errors import BudgetReached, InputError, ProviderDown, StoreError, StoreLocked
+from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.mill import Models
+from hazardmill.stages.run import Run
+from hazardmill.store.store import Store
+
+# --- thresholds of a budget
+
+
+@given(st.floats(0.01, 100), st.lists(st.floats(0, 200), max_size=20), st.floats(0, 200))
+def test_each_threshold_is_told_once_as_it_is_passed(limit: float, steps: list[float], before: float) -> None:
+    told: list[tuple[int, float]] = []
+    watch = Thresholds(limit, before, lambda percent, spent: told.append((percent, spent)))
+    for spent in sorted(steps):
+        watch.see(spent)
+    assert [percent for percent, _ in told] == [
+        percent
+        for percent in THRESHOLDS
+        if before * 100 < percent * limit and any(spent * 100 >= percent * limit for spent in steps)
+    ]
+    assert all(spent * 100 >= percent * limit for percent, spent in told)
+
+
+def test_a_budget_that_is_reached_tells_all_that_was_not_told() -> None:
+    told: list[int] = []
+    watch = Thresholds(1.0, 0.0, lambda percent, spent: told.append(percent))
+    watch.see(0.6)
+    # What is left may be more than nothing: the next request would have cost more.
+    watch.reached(0.7)
+    watch.see(2.0)
+    assert told == [50, 80, 100]
+
+
+def test_a_budget_that_was_reached_before_is_told_again_for_the_server_to_compare() -> None:
+    told: list[int] = []
+    Thresholds(1.0, 1.0, lambda percent, spent: told.append(percent)).reached(1.0)
+    assert told == [100]
+
+
+def test_what_others_spent_of_a_shared_budget_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"run_id": "a", "config": '{"budget_id": "week"}'},
+        {"run_id": "b", "config": '{"budget_id": "week"}'},
+        {"run_id": "c", "config": '{"budget_id": null}'},
+    ]
+    spent = {"a": 1.0, "b": 2.0, "c": 4.0}
+    monkeypatch.setattr(Store, "rows", lambda self, *_: rows)
+    monkeypatch.setattr(budget, "spent_upper", lambda store, run_id: spent[run_id])
+    config = RunConfig(inputs=(RunInput(source="neiss"),), budget_usd=9, budget_id="week")
+    assert spent_by_others(Run(Store(tmp_path), "a", config, {})) == 2.0
+    alone = config.model_copy(update={"budget_id": None})
+    assert spent_by_others(Run(Store(tmp_path), "a", alone, {})) == 0.0
+
+
+# --- keys
+
+CONFIG = RunConfig(
+    inputs=(RunInput(source="neiss"),), backend="litellm", models=Models(extract="m", author="m", judge="m")
+)
+
+
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Secret blocks of a server that is not there, and a provider that wants two variables."""
+    blocks: dict[str, str] = {}
+
+    async def aload(name: str) -> SimpleNamespace:
+        if name not in blocks:
+            raise ValueError("Unable to find block document")
+        await asyncio.sleep(0)
+        return SimpleNamespace(get=lambda: blocks[name])
+
+    def missing(model: str) -> dict[str, list[str]]:
+        return {"missing_keys": [name for name in ("MILL_API_KEY", "MILL_REGION") if name not in os.environ]}
+
+    for name in ("MILL_API_KEY", "MILL_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(keys, "Secret", SimpleNamespace(aload=aload))
+    monkeypatch.setattr(keys, "load_litellm", lambda: SimpleNamespace(validate_environment=missing))
+    return blocks
+
+
+def test_a_key_is_lent_from_its_block_and_taken_back(blocks: dict[str, str]) -> None:
+    blocks[block_name("MILL_API_KEY")] = "k1"
+
+    async def use() -> None:
+        with pytest.raises(InputError):
+            async with keys_for(CONFIG):
+                assert os.environ["MILL_API_KEY"] == "k1" and "MILL_REGION" not in os.environ
+                raise InputError("anything")
+        assert "MILL_API_KEY" not in os.environ
+
+    asyncio.run(use())
+
+
+def test_the_environment_comes_first(blocks: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks[block_name("MILL_API_KEY")] = "of the block"
+    monkeypatch.setenv("MILL_API_KEY", "of the environment")
+
+    async def use() -> None:
+        async with keys_for(CONFIG):
+            assert os.environ["MILL_API_KEY"] == "of the environment"
+
+    asyncio.run(use())
+    assert os.environ["MILL_API_KEY"] == "of the environment"
+
+
+def test_flows_of_one_process_share_a_key_until_the_last_has_ended(blocks: dict[str, str]) -> None:
+    blocks[block_name("MILL_API_KEY")] = "k1"
+
+    async def use() -> None:
+        first, second = keys_for(CONFIG), keys_for(CONFIG)
+        await asyncio.gather(first.__aenter__(), second.__aenter__())
+        await first.__aexit__(None, None, None)
+        assert os.environ["MILL_API_KEY"] == "k1"
+        third = keys_for(CONFIG)
+        await third.__aenter__()
+        await second.__aexit__(None, None, None)
+        assert os.environ["MILL_API_KEY"] == "k1"
+        await third.__aexit__(None, None, None)
+        assert "MILL_API_KEY" not in os.environ
+
+    asyncio.run(use())
+
+
+def test_a_run_that_asks_nobody_looks_for_no_key(blocks: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "load_litellm", lambda: pytest.fail("nobody is asked"))
+
+    async def use() -> None:
+        async with keys_for(CONFIG.model_copy(update={"backend": "offline"})):
+            pass
+
+    asyncio.run(use())
+
+
+# --- progress
+
+
+def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[float, str]] = []
+    looks: list[int] = []
+
+    async def update(artifact_id: UUID, percent: float, text: str) -> None:
+        shown.append((percent, text))
+        if len(shown) == 1:
+            first.set()
+
+    monkeypatch.setattr(publishing, "aupdate_progress_artifact", update)
+    monkeypatch.setattr(publishing, "LOOK_EVERY_S", 0.001)
+
+    async def use() -> None:
+        progress = Progress(uuid4(), 1, 4)
+        async with looked_at(progress, lambda: looks.append(progress.done)):
+            progress("neiss:1", "accepted")
+            await asyncio.wait_for(first.wait(), 30)
+            progress("neiss:2", "accepted")
+            progress("neiss:3", "accepted")
+
+    first = asyncio.Event()
+    asyncio.run(use())
+    assert shown[0] == (50, "2 of 4 records") and shown[-1] == (100, "4 of 4 records")
+    assert len(shown) <= 3 and looks[-1] == 4
+
+
+def test_what_goes_wrong_in_a_batch_comes_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def use() -> None:
+        async with looked_at(Progress(None, 0, 1), lambda: None):
+            raise ProviderDown("down")
+
+    with pytest.raises(ProviderDown):
+        asyncio.run(use())
+
+
+# --- words, keys of artifacts, retries
+
+
+def test_counts_in_words() -> None:
+    assert endings.in_words({"accepted": 3, "no_danger": 2, "duplicate": 0}) == "3 accepted of 5 records: 2 no_danger"
+    assert endings.in_words({"accepted": 3}) == "3 accepted of 3 records"
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_keys_of_artifacts_hold_only_what_prefect_takes(words: list[str]) -> None:
+    assert re.fullmatch(r"[a-z0-9-]*", key("x", *words))
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (ProviderDown("down"), False),
+        (BudgetReached("spent"), False),
+        (StoreLocked("held"), False),
+        (StoreError("the disk is full"), True),
+        (ZeroDivisionError(), True),
+    ],
+)
+def test_only_accidents_are_tried_again(error: Exception, again: bool) -> None:
+    assert endings.may_be_accident(None, None, Failed(data=error)) is again
+
+
+def test_one_source_that_failed_makes_the_whole_a_failure_and_all_are_told() -> None:
+    states = {"neiss": Completed(message="fine"), "bddl": Failed(message="the provider is down")}
+    ended = generate_all._ended("r", states)
+    assert ended.type is StateType.FAILED
+    assert ended.message.startswith("bddl failed; retry this flow run") and "the provider is down" in ended.message
+
+
+def test_a_source_out_of_money_makes_the_whole_a_completed_one_that_says_so() -> None:
+    states = {"neiss": Completed(message="fine"), "bddl": Completed(name=endings.BUDGET_REACHED, message="spent")}
+    ended = generate_all._ended("r", states)
+    assert (ended.type, ended.name) == (StateType.COMPLETED, endings.BUDGET_REACHED)
+    assert "-p run_id=r -p budget_usd=" in ended.message and "bddl: spent" in ended.message
+
+
+# --- the files beside
+
+
+@pytest.fixture(scope="module")
+def deployments(project: Path) -> list[dict[str, object]]:
+    return yaml.safe_load((project / "prefect.yaml").read_text())["deployments"]
+
+
+def test_there_is_a_deployment_for_each_source_and_its_parameters_are_right(deployments: list, project: Path) -> None:
+    ours = {path.parent.name for path in (project / "sources").glob("*/source.py")}
+    of_sources = {each["name"]: each for each in deployments if each["entrypoint"].endswith(":generate")}
+    assert set(of_sources) == ours
+    for name, each in of_sources.items():
+        given_to = generate.validate_parameters(each["parameters"])
+        assert given_to["source"] == name and (project / given_to["path"]).exists()
+    (whole,) = [each for each in deployments if each["entrypoint"].endswith(":generate_all")]
+    paths = generate_all.generate_all.validate_parameters(whole["parameters"])["paths"]
+    assert set(paths) == ours and all((project / path).exists() for path in paths.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("limit", 0), ("source", "nobody"), ("budget_usd", -1), ("batch_size", 51), ("shard", "0/2")]
+)
+def test_wrong_parameters_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterTypeError, match=f"- {name}: "):
+        generate.validate_parameters({"source": "neiss", name: value})
+
+
+def test_every_parameter_is_explained() -> None:
+    from prefect.utilities.callables import parameter_schema
+
+    for made in (generate, generate_all.generate_all):
+        properties = parameter_schema(made.fn).properties
+        assert all(each.get("description") for each in properties.values()), made.name
+
+
+def test_automations_are_what_prefect_reads(project: Path) -> None:
+    read = {
+        path.stem: AutomationCore.model_validate(yaml.safe_load(path.read_text()))
+        for path in (project / "automations").glob("*.yaml")
+    }
+    assert {name: each.name for name, each in read.items()} == {
+        "budget": "hazardmill-budget",
+        "lost": "hazardmill-lost",
+    }
+    assert read["budget"].trigger.expect == {EVENT.format(percent=100)}
+
+
+def test_flows_are_thin(project: Path) -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (project / "flows").glob("*.py")}
+    assert {name: length for name, length in lengths.items() if length >= 150} == {}
