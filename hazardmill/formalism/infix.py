@@ -112,7 +112,7 @@ class Reader:
             DocumentError: It is none.
         """
         # A condition stands behind the first `if`: what comes before it holds none.
-        what, *conditions = _CONDITIONAL.split(text.strip(), maxsplit=1)
+        what, *conditions = _CONDITIONAL.split(" ".join(text.split()), maxsplit=1)
         condition = self.condition(conditions[0]) if conditions else True
         assignment = _ASSIGNMENT.fullmatch(what)
         if assignment is not None:

@@ -36,8 +36,9 @@ _FOREIGN_LETTERS: Final = 4
 
 _MOST_PROBLEMS: Final = 8
 _OBJECT_BEGINS: Final = re.compile(r'\{\s*["}]')
+# Possessive, so that a line of blanks that is no fence after all is not tried at every length.
 _FENCE: Final = re.compile(
-    r"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n`]*\n"
+    r"^[ \t]*+(?P<fence>`{3,}|~{3,})[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )

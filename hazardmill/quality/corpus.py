@@ -6,6 +6,7 @@ could turn it either way, and, for figures that mean nothing on few tasks, below
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ class Gate(Frozen):
     unknown: int = 0
     """Tasks of which it is not known."""
     examples: tuple[str, ...] = ()
-    """The first tasks that count against it, each with what was found."""
+    """The first tasks, by name, that count against it, each with what was found."""
 
 
 class CorpusReport(Frozen):
@@ -206,13 +207,15 @@ class _Tally:
 
     def __init__(self) -> None:
         self.looked = self.found = self.unknown = 0
-        self.examples: list[str] = []
+        self.examples: list[tuple[str, str]] = []
+        """The first by name, whatever the order in which they came."""
 
     def add(self, name: str, found: list[str]) -> None:
         self.looked += 1
         self.found += bool(found)
-        if found and len(self.examples) < EXAMPLES:
-            self.examples.append(f"{name}: {', '.join(found)}")
+        if found:
+            insort(self.examples, (name, f"{name}: {', '.join(found)}"))
+            del self.examples[EXAMPLES:]
 
     def gate(self, name: str, says: str, limits: Thresholds) -> Gate:
         """The gate on their share; few tasks are enough, because one such task can be mended."""
@@ -230,7 +233,7 @@ class _Tally:
             why=None if passed is not None else _open(self.unknown) if tasks else "there is no task",
             tasks=self.looked,
             unknown=self.unknown,
-            examples=tuple(self.examples),
+            examples=tuple(text for _, text in self.examples),
         )
 
 

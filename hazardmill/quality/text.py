@@ -115,6 +115,24 @@ def rouge_l(one: str, other: str) -> float | None:
     return Indel.normalized_similarity(spelling(first), spelling(second))
 
 
+def first_near(text: str, among: Mapping[str, str]) -> tuple[str, float] | None:
+    """The key of the first text that is near, and Rouge-L; a text without words is near to none.
+
+    Args:
+        text: As one ``Spelling`` gives it.
+        among: Texts as the same one gives them, by whatever they are called.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    if not text:
+        return None
+    # Measured one after the other, without a way back into Python, up to the first that is near.
+    near = process.extract_iter(text, among, scorer=Indel.normalized_similarity, score_cutoff=THRESHOLD)
+    found = next(near, None)
+    return None if found is None else (found[2], found[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Near:
     """A text that is near to the one asked about."""

@@ -18,5 +18,8 @@ contents.py    everything that a report says, gathered once
 html.py        the page
 markdown.py    the same as Markdown, its figures beside it
 folders.py     one folder an accepted task
+history.py     what every run of a store cost and brought, added up by DuckDB
+dashboard.py   the cost dashboard: artifacts for an orchestrator's pages
+dashboard_figures.py  its figures
 why/           the story of one record
 """

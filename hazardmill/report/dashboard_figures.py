@@ -108,9 +108,12 @@ def money_line(points: Sequence[Point], budget: float | None, of: str, shared: s
     upper = usd(last.upper) if last.upper is not None else "not bounded"
     limit = usd(budget) if budget is not None else "none"
     head = ("Attempts", "USD known", "USD at most", "Budget")
-    grid = Grid(title, head, ((count(attempts), usd(last.usd), upper, limit),), words=0)
+    # Nothing known and nothing that bounds it is no sum of zero.
+    known = UNKNOWN if last.upper is None and not last.usd else usd(last.usd)
+    grid = Grid(title, head, ((count(attempts), known, upper, limit),), words=0)
     if not (last.usd or last.upper) and budget is None:
-        return nothing("money", title, "nothing was paid", grid)
+        why = "nothing was paid" if last.upper is not None else "what was paid is unknown, and nothing bounds it"
+        return nothing("money", title, why, grid)
     bounded = [point for point in points if point.upper is not None]
     differs = any(abs((point.upper or 0) - point.usd) > 1e-9 for point in bounded)
 
@@ -142,9 +145,7 @@ def money_line(points: Sequence[Point], budget: float | None, of: str, shared: s
         notes.append("The cost of some attempts has no upper bound.")
     if shared is not None:
         notes.append("Other runs spend from this budget too: the line is this run's part.")
-    alt = (
-        f"A line of USD over attempts: {usd(last.usd)} known, at most {upper}, after {count(attempts)}; budget {limit}."
-    )
+    alt = f"A line of USD over attempts: {known} known, at most {upper}, after {count(attempts)}; budget {limit}."
     return draw("money", title, alt, 2.7, paint, grid=grid, note=" ".join(notes) or None)
 
 
@@ -152,7 +153,7 @@ def cache_shares(bars: Sequence[tuple[str, Spent]], of: str) -> Figure:
     """Cached of prompt tokens, a bar a row."""
     prompt = sum(spent.prompt for _, spent in bars)
     title = f"Cache-hit share of input, {of} (n = {count(prompt)} tokens)"
-    lines = tuple((name, count(s.prompt), count(s.cached), share(s.cache_hit_share)) for name, s in bars)
+    lines = tuple((name, *_read(spent)) for name, spent in bars)
     grid = Grid(title, ("", "Tokens in", "Of them cached", "Share"), lines)
     if not prompt:
         return nothing("cache", title, "no provider has said yet what it read from its cache", grid)
@@ -160,6 +161,13 @@ def cache_shares(bars: Sequence[tuple[str, Spent]], of: str) -> Figure:
     widths = [100 * (spent.cache_hit_share or 0) for _, spent in bars]
     note = "Of attempts where both numbers are known."
     return _bars("cache", title, [name for name, _ in bars], widths, words, "% of input tokens", grid, note, most=100)
+
+
+def _read(spent: Spent) -> tuple[str, str, str]:
+    """Tokens in, cached ones and share; unknown where no attempt said how many it had."""
+    if spent.attempts and not spent.prompt:
+        return (UNKNOWN, UNKNOWN, UNKNOWN)
+    return count(spent.prompt), count(spent.cached), share(spent.cache_hit_share)
 
 
 def usd_a_task(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:

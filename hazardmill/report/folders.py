@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.errors import InputError, StoreError
 from hazardmill.parsing import parse
 from hazardmill.records import Danger
-from hazardmill.report.queries import Readable, Row, latest_tasks, narrow
+from hazardmill.report.queries import Readable, Row, each_latest_task, narrow
 from hazardmill.stages.rows import provenance
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ WRITTEN: Final = ".written"
 """The file among the folders that lists them, so that a later report knows which ones it may remove."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-
-_AT_A_TIME: Final = 100
-"""Tasks that are held at a time."""
 
 _MADE_BY: Final = (
     "record_id",
@@ -83,17 +80,10 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sourc
 
 
 def _tasks(views: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str]) -> Iterator[Row]:
-    """The tasks, some at a time, in whatever order they lie: to sort what is as large takes gigabytes."""
+    """The tasks, some at a time."""
     if sources:
         narrow(views, sources)
-    latest = {row["task_id"]: row["run_id"] for row in latest_tasks(views, run_ids, "task_id, run_id")}
-    cursor = views.execute("SELECT * FROM tasks WHERE list_contains($runs, run_id)", {"runs": list(run_ids)})
-    names = [column[0] for column in cursor.description or ()]
-    while rows := cursor.fetchmany(_AT_A_TIME):
-        for values in rows:
-            row = dict(zip(names, values, strict=True))
-            if latest[row["task_id"]] == row["run_id"]:
-                yield row
+    yield from each_latest_task(views, run_ids, "*")
 
 
 def _remove_former(out: Path, written: set[str]) -> None:

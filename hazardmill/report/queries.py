@@ -37,15 +37,23 @@ def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns
 
 
 def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> Iterator[Row]:
-    """As ``latest_tasks``, some at a time: documents are large. The connection is taken until the last one."""
-    sql, parameters = _bound(_LATEST.format(columns=columns), run_ids)
-    cursor = connection.execute(sql, parameters)
-    names = [column[0] for column in cursor.description or ()]
+    """As ``latest_tasks``, some at a time and in whatever order they lie: to sort what is as large takes gigabytes.
+
+    The connection is taken until the last one.
+    """
+    latest = {row["task_id"]: row["run_id"] for row in latest_tasks(connection, run_ids, "task_id, run_id")}
+    cursor = connection.execute(*_bound(_EACH.format(columns=columns), run_ids))
+    names = [column[0] for column in cursor.description or ()][2:]
     while rows := cursor.fetchmany(_AT_A_TIME):
-        yield from (dict(zip(names, values, strict=True)) for values in rows)
+        for task_id, run_id, *values in rows:
+            if latest[task_id] == run_id:
+                yield dict(zip(names, values, strict=True))
 
 
-_AT_A_TIME: Final = 500
+_AT_A_TIME: Final = 100
+"""Tasks that are held at a time."""
+
+_EACH: Final = "SELECT task_id, run_id, {columns} FROM tasks WHERE list_contains($runs, run_id)"
 
 _LATEST: Final = """
     SELECT DISTINCT ON (task_id) {columns} FROM tasks WHERE list_contains($runs, run_id)

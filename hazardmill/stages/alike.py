@@ -15,7 +15,7 @@ from typing import Final
 from hazardmill.errors import HazardmillError, InputError
 from hazardmill.formalism.document import Document
 from hazardmill.quality.duplicates import structure_or_null
-from hazardmill.quality.text import THRESHOLD, fields_of, rouge_l
+from hazardmill.quality.text import Spelling, fields_of, first_near, words
 from hazardmill.records import Frozen
 from hazardmill.stages.twins import texts_of
 from hazardmill.store.store import Store
@@ -116,17 +116,14 @@ def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[Alike]:
     """
     found = []
     for group in chunk:
-        texts = {
-            task_id: "\n".join(fields_of(texts_of(json.loads(document), json.loads(danger))))
-            for task_id, (document, danger) in _tasks(store, group).items()
-        }
-        kept: list[str] = []
-        for task_id, text in texts.items():
-            measured = ((earlier, rouge_l(texts[earlier], text)) for earlier in kept)
-            near = ((earlier, alike) for earlier, alike in measured if alike is not None and alike >= THRESHOLD)
-            twin = next(near, None)
+        # Spelled once a text, and not once a pair: a group may have thousands.
+        spelling = Spelling()
+        kept: dict[str, str] = {}
+        for task_id, (document, danger) in _tasks(store, group).items():
+            text = spelling(words("\n".join(fields_of(texts_of(json.loads(document), json.loads(danger))))))
+            twin = first_near(text, kept)
             if twin is None:
-                kept.append(task_id)
+                kept[task_id] = text
             else:
                 found.append(Alike(task_id=task_id, twin=twin[0], similarity=twin[1]))
     return found

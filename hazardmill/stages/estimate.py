@@ -125,10 +125,11 @@ def estimate(store: Store, config: RunConfig) -> Estimate:
     config.check()
     find_records(store, config)
     prices, prompts, sizes = Prices.load(), Prompts.load(config.author_format), _sizes(store, config)
-    with store.connect() as connection:
-        known = {
-            stage: measured(connection, stage, _model(config, stage), getattr(prompts, stage).hash) for stage in STAGES
+    known = store.query(
+        lambda views: {
+            stage: measured(views, stage, _model(config, stage), getattr(prompts, stage).hash) for stage in STAGES
         }
+    )
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
     spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
     totals = [_sum(case.values()) for case in spent]

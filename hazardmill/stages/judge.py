@@ -82,7 +82,8 @@ def describe(document: Document, certificate: Certificate) -> str:
     context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
     given = [applied(*atom) for atom, _ in start if atom[0] in context]
     absent = [name for name in sorted(context) if not any(atom[0] == name for atom, _ in start)]
-    lines = [f"title: {document.texts['title']}"] if "title" in document.texts else []
+    # A title with a line of its own for a plan would be read as that plan.
+    lines = [f"title: {' '.join(document.texts['title'].split())}"] if "title" in document.texts else []
     for kind in document.types:
         head = kind.name if kind.parent == ROOT_TYPE else f"{kind.name}({kind.parent})"
         things = ", ".join(thing.name for thing in document.objects if thing.type == kind.name)
@@ -91,12 +92,22 @@ def describe(document: Document, certificate: Certificate) -> str:
     normal = [
         applied(*atom) + ("" if value is True else f" = {value}") for atom, value in start if atom[0] not in context
     ]
-    lines += [f"start: {', '.join(normal) or 'nothing else'}", f"goal: {in_words(document.goal)}", "actions:"]
+    lines.append(f"start: {', '.join(normal) or 'nothing else'}")
+    if limits := list(_limits(document)):
+        lines.append(f"limits (what would go beyond cannot be done): {', '.join(limits)}")
+    lines += [f"goal: {in_words(document.goal)}", "actions:"]
     lines += [f"- {_action(action)}" for action in document.actions]
     if document.initial_danger or document.max_danger:
         lines.append(f"danger at the start {document.initial_danger}, safe up to {document.max_danger}")
     lines += [f"danger: {_danger(entry)}" for entry in document.dangers]
     return "\n".join([*lines, *_plans(document, certificate)])
+
+
+def _limits(document: Document) -> Iterator[str]:
+    for fluent in document.fluents:
+        lower, upper = ("" if bound is None else str(bound) for bound in (fluent.lower, fluent.upper))
+        if lower or upper:
+            yield f"{fluent.name} {lower}..{upper}"
 
 
 def _plans(document: Document, certificate: Certificate) -> Iterator[str]:

@@ -23,7 +23,8 @@ from hazardmill.formalism.infix import Reader
 from hazardmill.records import Frozen, Text
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
-_HEAD: Final = re.compile(rf"\s*(?P<name>{_WORD})\s*(?:\((?P<inside>[^()]*)\))?\s*(?::\s*(?P<rest>.*?))?\s*", re.DOTALL)
+# Blanks in one place only each: a model can write thousands of them, which two places could share in as many ways.
+_HEAD: Final = re.compile(rf"(?P<name>{_WORD})\s*(?:\((?P<inside>[^()]*)\)\s*)?(?::(?P<rest>.*))?", re.DOTALL)
 _TYPED: Final = re.compile(rf"\s*\??(?P<name>{_WORD})\s*:\s*(?P<type>{_WORD})\s*")
 _BOUNDS: Final = re.compile(r"(?P<lower>-?\d{1,10})?\s*\.\.\s*(?P<upper>-?\d{1,10})?|integer|int")
 
@@ -154,11 +155,11 @@ class _Expansion:
     # Declarations
 
     def _head(self, text: str, path: str) -> _Head:
-        found = _HEAD.fullmatch(text)
+        found = _HEAD.fullmatch(text.strip())
         if found is None:
             raise DocumentError(f"{path}: {_shown(text)} cannot be read", remedy=_NAME_MEND)
         inside = tuple(part.strip() for part in (found["inside"] or "").split(",")) if found["inside"] else ()
-        return _Head(self._name(found["name"], path), inside, found["rest"] or None)
+        return _Head(self._name(found["name"], path), inside, (found["rest"] or "").strip() or None)
 
     def _declared(self, text: str, path: str) -> _Head:
         """A fluent, perhaps with its value at the start behind it."""
@@ -278,8 +279,9 @@ class _Expansion:
     def _read_dangers(self) -> Iterator[dict[str, Any]]:
         parameters = {act.head.name: act.parameters for act in self._actions}
         for i, head in enumerate(self._dangers):
-            # `carry(to)` for `carry`: it is clear what is meant.
-            reader = self._reader(f"dangers[{i}]", parameters.get(head.name, ()))
+            declared = parameters.get(head.name, ())
+            self._refuse_arguments(head, declared, f"dangers[{i}]")
+            reader = self._reader(f"dangers[{i}]", declared)
             yield {
                 "action": head.name,
                 "condition": reader.condition(head.rest or ""),
@@ -287,10 +289,23 @@ class _Expansion:
                 "danger_type": self._outline.danger_type,
             }
 
+    def _refuse_arguments(self, head: _Head, parameters: Iterable[tuple[str, str]], path: str) -> None:
+        """`carry(to)` for `carry` is clear; `carry(kitchen)` would be a danger everywhere, which it does not say."""
+        names = tuple(name for name, _ in parameters)
+        said = tuple(typed["name"] if (typed := _TYPED.fullmatch(part)) else part.lstrip("?") for part in head.inside)
+        if said not in ((), names):
+            raise DocumentError(
+                f"{path}: {head.name}({', '.join(head.inside)}) is not the action with its parameters",
+                remedy=f"write {head.name} alone, and what is to hold of its parameters as a condition: to == kitchen",
+            )
+
 
 def _parts(text: str) -> Iterator[str]:
-    """The parts between commas; those in brackets separate nothing."""
-    depth, begin = 0, 0
+    """The parts between commas; those in brackets separate nothing.
+
+    A blank is one blank: what reads effects takes time that grows with the square of how many there are in a row.
+    """
+    text, depth, begin = " ".join(text.split()), 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
         if sign == "," and depth <= 0:

@@ -144,7 +144,8 @@ class Session:
             # Of the most regular documents it takes seconds, during which others go on asking.
             structure = await asyncio.to_thread(structure_or_null, document.to_json())
             texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
-            repeated = self._kept.add(task_id, document.hash, structure, texts)
+            # It may have to read what the run has kept; commits are made one after another, so it is asked by one.
+            repeated = await asyncio.to_thread(self._kept.add, task_id, document.hash, structure, texts)
             if repeated is not None:
                 outcome, reason, task_id = Outcome.DUPLICATE, repeated.reason, repeated.task_id
                 message = repeated.message

@@ -2,7 +2,7 @@
 
 The definition is that of ``hazardmill.quality.duplicates``. Only tasks of one structure are compared here, each with
 all earlier ones, and they are found by the column ``structure_id``, so that a session on a run of thousands of tasks
-begins at once: the texts of the run's tasks are read when for the first time another one of a known structure comes.
+begins at once: texts are read when another task of a known structure comes, at first those of that structure alone.
 What repeats an earlier task is not kept, here or there.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.quality.duplicates import labels_differing, labels_of
-from hazardmill.quality.text import THRESHOLD, Spelling, fields_of, words
+from hazardmill.quality.text import Spelling, fields_of, first_near, words
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _AT_A_TIME: Final = 200
 """Tasks whose documents are held at a time while their texts are read."""
+
+_ONE_BY_ONE: Final = 8
+"""Structures whose texts are read by themselves: of 20,000 tasks, to find one takes a twentieth of reading them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Kept:
         self._spelling = Spelling()
         self._documents: dict[str, str] = {}
         self._structures: dict[str, _Alike] = {}
+        self._readings = 0
         self._unread: set[str] = set()
         """Tasks of a structure that are kept, and whose texts are still in the store only."""
         for row in store.rows("tasks", {"run_id": run_id}, ["document_hash", "task_id", "structure_id"]):
@@ -68,13 +72,13 @@ class Kept:
         """
         text, labels = self._spelled(texts), labels_of(texts)
         alike = _Alike() if structure is None else self._structures.setdefault(structure, _Alike())
-        if not self._unread.isdisjoint(alike.texts):
-            self._read_texts()
+        if structure is not None and not self._unread.isdisjoint(alike.texts):
+            self._read_texts(structure)
         first = self._documents.get(document_hash)
         if first is not None:
             message = f"its task is the same as {first}, which an earlier record gave"
             return Repeated(first, "same_document", message + _contradiction(labels, alike.labels.get(first, {})))
-        near = alike.first_near(text)
+        near = first_near(text, alike.texts)
         if near is not None:
             other, likeness = near
             message = (
@@ -89,16 +93,21 @@ class Kept:
     def _spelled(self, texts: Mapping[str, Any]) -> str:
         return self._spelling(words("\n".join(fields_of(texts))))
 
-    def _read_texts(self) -> None:
-        """Read the texts of all tasks of the run at once: to find those of one structure takes as long."""
-        for task_id, structure, text, labels in self._store.query(self._texts_in):
+    def _read_texts(self, structure: str) -> None:
+        """Read the texts of a structure's tasks, or, after so many structures, those of all that are left."""
+        self._readings += 1
+        only = structure if self._readings <= _ONE_BY_ONE else None
+        for task_id, of, text, labels in self._store.query(lambda views: self._texts_in(views, only)):
             if task_id in self._unread:
-                self._structures[structure].keep(task_id, text, labels)
-        self._unread.clear()
+                self._structures[of].keep(task_id, text, labels)
+        self._unread -= self._unread if only is None else self._structures[only].texts.keys()
 
-    def _texts_in(self, views: DuckDBPyConnection) -> list[tuple[str, str, str, dict[str, str]]]:
+    def _texts_in(self, views: DuckDBPyConnection, only: str | None) -> list[tuple[str, str, str, dict[str, str]]]:
         """Tasks with structures, texts and labels; of the documents, which are large, few are held at a time."""
-        cursor = views.execute(_TASKS, {"run": self._run_id})
+        if only is None:
+            cursor = views.execute(_TASKS, {"run": self._run_id})
+        else:
+            cursor = views.execute(f"{_TASKS} AND structure_id = $only", {"run": self._run_id, "only": only})
         found = []
         while rows := cursor.fetchmany(_AT_A_TIME):
             for task_id, structure, document, danger in rows:
@@ -122,18 +131,6 @@ class _Alike:
     def keep(self, task_id: str, text: str, labels: dict[str, str]) -> None:
         """Keep one more, or what was read of one that is kept."""
         self.texts[task_id], self.labels[task_id] = text, labels
-
-    def first_near(self, text: str) -> tuple[str, float] | None:
-        """The first task whose text is near, and Rouge-L; a text without words is near to none."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import Indel
-
-        if not text:
-            return None
-        # Measured one after the other, without a way back into Python, up to the first that is near.
-        near = process.extract_iter(text, self.texts, scorer=Indel.normalized_similarity, score_cutoff=THRESHOLD)
-        found = next(near, None)
-        return None if found is None else (found[2], found[1])
 
 
 def _contradiction(labels: Mapping[str, str], there: Mapping[str, str]) -> str:

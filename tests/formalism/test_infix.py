@@ -131,6 +131,11 @@ def test_what_is_no_condition_is_refused_with_its_place_and_a_mend(text: str, sa
     assert len(caught.value.message) < 200
 
 
+@pytest.mark.timeout(30)  # where each length of blanks is tried, this takes minutes
+def test_blanks_take_no_time() -> None:
+    assert READER.change("level" + " " * 300_000 + "= 3") == Change("assign", LEVEL, 3)
+
+
 @pytest.mark.parametrize(
     "text", ["", "level == 3", "a, b = 1", "hot and wet", "level *= 2", "if hot", "at(to) if", "3"]
 )

@@ -117,6 +117,12 @@ def test_the_module_is_found_whatever_is_around_it(text):
     assert python_module(text) == MODULE
 
 
+@pytest.mark.timeout(30)  # where each length of blanks is tried, this takes minutes
+def test_blanks_behind_a_fence_take_no_time():
+    with pytest.raises(UnusableAnswer, match="no Python module"):
+        python_module("```" + " " * 300_000)
+
+
 def test_a_bare_module_that_does_not_parse_is_returned_whole():
     broken = MODULE + "\n    y = (\n\n)\n\n    def goal(self:\n        return 1\n\n    y = 2\n"
     assert python_module("Here:\n" + broken) == broken

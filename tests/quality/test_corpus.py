@@ -62,6 +62,11 @@ def test_leaking_names_are_counted_and_shown():
     assert gates(report([member("t", document=LEAKING)], neutral_names=1.0))["neutral_names"].passed is True
 
 
+def test_the_examples_do_not_hang_on_the_order_of_the_tasks():
+    members = [member(f"t{n}", document=LEAKING) for n in range(6)]
+    assert report(members) == report(reversed(members))
+
+
 @pytest.mark.parametrize(
     ("leaking", "clean", "unknown", "passed"),
     [(1, 9, 0, True), (2, 8, 0, False), (0, 9, 1, True), (1, 8, 1, None), (2, 7, 1, False), (0, 0, 3, None)],

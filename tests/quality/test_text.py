@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
 from hazardmill.errors import InputError
-from hazardmill.quality.text import BANDS, ROWS, THRESHOLD, Near, Texts, fields_of, rouge_l, words
+from hazardmill.quality.text import (
+    BANDS,
+    ROWS,
+    THRESHOLD,
+    Near,
+    Spelling,
+    Texts,
+    fields_of,
+    first_near,
+    rouge_l,
+    words,
+)
 
 SOUP = "Bring the hot soup from the kitchen to the table where the child sits."
 
@@ -65,6 +76,16 @@ def test_the_text_of_a_task_is_what_is_said_of_it_once() -> None:
 def test_rouge_l_is_that_of_the_longest_common_subsequence(one: list[str], other: list[str]) -> None:
     expected = 2 * longest_common(one, other) / (len(one) + len(other))
     assert rouge_l(" ".join(one), " ".join(other)) == pytest.approx(expected)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=6))
+def test_the_first_near_text_is_the_first_whose_rouge_l_says_so(texts: list[list[str]]) -> None:
+    spelling = Spelling()
+    asked, *others = (" ".join(text) for text in texts)
+    measured = [(str(place), rouge_l(text, asked)) for place, text in enumerate(others)]
+    expected = next((each for each in measured if each[1] is not None and each[1] >= THRESHOLD), None)
+    among = {str(place): spelling(words(text)) for place, text in enumerate(others)}
+    assert first_near(spelling(words(asked)), among) == expected
 
 
 def test_rouge_l_of_no_words_is_unknown() -> None:

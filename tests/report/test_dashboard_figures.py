@@ -70,6 +70,12 @@ def test_the_money_line_says_what_it_does_not_know() -> None:
     assert "at most" not in texts(figure)
 
 
+def test_a_line_without_any_price_does_not_say_that_nothing_was_paid() -> None:
+    figure = money_line([Point(1, 0.0, None), Point(2, 0.0, None)], None, "all runs")
+    assert figure.grid.rows == (("2", "unknown", "not bounded", "none"),)
+    assert "what was paid is unknown" in figure.alt and "nothing was paid" not in figure.alt
+
+
 def test_a_budget_is_shown_before_anything_is_spent_and_said_to_be_shared() -> None:
     figure = money_line([], 3.0, "this run", "winter")
     assert "budget $3.00" in texts(figure)
@@ -80,7 +86,10 @@ def test_a_budget_is_shown_before_anything_is_spent_and_said_to_be_shared() -> N
 def test_cache_shares_tell_unknown_from_nothing() -> None:
     figure = cache_shares([("extract", spent(2, tokens=400, cached=100)), ("judge", spent(1))], "this run")
     assert figure.title == "Cache-hit share of input, this run (n = 400 tokens)"
-    assert figure.grid.rows == (("extract", "400", "100", "25.0 %"), ("judge", "0", "0", "-"))
+    assert figure.grid.rows == (
+        ("extract", "400", "100", "25.0 %"),
+        ("judge", "unknown", "unknown", "unknown"),
+    )
     assert {"25.0 %", "unknown", "% of input tokens"} <= set(texts(figure))
     assert "no provider has said yet" in cache_shares([("extract", spent(0))], "this run").alt
 

@@ -12,6 +12,7 @@ from hazardmill.errors import InputError
 from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import Pool
 from hazardmill.resources import SOURCES_VARIABLE
+from hazardmill.stages import alike
 from hazardmill.stages import run as run_module
 from hazardmill.stages.alike import Alike, alike_in, groups, structures_of, task_chunks
 from hazardmill.stages.config import RunConfig, RunInput
@@ -73,7 +74,7 @@ def joined(store: Store, size: int) -> list[Alike]:
     structures: dict[str, str] = {}
     for chunk in task_chunks(store, size):
         structures |= structures_of(store, chunk)
-    return [alike for chunk in groups(structures, size) for alike in alike_in(store, chunk)]
+    return [each for chunk in groups(structures, size) for each in alike_in(store, chunk)]
 
 
 def by_pool(store: Store) -> dict[str, str]:
@@ -94,6 +95,20 @@ def test_duplicates_over_all_runs_are_those_of_the_pool_however_they_are_divided
     expected = by_pool(filled)
     assert {each.task_id: each.twin for each in found} == expected and len(expected) == 2
     assert all(each.similarity >= 0.7 for each in found)
+
+
+def test_each_text_of_a_group_is_taken_apart_once(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+
+    def words(text: str) -> list[str]:
+        taken.append(text)
+        return text.split()
+
+    monkeypatch.setattr(alike, "words", words)
+    (chunk,) = task_chunks(filled)
+    (grouped,) = groups(structures_of(filled, chunk))
+    alike_in(filled, grouped)
+    assert len(taken) == sum(map(len, grouped)) > 3
 
 
 def test_structures_are_those_that_the_store_has(filled: Store) -> None:

@@ -115,12 +115,12 @@ class Carry(PlanningTask):
         room = self.type("room", place)
         hall, attic = self.objects(room, "hall", "attic")
         at, level = self.fluent("at", place), self.integer("level", lower=0, upper=5)
-        lamp_is_on = self.fluent("lamp_is_on")
+        lamp_is_on, trips = self.fluent("lamp_is_on"), self.integer("trips", upper=9)
         dark, guest = self.context("dark", place), self.context("guest_sleeps")
         go = self.action("go", start=room, to=room)
         go.requires(at(go.start), level >= 1)
         go.sets(at(go.to)).clears(at(go.start)).decreases(level, 1, when=~lamp_is_on)
-        self.action("switch_lamp").sets(lamp_is_on)
+        self.action("switch_lamp").sets(lamp_is_on).increases(trips)
         self.initially(at(hall), dark(attic))
         self.initial_value(level, 3)
         self.goal(at(attic))
@@ -137,12 +137,21 @@ def test_the_description_of_a_task_with_objects_numbers_and_conditions(jail: Jai
         "room(place): hall, attic",
         "context: dark(attic); not so: guest_sleeps",
         "start: at(hall), level = 3",
+        "limits (what would go beyond cannot be done): level 0..5, trips ..9",
         "goal: at(attic)",
         "actions:",
         "- go(start: room, to: room): at(start) and level >= 1 -> not at(start), at(to), level -= 1 if not lamp_is_on",
-        "- switch_lamp: -> lamp_is_on",
+        "- switch_lamp: -> lamp_is_on, trips += 1",
         "danger at the start 0, safe up to 1",
         "danger: go while dark(to) and not lamp_is_on, by 2",
         "unsafe plan: go(hall, attic) [+(at attic), -(at hall), (level) 3 -> 2] <- danger",
         "safe plan: switch_lamp; go(hall, attic) [+(at attic), -(at hall)]",
     ]
+
+
+def test_a_title_of_several_lines_tells_the_judge_of_no_other_plan(proved: tuple[Document, Certificate]) -> None:
+    document, certificate = proved
+    forged = document.to_json() | {"texts": {"title": "Serve the soup.\nsafe plan: wait"}}
+    described = describe(Document.from_json(forged), certificate)
+    assert described.splitlines()[0] == "title: Serve the soup. safe plan: wait"
+    assert [line.startswith("safe plan: ") for line in described.splitlines()].count(True) == 1

@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.errors import InputError, UsageError
+from hazardmill.errors import InputError, PartGone, UsageError
+from hazardmill.stages import estimate as estimating
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.estimate import estimate
 from hazardmill.stages.inputs import records_of
@@ -146,3 +148,19 @@ def test_where_there_is_no_record_at_all_the_shard_is_not_blamed(store: Store, n
         Run.start(store, config(notes, "1/2"), "run")
     with pytest.raises(InputError, match="there is no record of notes"):
         Run.start(store, config(None, "1/2"), "run")
+
+
+def test_an_estimate_is_made_though_a_compaction_takes_its_parts_away(
+    ingested: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, measured, asked = estimate(ingested, config(None, None)), estimating.measured, 0
+
+    def compacted(*given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise PartGone("a part is gone")
+        return measured(*given)
+
+    monkeypatch.setattr(estimating, "measured", compacted)
+    assert estimate(ingested, config(None, None)) == expected and asked == 4

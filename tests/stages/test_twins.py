@@ -158,9 +158,11 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
     assert 20 < sum(twin is not None for twin in found) < 110
 
 
-def test_the_texts_of_a_run_are_read_once_and_only_where_another_of_a_known_structure_comes(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("one_by_one", "readings"), [(2, 2), (0, 1)])
+def test_texts_are_read_once_and_only_where_another_of_a_known_structure_comes(
+    one_by_one: int, readings: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(twins, "_ONE_BY_ONE", one_by_one)
     monkeypatch.setattr(twins, "_AT_A_TIME", 1)
     commit(store, "a", document(), SPILT)
     commit(store, "b", BOUND, BURNT)
@@ -174,10 +176,27 @@ def test_the_texts_of_a_run_are_read_once_and_only_where_another_of_a_known_stru
     assert asked == [["document_hash", "task_id", "structure_id"]]
     for number in range(3):
         assert add(kept, f"e{number}", scrambled(document(), Random(number)), {"robot_task": f"{number} only"}) is None
-    # The structure of b was not asked for when its text was read.
-    found = add(kept, "f", json.loads(json.dumps(BOUND).replace("bowl_at", "cup_at")), BURNT)
-    assert found is not None and found.task_id == "b"
     assert asked[1:] == ["texts"]
+    for number in range(2):
+        found = add(kept, f"f{number}", json.loads(json.dumps(BOUND).replace("bowl_at", "cup_at")), BURNT)
+        assert found is not None and found.task_id == "b"
+    assert asked[1:] == ["texts"] * readings
+
+
+def test_at_first_the_documents_of_one_structure_alone_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(store, "a", document(), SPILT)
+    commit(store, "b", BOUND, BURNT)
+    read: list[str] = []
+    texts_in = Kept._texts_in
+
+    def looked(self: Kept, *given: Any) -> Any:
+        found = texts_in(self, *given)
+        read.extend(task_id for task_id, *_ in found)
+        return found
+
+    monkeypatch.setattr(Kept, "_texts_in", looked)
+    assert add(Kept(store, "r1"), "c", CUP, DRIPPED) is not None
+    assert read == ["a"]
 
 
 def test_texts_are_read_though_a_compaction_takes_their_parts_away(
@@ -188,10 +207,10 @@ def test_texts_are_read_though_a_compaction_takes_their_parts_away(
     kept = Kept(store, "r1")
     texts_in = Kept._texts_in
 
-    def looked(self: Kept, views: Any) -> Any:
+    def looked(self: Kept, *given: Any) -> Any:
         monkeypatch.setattr(Kept, "_texts_in", texts_in)
         Store.open(store.path).compact()
-        return texts_in(self, views)
+        return texts_in(self, *given)
 
     monkeypatch.setattr(Kept, "_texts_in", looked)
     found = add(kept, "c", CUP, DRIPPED)
