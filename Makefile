@@ -30,7 +30,7 @@ test: setup
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not full"
 
 test-full: setup
-	$(BIN)/python -m pytest -m full
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full
 
 lint: setup
 	$(BIN)/ruff check .

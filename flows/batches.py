@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
+from contextlib import AsyncExitStack
 from pathlib import Path
-from uuid import UUID
+from types import TracebackType
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -18,7 +20,7 @@ from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
 from hazardmill.commands.options import lens_of
 from hazardmill.errors import BudgetReached
 from hazardmill.stages.config import RunConfig
-from hazardmill.stages.run import Run
+from hazardmill.stages.run import Run, Session
 from hazardmill.store.store import Store
 
 
@@ -46,6 +48,68 @@ async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
     return run
 
 
+class Milling:
+    """A run at work: one session for all its batches, and a new one after whatever ended a batch early.
+
+    Opening one takes the longer the more the store holds. It is not gone on with after an error: what it took for
+    done need not be written down.
+
+    Args:
+        run: The run, kept from others (``Run.under_way``).
+        progress: Counts its records.
+    """
+
+    def __init__(self, run: Run, progress: Progress) -> None:
+        self._run = run
+        self._progress = progress
+        self._open = AsyncExitStack()
+        self._session: Session | None = None
+        self._pending: set[int] = set()
+        self._watch: Thresholds | None = None
+
+    async def __aenter__(self) -> Milling:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session = None
+        await self._open.__aexit__(kind, error, trace)
+        await self._progress.show()
+
+    async def work(self, ordinals: list[int]) -> Counter[str]:
+        """Work on what is pending of a batch; records by outcome."""
+        try:
+            session = self._session or await self._opened()
+            others = await asyncio.to_thread(spent_by_others, self._run)
+            return await self._worked(session, [each for each in ordinals if each in self._pending], others)
+        except BaseException as error:
+            await self.__aexit__(type(error), error, error.__traceback__)
+            raise
+
+    async def _opened(self) -> Session:
+        session = await self._open.enter_async_context(self._run.session())
+        self._pending = set(self._run.pending())
+        self._progress.done = self._progress.total - len(self._pending)
+        self._session = session
+        return session
+
+    async def _worked(self, session: Session, ordinals: list[int], others: float) -> Counter[str]:
+        budget = session.budget
+        if budget is None:
+            async with looked_at(self._progress, lambda: None):
+                return await session.work(ordinals, self._progress)
+        if self._watch is None:
+            self._watch = Thresholds(budget.limit_usd, others + budget.spent_usd, await teller(self._run))
+        watch = self._watch
+        try:
+            async with looked_at(self._progress, lambda: watch.see(others + budget.spent_usd)):
+                return await session.work(ordinals, self._progress)
+        except BudgetReached:
+            watch.reached(others + budget.spent_usd)
+            raise
+
+
 @task(
     name="mill-batch",
     task_run_name="batch-{number}",
@@ -54,27 +118,12 @@ async def start_run(store: Store, config: RunConfig, run_id: str) -> Run:
     persist_result=False,
     cache_policy=NO_CACHE,
 )
-async def mill_batch(run: Run, number: int, ordinals: list[int], progress_id: UUID | None = None) -> Batch:
+async def mill_batch(milling: Milling, number: int, ordinals: list[int]) -> Batch:
     """Work on one batch. What it has done stays in the store, so a retry goes on where it stopped."""
-    pending = set(run.pending())
-    progress = Progress(progress_id, len(run.selection) - len(pending), len(run.selection))
-    tell, others = await teller(run), spent_by_others(run)
-    async with run.session() as session:
-        budget = session.budget
-        watch = None if budget is None else Thresholds(budget.limit_usd, others + budget.spent_usd, tell)
-
-        def look() -> None:
-            if watch is not None and budget is not None:
-                watch.see(others + budget.spent_usd)
-
-        try:
-            async with looked_at(progress, look):
-                counts = await session.work([ordinal for ordinal in ordinals if ordinal in pending], progress)
-        except BudgetReached as error:
-            if watch is not None and budget is not None:
-                watch.reached(others + budget.spent_usd)
-            return Batch(counts={}, out_of_money=error.message)
-    return Batch(counts=dict(counts))
+    try:
+        return Batch(counts=dict(await milling.work(ordinals)))
+    except BudgetReached as error:
+        return Batch(counts={}, out_of_money=error.message)
 
 
 async def work_through(run: Run) -> State[Generated]:
@@ -82,14 +131,15 @@ async def work_through(run: Run) -> State[Generated]:
     progress, said, published = await Progress.begin(run), None, time.monotonic()
     try:
         with resumable(run), run.under_way():
-            for number, ordinals in enumerate(run.batches(), 1):
-                if time.monotonic() - published > PUBLISH_EVERY_S:
-                    await publish(run, page=False)
-                    published = time.monotonic()
-                batch = await mill_batch(run, number, ordinals, progress.artifact_id)
-                if batch.out_of_money is not None:
-                    said = batch.out_of_money
-                    break
+            async with Milling(run, progress) as milling:
+                for number, ordinals in enumerate(run.batches(), 1):
+                    if time.monotonic() - published > PUBLISH_EVERY_S:
+                        await publish(run, page=False)
+                        published = time.monotonic()
+                    batch = await mill_batch(milling, number, ordinals)
+                    if batch.out_of_money is not None:
+                        said = batch.out_of_money
+                        break
     finally:
         await publish(run)
     lens_of(run.store)

@@ -50,8 +50,10 @@ def spent_by_others(run: Run) -> float:
     shared = run.config.budget_id
     if shared is None:
         return 0.0
-    rows = run.store.rows("runs", {"kind": "generate", "sequence": 0}, ["run_id", "config"])
-    others = {row["run_id"] for row in rows if json.loads(row["config"]).get("budget_id") == shared} - {run.run_id}
+    rows = run.store.rows("runs", {"kind": "generate"}, ["run_id", "sequence", "config"])
+    # As each was last gone on with: a run may have come to share the budget later than it began.
+    newest = {row["run_id"]: row["config"] for row in sorted(rows, key=lambda row: row["sequence"])}
+    others = {name for name, config in newest.items() if json.loads(config).get("budget_id") == shared} - {run.run_id}
     return sum(spent_upper(run.store, other) or 0.0 for other in others)
 
 

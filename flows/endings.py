@@ -79,7 +79,8 @@ def resumable(run: Run) -> Iterator[None]:
 
 def own_name(prefix: str) -> str:
     """A name that a retried flow run gives again: so it goes on where it was."""
-    return f"{prefix}-{str(runtime.flow_run.id).replace('-', '')[:12]}"
+    # Their end: ids begin with the time, and those of all scheduled runs are made in one moment.
+    return f"{prefix}-{str(runtime.flow_run.id).replace('-', '')[-12:]}"
 
 
 def is_there(store: Store, run_id: str) -> bool:

@@ -15,6 +15,7 @@ from flows.endings import is_there, own_name
 from flows.keys import keys_for
 from flows.parameters import (
     LARGEST_BATCH,
+    Address,
     AuthorFormat,
     BatchSize,
     Concurrency,
@@ -69,7 +70,7 @@ async def generate(
     extract_model: str | None = None,
     judge_model: str | None = None,
     fallback_models: list[str] | None = None,
-    api_base: str | None = None,
+    api_base: Address | None = None,
     author_format: AuthorFormat | None = None,
     budget_usd: Usd | None = None,
     budget_id: RunName | None = None,

@@ -15,7 +15,7 @@ from pydantic import Field
 from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
-from flows.parameters import AuthorFormat, BatchSize, Concurrency, Records, RunName, SourceName, Usd
+from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, SourceName, Usd
 from hazardmill.commands.options import open_store
 from hazardmill.stages.sources import list_sources
 
@@ -36,7 +36,7 @@ async def generate_all(
     model: str | None = None,
     extract_model: str | None = None,
     judge_model: str | None = None,
-    api_base: str | None = None,
+    api_base: Address | None = None,
     author_format: AuthorFormat | None = None,
     budget_usd: Usd | None = None,
     batch_size: BatchSize | None = None,

@@ -43,8 +43,11 @@ async def keys_for(config: RunConfig) -> AsyncIterator[None]:
     names = await asyncio.to_thread(wanted, config.asked) if config.backend == "litellm" else []
     # What another flow of this process was lent is set, and must stay so until this one ends too.
     names += [name for name in _lent if name not in names]
-    taken = [name for name in names if await _lend(name)]
+    taken: list[str] = []
     try:
+        for name in names:
+            if await _lend(name):
+                taken.append(name)
         yield
     finally:
         for name in taken:

@@ -29,4 +29,6 @@ RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
 """A name of a run, of a budget."""
 ShardText = Annotated[str, Field(pattern=r"^[1-9][0-9]*/[1-9][0-9]*$")]
 """``2/8``: the second of eight parts."""
+Address = Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$")]
+"""Of an API, with nothing in it that may be a key: the server keeps parameters."""
 AuthorFormat = Literal["python", "document"]

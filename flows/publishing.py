@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -73,6 +74,7 @@ class Progress:
         self.done = done
         self.total = total
         self._shown = done
+        self._shown_at = time.monotonic()
 
     @classmethod
     async def begin(cls, run: Run) -> Progress:
@@ -98,6 +100,11 @@ class Progress:
         """Records done, in words."""
         return f"{self.done} of {self.total} records"
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is some time since it was written down, or everything is done."""
+        return self.done == self.total or time.monotonic() - self._shown_at >= LOOK_EVERY_S
+
     def __call__(self, record_id: str, outcome: object) -> None:
         """Count a record."""
         self.done += 1
@@ -106,7 +113,7 @@ class Progress:
         """Write it down, if it is another than before."""
         if self.artifact_id is None or self.done == self._shown:
             return
-        self._shown = self.done
+        self._shown, self._shown_at = self.done, time.monotonic()
         try:
             await aupdate_progress_artifact(self.artifact_id, self.percent, self.text)
         except Exception as error:
@@ -115,7 +122,7 @@ class Progress:
 
 @asynccontextmanager
 async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterator[None]:
-    """While the block runs, and once after it, show the progress and look at what else there is to see."""
+    """While the block runs, and once after it, look at what there is to see, and show the progress where it is due."""
 
     async def once() -> None:
         look()
@@ -133,4 +140,7 @@ async def looked_at(progress: Progress, look: Callable[[], None]) -> AsyncIterat
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
-        await once()
+        look()
+        # A request each: not after every batch, where batches take no time.
+        if progress.is_due:
+            await progress.show()

@@ -109,7 +109,7 @@ class Limiter:
         """The limiter of all who ask the same provider the same from the running event loop, now or after each other.
 
         It knows what was sent in the last minute, and how much the provider bore, also where the session that found
-        that out is over: a flow opens a session a batch. Runs side by side keep to the limits together.
+        that out is over: flows of several sources share a process. Runs side by side keep to the limits together.
 
         Args:
             whom: Who is asked: address of the API and models, say.

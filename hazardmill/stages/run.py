@@ -304,7 +304,7 @@ class Run:
                     await backend.close()
 
     def _warm(self) -> Iterator[Prefix]:
-        """What a provider remembers of this run: a flow opens a session a batch, and a killed run is soon resumed."""
+        """What a provider remembers of this run: one that was killed, or a batch that failed, is soon gone on with."""
         asked = ("stage", "model_asked", "prompt_hash", "record_id", "prompt_tokens", "at")
         rows = self.store.rows("llm_calls", {"run_id": self.run_id, "answered": True}, asked)
         since = datetime.now(UTC) - _CACHED_FOR

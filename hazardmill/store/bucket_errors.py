@@ -1,6 +1,7 @@
 """What went wrong at an object store, as one error that names the object and what helps.
 
-Messages of the libraries are not passed on: what is in them is theirs to decide, and keys must never be.
+Messages of the libraries are not passed on, nor chained, for logs print what is: what is in them is theirs to decide,
+and keys must never be.
 """
 
 from __future__ import annotations
@@ -87,11 +88,11 @@ def told(place: str, doing: str) -> Iterator[None]:
     except (StoreError, FileNotFoundError):
         raise
     except ClientError as error:
-        raise _said(place, doing, _client_code(error)) from error
+        raise _said(place, doing, _client_code(error)) from None
     except BotoCoreError as error:
-        raise _said(place, doing, type(error).__name__) from error
+        raise _said(place, doing, type(error).__name__) from None
     except OSError as error:
-        raise _said(place, doing, _arrow_code(error)) from error
+        raise _said(place, doing, _arrow_code(error)) from None
 
 
 def status_of(error: Exception) -> int:

@@ -90,14 +90,20 @@ class Prefect:
         assert process.returncode == 0, process.stdout + process.stderr
 
     def post(self, path: str, **body: Any) -> Any:
-        answer = self.http.post(path, json=body)
-        answer.raise_for_status()
-        return answer.json() if answer.content else None
+        return self._asked("POST", path, json=body)
 
     def get(self, path: str) -> Any:
-        answer = self.http.get(path)
+        return self._asked("GET", path)
+
+    def _asked(self, method: str, path: str, **more: Any) -> Any:
+        def ask() -> httpx.Response | None:
+            answer = self.http.request(method, path, **more)
+            # Nothing was done: the server's database was busy. Prefect's own client asks again too.
+            return None if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE else answer
+
+        answer = until(ask, f"an answer to {method} {path}")
         answer.raise_for_status()
-        return answer.json()
+        return answer.json() if answer.content else None
 
     def deployment(self, name: str) -> dict[str, Any]:
         return self.get(f"/deployments/name/{name}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID, uuid4
@@ -13,12 +16,14 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from prefect._internal.uuid7 import uuid7
 from prefect.client.schemas.objects import StateType
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ParameterTypeError
 from prefect.states import Completed, Failed
 
-from flows import budget, endings, generate_all, keys, publishing
+from flows import batches, budget, endings, generate_all, keys, publishing
+from flows.batches import Milling
 from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
@@ -64,17 +69,143 @@ def test_a_budget_that_was_reached_before_is_told_again_for_the_server_to_compar
 
 def test_what_others_spent_of_a_shared_budget_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        {"run_id": "a", "config": '{"budget_id": "week"}'},
-        {"run_id": "b", "config": '{"budget_id": "week"}'},
-        {"run_id": "c", "config": '{"budget_id": null}'},
+        {"run_id": "a", "sequence": 0, "config": '{"budget_id": "week"}'},
+        # Gone on with, each of these two: the one came to share the budget, the other has one of its own now.
+        {"run_id": "b", "sequence": 1, "config": '{"budget_id": "week"}'},
+        {"run_id": "b", "sequence": 0, "config": '{"budget_id": null}'},
+        {"run_id": "c", "sequence": 0, "config": '{"budget_id": "week"}'},
+        {"run_id": "c", "sequence": 1, "config": '{"budget_id": null}'},
     ]
     spent = {"a": 1.0, "b": 2.0, "c": 4.0}
-    monkeypatch.setattr(Store, "rows", lambda self, *_: rows)
+
+    def generation_runs(self: Store, table: str, where: dict[str, object], names: list[str]) -> list[dict[str, object]]:
+        assert where.pop("kind") == "generate"
+        return [row for row in rows if where.items() <= row.items()]
+
+    monkeypatch.setattr(Store, "rows", generation_runs)
     monkeypatch.setattr(budget, "spent_upper", lambda store, run_id: spent[run_id])
     config = RunConfig(inputs=(RunInput(source="neiss"),), budget_usd=9, budget_id="week")
     assert spent_by_others(Run(Store(tmp_path), "a", config, {})) == 2.0
     alone = config.model_copy(update={"budget_id": None})
     assert spent_by_others(Run(Store(tmp_path), "a", alone, {})) == 0.0
+
+
+# --- one session for all batches
+
+
+class Session:
+    """A session that spends as it is told, and breaks where it is told to."""
+
+    def __init__(self, spends: list[float | BaseException], budget: SimpleNamespace) -> None:
+        self.budget = budget
+        self._spends = spends
+
+    async def work(self, ordinals: list[int], on_record: Progress) -> Counter[str]:
+        next_one = self._spends.pop(0)
+        if isinstance(next_one, BaseException):
+            raise next_one
+        self.budget.spent_usd += next_one
+        for ordinal in ordinals:
+            on_record(str(ordinal), "accepted")
+        return Counter(accepted=len(ordinals))
+
+
+class Milled:
+    """A run whose sessions are counted."""
+
+    run_id = "r"
+
+    def __init__(self, *spends: float | BaseException) -> None:
+        self.spends = list(spends)
+        self.budget = SimpleNamespace(limit_usd=100.0, spent_usd=0.0)
+        self.left = [0, 1, 2, 3]
+        self.story: list[object] = []
+
+    def pending(self) -> list[int]:
+        assert self.story[-1] == "opened"
+        return self.left
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        self.story.append("opened")
+        try:
+            yield Session(self.spends, self.budget)
+        except BaseException as error:
+            self.story.append(type(error))
+            raise
+        finally:
+            self.story.append("closed")
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Thresholds of a budget of which nobody else spends anything."""
+    told: list[int] = []
+
+    async def teller(run: object) -> object:
+        return lambda percent, spent: told.append(percent)
+
+    monkeypatch.setattr(batches, "teller", teller)
+    monkeypatch.setattr(batches, "spent_by_others", lambda run: 0.0)
+    return told
+
+
+async def mill(run: Milled, progress: Progress, *ordinals: list[int]) -> list[object]:
+    """What came of the batches, errors included."""
+    async with Milling(run, progress) as milling:
+        done = [await asyncio.gather(milling.work(batch), return_exceptions=True) for batch in ordinals]
+        return [came for (came,) in done]
+
+
+def test_batches_share_one_session(told: list[int]) -> None:
+    run, progress = Milled(1.0, 1.0), Progress(None, 0, 4)
+    assert asyncio.run(mill(run, progress, [0, 1], [2, 3])) == [Counter(accepted=2)] * 2
+    assert run.story == ["opened", "closed"] and progress.done == 4
+
+
+def test_a_batch_that_failed_is_tried_again_in_a_session_of_its_own(told: list[int]) -> None:
+    run, progress = Milled(1.0, ZeroDivisionError(), 1.0), Progress(None, 0, 4)
+
+    async def use() -> list[object]:
+        async with Milling(run, progress) as milling:
+            await milling.work([0, 1])
+            with pytest.raises(ZeroDivisionError):
+                await milling.work([2, 3])
+            # Closed before it is tried again; the first of its records had been committed.
+            assert run.story == ["opened", ZeroDivisionError, "closed"]
+            run.left = [3]
+            return [await milling.work([2, 3])]
+
+    assert asyncio.run(use()) == [Counter(accepted=1)]
+    assert run.story[3:] == ["opened", "closed"] and progress.done == 4
+
+
+def test_a_cancelled_batch_closes_the_session(told: list[int]) -> None:
+    run = Milled(asyncio.CancelledError())
+
+    async def use() -> None:
+        async with Milling(run, Progress(None, 0, 4)) as milling:
+            await milling.work([0, 1])
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(use())
+    assert run.story == ["opened", asyncio.CancelledError, "closed"]
+
+
+def test_a_threshold_that_others_carry_a_budget_over_between_batches_is_told(
+    told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = iter([10.0, 45.0])
+    monkeypatch.setattr(batches, "spent_by_others", lambda run: next(others))
+    asyncio.run(mill(Milled(10.0, 1.0), Progress(None, 0, 4), [0, 1], [2, 3]))
+    assert told == [50]
+
+
+def test_a_budget_that_is_reached_ends_the_batch_and_tells_the_rest(told: list[int]) -> None:
+    run = Milled(60.0, BudgetReached("spent"))
+    done = asyncio.run(mill(run, Progress(None, 0, 4), [0, 1], [2, 3]))
+    assert isinstance(done[1], BudgetReached) and told == [50, 80, 100]
+    assert run.story == ["opened", BudgetReached, "closed"]
 
 
 # --- keys
@@ -116,6 +247,28 @@ def test_a_key_is_lent_from_its_block_and_taken_back(blocks: dict[str, str]) -> 
         assert "MILL_API_KEY" not in os.environ
 
     asyncio.run(use())
+
+
+def test_what_was_lent_is_taken_back_where_a_later_block_cannot_be_read(
+    blocks: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks[block_name("MILL_API_KEY")] = "k1"
+    aload = keys.Secret.aload
+
+    async def broken(name: str) -> object:
+        if name == block_name("MILL_REGION"):
+            raise ConnectionError("the server is gone")
+        return await aload(name)
+
+    monkeypatch.setattr(keys.Secret, "aload", broken)
+
+    async def use() -> None:
+        with pytest.raises(ConnectionError):
+            async with keys_for(CONFIG):
+                pytest.fail("without one of its variables")
+
+    asyncio.run(use())
+    assert "MILL_API_KEY" not in os.environ and not keys._lent
 
 
 def test_the_environment_comes_first(blocks: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +340,20 @@ def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch
     assert len(shown) <= 3 and looks[-1] == 4
 
 
+def test_progress_is_not_shown_after_each_of_many_short_batches_and_always_at_the_end(
+    told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+
+    async def update(artifact_id: UUID, percent: float, text: str) -> None:
+        shown.append(text)
+
+    monkeypatch.setattr(publishing, "aupdate_progress_artifact", update)
+    monkeypatch.setattr(publishing, "LOOK_EVERY_S", 3600.0)
+    asyncio.run(mill(Milled(1.0, 1.0, ZeroDivisionError()), Progress(uuid4(), 0, 4), [0], [1], [2]))
+    assert shown == ["2 of 4 records"]
+
+
 def test_what_goes_wrong_in_a_batch_comes_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use() -> None:
         async with looked_at(Progress(None, 0, 1), lambda: None):
@@ -202,6 +369,16 @@ def test_what_goes_wrong_in_a_batch_comes_out_of_it(monkeypatch: pytest.MonkeyPa
 def test_counts_in_words() -> None:
     assert endings.in_words({"accepted": 3, "no_danger": 2, "duplicate": 0}) == "3 accepted of 5 records: 2 no_danger"
     assert endings.in_words({"accepted": 3}) == "3 accepted of 3 records"
+
+
+def test_flow_runs_that_were_scheduled_in_one_moment_have_runs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As Prefect's scheduler makes the next weeks' runs of a deployment: their ids begin with the time.
+    names = set()
+    for id_ in [str(uuid7()) for _ in range(50)]:
+        monkeypatch.setattr(endings, "runtime", SimpleNamespace(flow_run=SimpleNamespace(id=id_)))
+        names.add(endings.own_name("generate-neiss"))
+        assert endings.own_name("generate-neiss") in names
+    assert len(names) == 50 and all(re.fullmatch(r"generate-neiss-[0-9a-f]{12}", name) for name in names)
 
 
 @given(st.lists(st.text(), min_size=1))
@@ -258,7 +435,17 @@ def test_there_is_a_deployment_for_each_source_and_its_parameters_are_right(depl
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("limit", 0), ("source", "nobody"), ("budget_usd", -1), ("batch_size", 51), ("shard", "0/2")]
+    ("name", "value"),
+    [
+        ("limit", 0),
+        ("source", "nobody"),
+        ("budget_usd", -1),
+        ("batch_size", 51),
+        ("shard", "0/2"),
+        ("api_base", "https://me:planted@host/v1"),
+        ("api_base", "https://host/v1?api_key=planted"),
+        ("api_base", "host"),
+    ],
 )
 def test_wrong_parameters_are_refused(name: str, value: object) -> None:
     with pytest.raises(ParameterTypeError, match=f"- {name}: "):

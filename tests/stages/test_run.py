@@ -567,7 +567,7 @@ def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
 
 
 def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, notes: Path, use: Use) -> None:
-    """A flow opens a session a batch."""
+    """As when a batch of a flow failed, and is tried again."""
     together = asyncio.Barrier(2)
 
     async def extract(request: Request) -> str:
