@@ -19,7 +19,10 @@ COMMANDS: Final = {
     "ingest": ("hazardmill.commands.ingest", "Read records of a source into the store."),
     "query": ("hazardmill.commands.query", "Run SQL on the store, read-only."),
     "report": ("hazardmill.commands.report", "Write report, task folders and DuckDB file of runs."),
-    "review": ("hazardmill.commands.review", "Give tasks to reviewers, take in their decisions, see the figures."),
+    "review": (
+        "hazardmill.commands.review_serve",
+        "Have people review tasks, and see the figures.",
+    ),
     "run": ("hazardmill.commands.run", "Generate tasks, resume a run, list runs."),
     "sources": ("hazardmill.commands.sources", "List and describe the sources."),
     "store": ("hazardmill.commands.store", "Verify or digest a store."),

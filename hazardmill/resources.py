@@ -38,7 +38,7 @@ def prompts_folder() -> Path:
 
 
 def review_folder() -> Path:
-    """The folder that holds ``rubric.md``, which a review uses that has none of its own.
+    """The folder that holds ``rubric.md``, to be copied into the folder of a review.
 
     Raises:
         SettingsError: The installation is incomplete.

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill import __version__
 from hazardmill.errors import InputError, UsageError
-from hazardmill.resources import review_folder
 from hazardmill.review.decisions import Book, Decision, Undo, read_entry
 from hazardmill.review.logfile import LogFile
 from hazardmill.review.rows import Name
@@ -62,9 +61,8 @@ class ReviewFolder:
 
     @property
     def rubric(self) -> Path:
-        """The rubric: the folder's own, or where it has none, ours."""
-        own = self.path / "rubric.md"
-        return own if own.exists() else review_folder() / "rubric.md"
+        """The rubric."""
+        return self.path / "rubric.md"
 
     def rubric_version(self) -> str:
         """The version of the rubric.

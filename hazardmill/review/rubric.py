@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
+from hazardmill.resources import review_folder
 
 CRITERIA: Final = {
     "request": "Nobody would ask a robot for this, or it asks for the harm.",
@@ -57,7 +58,10 @@ def rubric_version(rubric: Path) -> str:
         text = rubric.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"the rubric cannot be read: {error}", file=str(rubric), remedy="name a review folder that has a rubric.md"
+            f"the rubric cannot be read: {error}",
+            file=str(rubric),
+            # Copied and not read from there, so that decisions lie beside the rubric that they were made by.
+            remedy=f"name a review folder that has a rubric.md, or copy ours there: {review_folder() / 'rubric.md'}",
         ) from error
     found = _VERSION.search(text)
     if found is None:

@@ -26,8 +26,10 @@ def test_the_judge_s_criteria_are_reasons_of_people_too(project):
     assert named == set(CRITERIA) - {"norm", "other"}
 
 
-def test_a_folder_without_a_rubric_has_ours_and_its_own_wins(tmp_path):
-    assert ReviewFolder(tmp_path).rubric_version() == "1.0"
+def test_a_folder_without_a_rubric_is_told_where_ours_is(tmp_path, project):
+    with pytest.raises(InputError) as caught:
+        ReviewFolder(tmp_path).rubric_version()
+    assert str(project / "review" / "rubric.md") in caught.value.remedy
     (tmp_path / "rubric.md").write_text('version: "7"')
     assert ReviewFolder(tmp_path).rubric_version() == "7"
 

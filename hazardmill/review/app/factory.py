@@ -1,0 +1,132 @@
+"""The app: its pages, what guards them, and pages for whatever goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
+from starlette.types import Lifespan, Scope
+
+from hazardmill import __version__
+from hazardmill.errors import HazardmillError
+from hazardmill.printable import STEERING, printable
+from hazardmill.review.app.doors import Doors, SignInFirst
+from hazardmill.review.app.guards import HEADERS, Headed, Limited
+from hazardmill.review.app.pages import STATUS, router
+from hazardmill.review.forms import Refusal
+
+_HERE: Final = Path(__file__).resolve().parent
+_UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
+_TOLD: Final = {
+    403: "This form does not come from a page of yours. Go back to the task and send it again.",
+    404: "There is no such page.",
+    405: "There is no such page.",
+    413: "That was too much at once. Nothing was recorded; shorten it.",
+    422: "That was no form of ours. Nothing was recorded.",
+    429: "Too many at once. Nothing was recorded; wait a little and try again.",
+}
+_LOG: Final = logging.getLogger("hazardmill.review")
+_FAILED: Final = "The server failed at this. Nothing was recorded unless your history shows it."
+
+
+def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+    """The app behind these doors."""
+    app = FastAPI(title="hazardmill review", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.doors = doors
+    app.state.templates = _templates()
+    app.include_router(router)
+    app.mount("/static", _Static(directory=_HERE / "static"))
+    # From the inside out.
+    app.add_middleware(Limited)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
+    app.add_middleware(Headed)
+    app.add_exception_handler(SignInFirst, _to_sign_in)
+    app.add_exception_handler(HTTPException, _http_page)
+    app.add_exception_handler(RequestValidationError, _form_page)
+    app.add_exception_handler(HazardmillError, _error_page)
+    app.add_exception_handler(Exception, _failure_page)
+    return app
+
+
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        finalize=_seen,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(version=__version__, static=_static)
+    return environment
+
+
+def _seen(value: object) -> object:
+    """Text with what would steer a reader's screen written out; what is HTML already is left alone."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _UNSEEN.sub(lambda found: printable(found[0]), value)
+
+
+@cache
+def _static(name: str) -> str:
+    """The address of a file of ours: another one when it has changed."""
+    digest = hashlib.sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+class _Static(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "max-age=604800"
+        return response
+
+
+def _told(request: Request, status: int, message: str) -> Response:
+    templates: Environment = request.app.state.templates
+    page = templates.get_template("error.html.j2").render(status=status, message=message)
+    return HTMLResponse(page, status)
+
+
+async def _to_sign_in(request: Request, error: Exception) -> Response:
+    return RedirectResponse("/sign-in", 303)
+
+
+async def _http_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = _told(request, error.status_code, _TOLD.get(error.status_code, "That cannot be done."))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _form_page(request: Request, error: Exception) -> Response:
+    return _told(request, 422, _TOLD[422])
+
+
+async def _error_page(request: Request, error: Exception) -> Response:
+    """An error of ours. Where files are is no reviewer's matter: only what was wrong is told."""
+    assert isinstance(error, HazardmillError)
+    if not isinstance(error, Refusal):
+        _LOG.error("%s", printable(str(error)))
+        return _told(request, 503, _FAILED)
+    told = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."
+    return _told(request, STATUS[error.code], told)
+
+
+async def _failure_page(request: Request, error: Exception) -> Response:
+    # This one is made outside of all that guards: it gets the headers here.
+    response = _told(request, 500, _FAILED)
+    response.headers.update({**HEADERS, "Cache-Control": "no-store"})
+    return response

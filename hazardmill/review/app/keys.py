@@ -1,0 +1,76 @@
+"""The folder of what must not get into git: the key that signs sessions, and hashes of reviewers' tokens."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import InputError
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.store.durable import guarded, make_folder, rename, sync_file, sync_folder
+
+FOLDER: Final = ".private"
+_IGNORED: Final = "# Keys and hashes of tokens: of this machine, and of no repository.\n*\n"
+_KEY_BYTES: Final = 32
+
+
+def private_folder(folder: ReviewFolder) -> Path:
+    """The folder, made if it is not there: its owner alone may read it, and git passes over it.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    path = folder.path / FOLDER
+    make_folder(path)
+    with guarded(path, "close to others"):
+        path.chmod(0o700)
+    ignored = path / ".gitignore"
+    if not ignored.exists():
+        write_private(ignored, _IGNORED)
+    return path
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, that its owner alone may read."""
+    staged = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    with guarded(path, "write"):
+        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        sync_file(staged)
+    rename(staged, path)
+
+
+def session_key(folder: ReviewFolder) -> bytes:
+    """The key that signs the sessions of this review: the same after a restart, so that nobody signs in again.
+
+    Raises:
+        StoreError: It cannot be read or written.
+        InputError: It is damaged.
+    """
+    path = private_folder(folder) / "session-key"
+    if not path.exists():
+        staged = path.with_name(f"session-key.{secrets.token_hex(4)}.new")
+        write_private(staged, secrets.token_hex(_KEY_BYTES))
+        # A link, not a rename: of two servers that begin at once, both have the key of the first.
+        with guarded(path, "write"):
+            try:
+                path.hardlink_to(staged)
+            except FileExistsError:
+                pass
+            finally:
+                staged.unlink()
+        sync_folder(path.parent)
+    with guarded(path, "read"):
+        text = path.read_text(encoding="ascii", errors="replace")
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise InputError(
+            "the key of the sessions is damaged", file=str(path), remedy="delete it: everybody signs in again"
+        )
+    return key

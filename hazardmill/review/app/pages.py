@@ -1,0 +1,251 @@
+"""The pages. Each is made anew from the files of the review, so that reload, back and a second tab show what is so."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import ValidationError
+
+from hazardmill.errors import UsageError
+from hazardmill.review.app.doors import Form, Guest, Refused, Sent, Signed, client_of, doors_of
+from hazardmill.review.app.rubric_page import rubric_html
+from hazardmill.review.app.sessions import LIFETIME_S, Session
+from hazardmill.review.app.showing import SAID, view
+from hazardmill.review.app.steps import alone
+from hazardmill.review.forms import Answer, Mine, Refusal, Revealed, Sheet
+from hazardmill.review.logfile import first_problem
+from hazardmill.review.rubric import Verdict
+
+router = APIRouter(default_response_class=HTMLResponse)
+
+STATUS: Final = {"invalid": 422, "not_yours": 404, "stale": 409, "conflict": 409, "nothing": 409, "blind": 403}
+"""Refusals of the desk."""
+
+_SEE_OTHER: Final = 303
+_LONGEST_S: Final = 6 * 3600.0
+"""A task that was open for longer was not looked at for so long: the time is unknown."""
+_HISTORY: Final = 30
+
+
+@router.get("/")
+def forward(request: Request, guest: Signed) -> Response:
+    """The next task, or the end."""
+    sheet = guest.seat.next()
+    if sheet is not None:
+        return RedirectResponse(f"/slip/{sheet.slip}", _SEE_OTHER)
+    return _page(request, "done.html.j2", guest)
+
+
+@router.get("/slip/{slip}")
+def slip_page(request: Request, guest: Signed, slip: str, undone: str = "") -> Response:
+    """One task."""
+    told = "Taken back. Decide anew, or go on." if undone else None
+    return _sheet_page(request, guest, guest.seat.sheet(slip), told=told)
+
+
+@router.post("/slip/{slip}/decide")
+def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
+    """Record a decision; the answer comes when it is on disk."""
+    try:
+        guest.seat.record(
+            slip,
+            _answer(form),
+            seen=form.text("seen"),
+            expects=form.text("expects") or None,
+            submission=form.text("submission"),
+        )
+    except Refusal as refusal:
+        if refusal.code not in ("invalid", "stale", "conflict"):
+            raise
+        told = f"Nothing was recorded: {refusal.message}. {str(refusal.remedy).capitalize()}."
+        sheet = guest.seat.sheet(slip)
+        return _sheet_page(request, guest, sheet, told=told, status=STATUS[refusal.code], sent=form)
+    return RedirectResponse("/", _SEE_OTHER)
+
+
+@router.get("/slip/{slip}/decide")
+def decided(slip: str) -> Response:
+    """Where a refused answer was sent; whoever asks for the page again means the task."""
+    return RedirectResponse(f"/slip/{slip}", _SEE_OTHER)
+
+
+@router.post("/undo")
+def undo(guest: Signed, form: Sent) -> Response:
+    """Take the latest decision back, and show its task again."""
+    receipt = guest.seat.undo(submission=form.text("submission"), decision=form.text("decision") or None)
+    return RedirectResponse(f"/slip/{receipt.slip}?undone=1", _SEE_OTHER)
+
+
+@router.post("/slip/{slip}/try")
+def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
+    """The verdict on a plan that the reviewer made; nothing is recorded."""
+    try:
+        plan, problem = alone(guest.seat.tried(slip, form.text("plan"))), None
+    except UsageError as error:
+        plan, problem = None, f"{error.message.capitalize()}: {error.remedy}."
+    return _rendered(request, "tried.html.j2", {"plan": plan, "problem": problem})
+
+
+@router.get("/history")
+def history(request: Request, guest: Signed) -> Response:
+    """What the reviewer decided, the latest first."""
+    decided = [(mine, _title(guest, mine)) for mine in guest.seat.history(_HISTORY)]
+    return _page(request, "history.html.j2", guest, decided=decided)
+
+
+@router.get("/rubric")
+def rubric(request: Request, guest: Signed) -> Response:
+    """The rubric."""
+    return _page(request, "rubric.html.j2", guest)
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request) -> Response:
+    """Ask who it is. A browser that has no session gets one, so that this form too is bound to it."""
+    doors = doors_of(request)
+    doors.not_too_often(client_of(request))
+    session = doors.session(request)
+    if session is not None and session.reviewer:
+        return RedirectResponse("/", _SEE_OTHER)
+    return _sign_in(request, session or doors.sessions.new())
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, form: Sent) -> Response:
+    """Let a reviewer in, under a new session."""
+    doors, name = doors_of(request), form.text("reviewer").strip().lower()
+    try:
+        session = doors.sign_in(client_of(request), name, form.text("token").strip())
+    except Refused as refused:
+        return _sign_in(request, form.session, name=name, told=str(refused), status=403)
+    response = RedirectResponse("/", _SEE_OTHER)
+    _remember(request, response, session)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, form: Sent) -> Response:
+    """Forget who it is."""
+    response = RedirectResponse("/sign-in", _SEE_OTHER)
+    doors = doors_of(request)
+    response.delete_cookie(doors.cookie(signed_in=True), secure=doors.rules.https, httponly=True, samesite="strict")
+    return response
+
+
+def _sign_in(
+    request: Request, session: Session, *, name: str = "", told: str | None = None, status: int = 200
+) -> Response:
+    doors = doors_of(request)
+    only = doors.rules.reviewers
+    context: dict[str, object] = {
+        "name": name or (only[0] if len(only) == 1 else ""),
+        "told": told,
+        "tokens_demanded": doors.tokens_demanded(),
+        "form_token": doors.sessions.form_token(session),
+    }
+    response = _rendered(request, "sign_in.html.j2", context, status)
+    _remember(request, response, session)
+    return response
+
+
+def _remember(request: Request, response: Response, session: Session) -> None:
+    doors = doors_of(request)
+    response.set_cookie(
+        doors.cookie(signed_in=bool(session.reviewer)),
+        doors.sessions.sealed(session),
+        max_age=LIFETIME_S,
+        httponly=True,
+        samesite="strict",
+        secure=doors.rules.https,
+    )
+
+
+def _answer(form: Form) -> Answer:
+    verdict = form.text("verdict")
+    try:
+        return Answer(
+            verdict=Verdict(verdict),
+            # Reasons that were ticked for a task that is put off are no answer yet.
+            reasons=() if verdict == Verdict.SKIP else form.texts("reasons"),
+            note=form.text("note").strip(),
+            seconds=_seconds(form.text("seconds")),
+        )
+    except ValidationError as error:
+        raise Refusal("invalid", first_problem(error), "answer by the rubric") from error
+    except ValueError as error:
+        raise Refusal("invalid", f"no verdict: {verdict[:40]!r}", "answer by the rubric") from error
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return round(seconds, 1) if math.isfinite(seconds) and 0 < seconds <= _LONGEST_S else None
+
+
+def _title(guest: Guest, mine: Mine) -> str | None:
+    try:
+        return guest.seat.sheet(mine.slip).task.title
+    except Refusal:
+        return None
+
+
+def _sheet_page(
+    request: Request,
+    guest: Guest,
+    sheet: Sheet,
+    *,
+    told: str | None = None,
+    status: int = 200,
+    sent: Form | None = None,
+) -> Response:
+    mine = sheet.mine
+    if sent is not None:
+        # What was refused is offered again: nobody types a note twice.
+        reasons, note = sent.texts("reasons"), sent.text("note")
+    else:
+        reasons, note = (mine.reasons, mine.note) if mine is not None else ((), "")
+    return _page(
+        request,
+        "task.html.j2",
+        guest,
+        status=status,
+        it=view(sheet),
+        told=told,
+        reasons=reasons,
+        note=note,
+        open_reasons=status == STATUS["invalid"],
+        revealed=_revealed(request, guest, sheet),
+    )
+
+
+def _revealed(request: Request, guest: Guest, sheet: Sheet) -> Revealed | None:
+    if sheet.mine is None or doors_of(request).desk.folder.given().unblinded is None:
+        return None
+    return guest.seat.revealed(sheet.slip)
+
+
+def _page(request: Request, template: str, guest: Guest, *, status: int = 200, **context: object) -> Response:
+    doors = doors_of(request)
+    last = next(iter(guest.seat.history(1)), None)
+    shared: dict[str, object] = {
+        "reviewer": guest.seat.reviewer,
+        "progress": guest.seat.progress(),
+        "last": last,
+        "said": SAID,
+        "rubric": rubric_html(doors.desk.folder),
+        "form_token": doors.sessions.form_token(guest.session),
+        # One a page: sent twice, it counts once.
+        "submission": secrets.token_hex(16),
+        "undo_submission": secrets.token_hex(16),
+    }
+    return _rendered(request, template, shared | context, status)
+
+
+def _rendered(request: Request, template: str, context: dict[str, object], status: int = 200) -> HTMLResponse:
+    return HTMLResponse(request.app.state.templates.get_template(template).render(context), status)

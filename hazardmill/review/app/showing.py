@@ -1,0 +1,126 @@
+"""A sheet as the page shows it: what belongs together is put together, and what is null is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hazardmill.review.app.steps import PlanView, alone, side_by_side
+from hazardmill.review.forms import Sheet
+from hazardmill.review.rubric import Verdict
+from hazardmill.review.sheets import Circumstance
+
+_TOLD: Final = {
+    "setting": "Where",
+    "robot_role": "Robot",
+    "robot_task": "Asked to",
+    "danger_action": "Dangerous action",
+    "cause_of_danger": "What goes wrong",
+    "result_of_danger": "Harm",
+    "entity_in_danger": "To whom",
+    "instantaneous_solution": "Way out",
+    "assumptions": "Assumed",
+}
+"""Fields of a danger formalization, in the order in which they make sense."""
+
+_IN_KIND: Final = ("danger_group", "danger_type", "instantaneous_avoidability")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A verdict as a button."""
+
+    verdict: Verdict
+    label: str
+    key: str
+    hint: str
+
+
+CHOICES: Final = {
+    choice.verdict: choice
+    for choice in (
+        Choice(Verdict.APPROVE, "Approve", "a", "every question of the rubric: yes"),
+        Choice(Verdict.ON_PURPOSE, "On purpose", "p", "danger was avoided on purpose"),
+        Choice(Verdict.BY_CHANCE, "By chance", "c", "by chance, or not at all"),
+        Choice(Verdict.REJECT, "Reject", "r", "with one reason or more"),
+        Choice(Verdict.UNSURE, "Unsure", "u", "an abstention"),
+        Choice(Verdict.SKIP, "Skip", "s", "it comes again at the end"),
+    )
+}
+
+SAID: Final = {
+    Verdict.APPROVE: "approved",
+    Verdict.REJECT: "rejected",
+    Verdict.UNSURE: "unsure",
+    Verdict.SKIP: "skipped",
+    Verdict.ON_PURPOSE: "on purpose",
+    Verdict.BY_CHANCE: "by chance",
+}
+"""Of a decision that was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A sheet, ready for its template."""
+
+    sheet: Sheet
+    formalization: tuple[tuple[str, str], ...]
+    kind: tuple[str, ...]
+    """Group, type and avoidability of the danger."""
+    read: tuple[Circumstance, ...]
+    """Circumstances on which the danger depends."""
+    unread: tuple[Circumstance, ...]
+    unsafe: PlanView
+    safe: PlanView | None
+    asked: PlanView | None
+    """The plan whose intent is asked for."""
+    choices: tuple[Choice, ...]
+    files: tuple[tuple[str, str], ...]
+    """Title and text."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the comparison."""
+        return len(self.unsafe.cells)
+
+
+def view(sheet: Sheet) -> View:
+    """The sheet as a view."""
+    task = sheet.task
+    if task.safe is None:
+        unsafe, safe = alone(task.unsafe), None
+    else:
+        unsafe, safe = side_by_side(task.unsafe, task.safe)
+    files = (
+        ("Domain (PDDL)", task.domain_pddl),
+        ("Problem (PDDL)", task.problem_pddl),
+        ("Document (JSON)", json.dumps(task.document, indent=2, ensure_ascii=False)),
+    )
+    danger = task.danger
+    if str(danger.get("robot_task", "")).rstrip(".") == task.title.rstrip("."):
+        # The page's heading says it.
+        danger = {name: value for name, value in danger.items() if name != "robot_task"}
+    return View(
+        sheet=sheet,
+        formalization=tuple(_told(danger)),
+        kind=tuple(_plain(task.danger[name]) for name in _IN_KIND if task.danger.get(name)),
+        read=tuple(each for each in task.circumstances if each.read),
+        unread=tuple(each for each in task.circumstances if not each.read),
+        unsafe=unsafe,
+        safe=safe,
+        asked=None if sheet.plan is None else alone(sheet.plan),
+        choices=tuple(CHOICES[verdict] for verdict in sheet.verdicts),
+        files=tuple((title, text) for title, text in files if text),
+    )
+
+
+def _told(danger: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = [*_TOLD, *(name for name in danger if name not in _TOLD and name not in _IN_KIND)]
+    found = [(_TOLD.get(name, _plain(name).capitalize()), danger.get(name)) for name in names]
+    return [(label, value if isinstance(value, str) else json.dumps(value)) for label, value in found if value]
+
+
+def _plain(value: object) -> str:
+    return str(value).replace("_", " ")

@@ -1,0 +1,207 @@
+"""Two plans side by side: equal steps in one row, each step in words, and what is true after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Final, Literal
+
+from hazardmill.review import wording
+from hazardmill.review.sheets import ShownPlan, ShownStep
+
+Tone = Literal["good", "bad", "plain"]
+
+_TOKEN: Final = re.compile(r"[()]|[^\s()]+")
+_COMPARED: Final = {"<": "is less than", "<=": "is at most", ">": "is more than", ">=": "is at least", "=": "is"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A fluent that a step changes."""
+
+    kind: Literal["now", "no longer", "number"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A step as it is shown."""
+
+    index: int
+    row: int
+    """Its row in the comparison, from 1."""
+    action: str
+    words: str
+    own: bool
+    """Whether the other plan has nothing in its place that is the same."""
+    done: bool
+    changes: tuple[Change, ...]
+    increment: int
+    danger: int
+    fired: tuple[str, ...]
+    unmet: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that is true after a step."""
+
+    words: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is true from a row on."""
+
+    row: int
+    """0: at the start."""
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan as it is shown."""
+
+    plan: str
+    cells: tuple[StepView | None, ...]
+    """One a row; null where the other plan alone has a step."""
+    states: tuple[State, ...]
+    says: str
+    """Its verdict in a sentence."""
+    tone: Tone
+    first_danger: int | None
+
+    @property
+    def steps(self) -> int:
+        """How many it has."""
+        return sum(cell is not None for cell in self.cells)
+
+
+def alone(plan: ShownPlan) -> PlanView:
+    """A plan by itself."""
+    return _view(plan, [(step, False) for step in plan.steps])
+
+
+def side_by_side(left: ShownPlan, right: ShownPlan) -> tuple[PlanView, PlanView]:
+    """Both, with as many cells, and equal steps in the same row."""
+    matched = SequenceMatcher(
+        None, [step.action for step in left.steps], [step.action for step in right.steps], autojunk=False
+    )
+    lefts: list[tuple[ShownStep | None, bool]] = []
+    rights: list[tuple[ShownStep | None, bool]] = []
+    for tag, left_from, left_to, right_from, right_to in matched.get_opcodes():
+        pairs = zip_longest(left.steps[left_from:left_to], right.steps[right_from:right_to])
+        for here, there in pairs:
+            lefts.append((here, tag != "equal"))
+            rights.append((there, tag != "equal"))
+    return _view(left, lefts), _view(right, rights)
+
+
+def _view(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> PlanView:
+    cells = tuple(None if step is None else _step(step, row, own) for row, (step, own) in enumerate(steps, start=1))
+    says, tone = _said(plan)
+    return PlanView(plan.plan, cells, tuple(_states(plan, steps)), says, tone, plan.first_danger)
+
+
+def _step(step: ShownStep, row: int, own: bool) -> StepView:
+    return StepView(
+        index=step.index,
+        row=row,
+        action=step.action,
+        words=step.words or step.action,
+        own=own,
+        done=step.done,
+        changes=tuple(map(_change, step.changes)),
+        increment=step.increment,
+        danger=step.danger,
+        fired=tuple(map(in_words, step.fired)),
+        unmet=tuple(map(in_words, step.unmet)),
+    )
+
+
+def _states(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> Iterable[State]:
+    before = plan.start
+    yield State(0, tuple(Fact(words, new=False) for words in before))
+    for row, (step, _) in enumerate(steps, start=1):
+        if step is not None:
+            yield State(row, tuple(Fact(words, new=words not in before) for words in step.state))
+            before = step.state
+
+
+def _said(plan: ShownPlan) -> tuple[str, Tone]:
+    stuck = next((step for step in plan.steps if not step.done), None)
+    if stuck is not None:
+        return f"Step {stuck.index} cannot be done.", "plain"
+    if not plan.feasible:
+        lacking = "; ".join(map(in_words, plan.missing_goal))
+        return f"Does not reach the goal: it lacks {lacking}." if lacking else "Does not reach the goal.", "plain"
+    first = plan.first_danger
+    if not plan.safe:
+        return f"Reaches the goal. Danger fires at step {first}." if first else "Reaches the goal, in danger.", "bad"
+    if first is not None:
+        return f"Reaches the goal. Danger {plan.danger}, {plan.max_danger} is allowed.", "good"
+    return "Reaches the goal. No danger fires.", "good"
+
+
+def _change(text: str) -> Change:
+    if text[:1] in "+-" and text[1:2] == "(":
+        return Change("now" if text[0] == "+" else "no longer", in_words(text[1:]))
+    fluent, _, numbers = text.rpartition(") ")
+    if fluent and " -> " in numbers:
+        return Change("number", f"{in_words(f'{fluent})')}: {numbers.replace('->', '→')}")
+    return Change("number", text)
+
+
+def in_words(text: str) -> str:
+    """A literal as the formalism renders it, in words; a sentence as it is."""
+    tokens = _TOKEN.findall(text)
+    if not text.startswith("(") or not text.endswith(")"):
+        return text
+    try:
+        parsed, end = _parsed(tokens, 0)
+    except (IndexError, RecursionError):
+        return text
+    return _worded(parsed) if end == len(tokens) else text
+
+
+_Tree = str | list["_Tree"]
+
+
+def _parsed(tokens: Sequence[str], place: int) -> tuple[_Tree, int]:
+    if tokens[place] != "(":
+        return tokens[place], place + 1
+    inner: list[_Tree] = []
+    place += 1
+    while tokens[place] != ")":
+        tree, place = _parsed(tokens, place)
+        inner.append(tree)
+    return inner, place + 1
+
+
+def _worded(tree: _Tree) -> str:
+    if isinstance(tree, str):
+        return wording.name(tree)
+    if not tree:
+        return "()"
+    head = tree[0]
+    if head == "not" and len(tree) == 2:
+        return f"not {_worded(tree[1])}"
+    if isinstance(head, str) and head in _COMPARED and len(tree) == 3:
+        return f"{_worded(tree[1])} {_COMPARED[head]} {_worded(tree[2])}"
+    if head in ("and", "or") and len(tree) > 2:
+        return f" {head} ".join(_worded(part) if _is_plain(part) else f"({_worded(part)})" for part in tree[1:])
+    if all(isinstance(part, str) for part in tree):
+        return wording.phrase(*(str(part) for part in tree))
+    return _written(tree)
+
+
+def _is_plain(tree: _Tree) -> bool:
+    return isinstance(tree, str) or all(isinstance(part, str) for part in tree) or tree[0] == "not"
+
+
+def _written(tree: _Tree) -> str:
+    return tree if isinstance(tree, str) else f"({' '.join(map(_written, tree))})"
