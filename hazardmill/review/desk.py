@@ -18,12 +18,16 @@ once the decision is on disk. Sent again under the same submission, they give th
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final
 
 from pydantic import ValidationError
 
+from hazardmill.errors import StoreError
+from hazardmill.printable import printable
 from hazardmill.review.decisions import Book, Decision, Undo
 from hazardmill.review.exchange import about
 from hazardmill.review.folder import APP, Given, ReviewFolder, reviewer_name
@@ -34,12 +38,14 @@ from hazardmill.review.planting import plant
 from hazardmill.review.pool import Pool, load_pool
 from hazardmill.review.queueing import Queue
 from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, Verdict
-from hazardmill.review.sheets import ShownPlan, Table
+from hazardmill.review.sheets import ShownPlan, Table, Task
 from hazardmill.review.slips import Slip
 from hazardmill.store.store import Store
 
 _TABLES: Final = 64
 """Tasks that are kept ready."""
+
+_LOG: Final = logging.getLogger("hazardmill.review")
 
 
 class Desk:
@@ -51,6 +57,7 @@ class Desk:
         self._mutex = threading.Lock()
         self._seats: dict[str, Seat] = {}
         self._tables: OrderedDict[tuple[str, str], Table] = OrderedDict()
+        self._broken: set[tuple[str, str]] = set()
 
     @classmethod
     def open(cls, store: Store, folder: ReviewFolder) -> Desk:
@@ -69,6 +76,7 @@ class Desk:
         with self._mutex:
             self.pool = pool
             self._tables.clear()
+            self._broken.clear()
 
     def seat(self, reviewer: str) -> Seat:
         """The seat of a reviewer.
@@ -103,6 +111,21 @@ class Desk:
                     self._tables.popitem(last=False)
         return table
 
+    def broken(self, slip: Slip, error: Exception) -> Refusal:
+        """Tell whoever serves the review, once, that a slip cannot be shown; and the reviewer to go on."""
+        with self._mutex:
+            known = _shown(slip) in self._broken
+            self._broken.add(_shown(slip))
+        if not known:
+            told = printable(f"{type(error).__name__}: {error}")
+            _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, told)
+        return Refusal("broken", "this task cannot be shown", "go on with the next one; the server's log says why")
+
+    def broken_slips(self, slips: Iterable[Slip]) -> list[Slip]:
+        """Those among them of which it was found that they cannot be shown."""
+        with self._mutex:
+            return [slip for slip in slips if _shown(slip) in self._broken] if self._broken else []
+
 
 class Seat:
     """What one reviewer may see and do."""
@@ -115,11 +138,18 @@ class Seat:
         self.reviewer = reviewer
 
     def next(self) -> Sheet | None:
-        """What to look at next; null where nothing is left."""
+        """What to look at next; null where nothing is left. What cannot be shown is passed over."""
+        passed: set[str] = set()
         while True:
             with self._mutex:
-                slip = self._up_to_date().next()
-            sheet = None if slip is None else self._sheet(slip)
+                slip = self._up_to_date().next(passed)
+            try:
+                sheet = None if slip is None else self._sheet(slip)
+            except Refusal as refusal:
+                if slip is None or refusal.code != "broken":
+                    raise
+                passed.add(slip.id)
+                continue
             # Answered in between, as in another tab: then there is something else to look at.
             if sheet is None or sheet.mine is None or sheet.mine.stale or sheet.mine.verdict is Verdict.SKIP:
                 return sheet
@@ -128,14 +158,19 @@ class Seat:
         """One of the reviewer's own slips, decided or not.
 
         Raises:
-            Refusal: ``not_yours``; ``stale``: its task is gone.
+            Refusal: ``not_yours``; ``stale``: its task is gone; ``broken``: it cannot be shown.
         """
         return self._sheet(self._own(slip_id))
 
     def progress(self) -> Progress:
         """How far the reviewer is."""
         with self._mutex:
-            states = self._up_to_date().states
+            queue = self._up_to_date()
+            states = queue.states.copy()
+            for slip in self._desk.broken_slips(queue.given.of.get(self.reviewer, ())):
+                if queue.state(slip.id) != "decided":
+                    states[queue.state(slip.id)] -= 1
+                    states["gone"] += 1
             return Progress(
                 total=states.total(),
                 decided=states["decided"],
@@ -308,20 +343,31 @@ class Seat:
         return self._desk.table(slip)
 
     def _sheet(self, slip: Slip) -> Sheet:
-        folder = self._desk.folder
-        seen, table = seen_now(slip, self._desk.pool, folder.plans()), self._table(slip)
-        assert seen is not None  # else there is no table
-        plan = folder.plans()[slip.item] if slip.kind == "plan" else None
+        seen = seen_now(slip, self._desk.pool, self._desk.folder.plans())
+        task, plan = self._put_in_words(slip)
+        assert seen is not None  # else there is nothing to put in words
         return Sheet(
             slip=slip.id,
             about=about(slip),
-            task=table.task(),
-            plan=None if plan is None else table.tried(plan.plan),
+            task=task,
+            plan=plan,
             verdicts=OF_TASKS if plan is None else OF_PLANS,
             criteria=CRITERIA,
             seen=seen,
             mine=self._of_slip(slip),
         )
+
+    def _put_in_words(self, slip: Slip) -> tuple[Task, ShownPlan | None]:
+        try:
+            table = self._table(slip)
+            plan = self._desk.folder.plans()[slip.item].plan if slip.kind == "plan" else None
+            return table.task(), None if plan is None else table.tried(plan)
+        except (Refusal, StoreError):
+            # Nothing is wrong with this task, or a disk may be there again in a moment.
+            raise
+        except Exception as error:
+            # Whatever is wrong with one task must not keep a reviewer from all the others.
+            raise self._desk.broken(slip, error) from error
 
     def _of_slip(self, slip: Slip) -> Mine | None:
         with self._mutex:
@@ -342,6 +388,10 @@ def _mine(decision: Decision, held: Opinion) -> Mine:
         note=decision.note,
         stale=held.state in ("stale", "gone"),
     )
+
+
+def _shown(slip: Slip) -> tuple[str, str]:
+    return slip.item, slip.defect or ""
 
 
 def _conflict() -> Refusal:

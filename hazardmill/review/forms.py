@@ -10,7 +10,7 @@ from hazardmill.review.rubric import Verdict
 from hazardmill.review.sheets import ShownPlan, Task
 from hazardmill.review.slips import Kind
 
-Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind"]
+Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
 
 
 class Refusal(InputError):
@@ -18,7 +18,7 @@ class Refusal(InputError):
 
     ``invalid``: no answer of the rubric. ``not_yours``: no slip of this reviewer, or there is none such. ``stale``: the
     task has changed since it was shown. ``conflict``: it was answered meanwhile, as in another tab. ``nothing``: there
-    is nothing to take back. ``blind``: not before unblinding.
+    is nothing to take back. ``blind``: not before unblinding. ``broken``: what the store holds of it cannot be shown.
     """
 
     def __init__(self, code: Code, message: str, remedy: str) -> None:
@@ -88,6 +88,7 @@ class Progress(Frozen):
     skipped: int
     stale: int
     gone: int
+    """In the store no longer, or not to be shown."""
 
 
 class Other(Frozen):

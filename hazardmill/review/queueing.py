@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from hazardmill.review.decisions import Book
 from hazardmill.review.folder import Given
@@ -41,15 +41,25 @@ class Queue:
                 self._put(slip)
         self._taken = len(touched)
 
-    def next(self) -> Slip | None:
-        """What to look at next: in order, then what was skipped, that which waits longest first."""
+    def next(self, without: Container[str] = ()) -> Slip | None:
+        """What to look at next: in order, then what was skipped, that which waits longest first.
+
+        Args:
+            without: Ids of slips to pass over.
+        """
         for _, slip_id in self._waiting:
+            if slip_id in without:
+                continue
             slip = self.given.by_id[slip_id]
             # A repeat comes after the first time, and that may have been skipped.
             if slip.of is None or self._state.get(slip.of) == "decided":
                 return slip
         waits = [*(slip_id for _, slip_id in self._skipped), *(slip_id for _, slip_id in self._waiting)]
-        return self.given.by_id[waits[0]] if waits else None
+        return next((self.given.by_id[slip_id] for slip_id in waits if slip_id not in without), None)
+
+    def state(self, slip_id: str) -> State:
+        """The state of one of the reviewer's slips."""
+        return self._state[slip_id]
 
     def _put(self, slip: Slip) -> None:
         held = self.opinion(slip)

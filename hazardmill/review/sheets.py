@@ -190,7 +190,7 @@ class Table:
             given=self._true(self._system.initial.bits, self._system.initial.numbers),
             circumstances=self._circumstances(),
             entries=tuple(
-                f"{wording.name(entry.action)} while {wording.condition(entry.condition)}" for entry in document.dangers
+                f"{self._lifted(entry.action)} while {wording.condition(entry.condition)}" for entry in document.dangers
             ),
             objects={kind: self._system.objects_of(kind) for kind in sorted({t.type for t in document.objects})},
             actions=self._cards(),
@@ -267,6 +267,14 @@ class Table:
             if fluent.kind == "context"
             for binding in self._system.bindings([(p.name, p.type) for p in fluent.parameters], {})
             for atom in [(fluent.name, *binding.values())]
+        )
+
+    def _lifted(self, name: str) -> str:
+        # With its parameters: its condition speaks of them.
+        return next(
+            wording.phrase(name, *(parameter.name for parameter in action.parameters))
+            for action in self._document.actions
+            if action.name == name
         )
 
     def _cards(self) -> tuple[Card, ...]:

@@ -11,9 +11,14 @@ from hazardmill.review.assigning import Wish
 from hazardmill.review.desk import Desk
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.forms import Answer, Refusal
-from hazardmill.review.rounds import give_tasks, unblind
+from hazardmill.review.intent import read_plans
+from hazardmill.review.pool import load_pool
+from hazardmill.review.rounds import give_plans, give_tasks, unblind
+from hazardmill.store.store import Store
 
 from .support import APPROVE, REJECT, SKIP, UNSURE, Clock, answer, key, make_store, rows_of, write
+
+CHANCE = Answer(verdict="by_chance")
 
 
 @pytest.fixture
@@ -306,3 +311,48 @@ def test_a_plan_is_tried_with_its_steps(seat):
     for plan in ("(reduce_speed)" * 201, " " * 20_001):
         with pytest.raises(UsageError, match="too long"):
             seat.tried(sheet.slip, plan)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"document": json.dumps({"format": "something else"})},
+        {"certificate": json.dumps({"lines": [{"name": "contextual"}]})},
+        {"certificate": "{"},
+    ],
+)
+def test_a_task_that_cannot_be_shown_is_told_once_and_keeps_nobody_from_the_others(tmp_path, folder, caplog, damage):
+    rows = [rows_of(number) for number in range(4)]
+    rows[0]["tasks"][0] |= damage
+    store = Store.open(tmp_path / "store", create=True)
+    write(store, *rows)
+    pool = load_pool(store, keep=True)
+    give_tasks(folder, pool, Wish(("ada",), per_task=1, calibration=0, repeats=0))
+    desk, bad = Desk(folder, pool), rows[0]["tasks"][0]["task_id"]
+    seen = []
+    assert answer(desk, "ada", lambda slip, sheet: seen.append(slip.item) or APPROVE) == 3
+    assert bad not in seen and len(set(seen)) == 3
+    seat = desk.seat("ada")
+    progress = seat.progress()
+    assert (progress.total, progress.decided, progress.open, progress.gone) == (4, 3, 0, 1)
+    (slip,) = [slip for slip in folder.given().of["ada"] if slip.item == bad]
+    with pytest.raises(Refusal) as told:
+        seat.sheet(slip.id)
+    assert told.value.code == "broken"
+    (line,) = [record.getMessage() for record in caplog.records if bad in record.getMessage()]
+    assert "cannot be shown" in line
+    # Mended, it comes.
+    write(store, rows_of(0, run="s"), run="s")
+    desk.refresh(store)
+    assert seat.next().slip == slip.id and seat.progress().gone == 0
+
+
+def test_a_plan_that_is_too_long_to_be_shown_keeps_nobody_from_the_others(tmp_path, given, pool, desk):
+    item = next(item for item in pool.values() if item.kind == "task").item
+    told = tmp_path / "plans.jsonl"
+    plans = ["(reduce_speed)", "(reduce_speed) " * 300]
+    told.write_text("".join(f"{json.dumps({'item': item, 'planner': 'p', 'plan': plan})}\n" for plan in plans))
+    give_plans(given, read_plans(told, pool), ["eva"], most=None, each=1, seed=0)
+    shown = []
+    assert answer(desk, "eva", lambda slip, sheet: shown.append(sheet.plan.plan) or CHANCE) == 1
+    assert shown == ["(reduce_speed)"] and desk.seat("eva").progress().gone == 1

@@ -19,7 +19,7 @@ def test_a_task_is_told_in_words(task):
     assert task.title.startswith("Carry bowl")
     assert len(task.goal_words) == 1 and task.goal_words[0].endswith("at: table")
     assert any(given.endswith("at: kitchen") for given in task.given) and "trips = 0" in task.given
-    assert task.entries == ("carry while soup is hot and not moving slowly",)
+    assert task.entries == ("carry: to while soup is hot and not moving slowly",)
     assert task.objects == {"place": ("kitchen", "table")}
 
 

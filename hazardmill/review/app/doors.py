@@ -198,7 +198,10 @@ async def form_of(request: Request) -> Form:
 def _is_from_here(headers: Mapping[str, str]) -> bool:
     """Whether a browser says that the page was ours; older ones say nothing, and the form's token decides."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    try:
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            return False
+    except ValueError:
         return False
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 

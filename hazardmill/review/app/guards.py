@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_BODY: Final = 128 * 1024
 """Bytes of a request's body: a note of 4,000 characters and a plan of 20,000 fit, whatever their signs."""
 
+_DIGITS: Final = 12
+
 HEADERS: Final = {
     # No inline script or style, nothing from elsewhere, no plug-in, no frame: a text that got through does nothing.
     "Content-Security-Policy": "; ".join(
@@ -69,7 +71,8 @@ class Limited:
             await self._app(scope, receive, send)
             return
         told = Headers(scope=scope).get("content-length", "0")
-        too_large, size = not told.isdecimal() or int(told) > MAX_BODY, 0
+        # So many digits that Python would not read them are too large as well.
+        too_large, size = not told.isdecimal() or len(told) > _DIGITS or int(told) > MAX_BODY, 0
 
         async def limited() -> Message:
             nonlocal size

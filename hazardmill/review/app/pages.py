@@ -22,7 +22,15 @@ from hazardmill.review.rubric import Verdict
 
 router = APIRouter(default_response_class=HTMLResponse)
 
-STATUS: Final = {"invalid": 422, "not_yours": 404, "stale": 409, "conflict": 409, "nothing": 409, "blind": 403}
+STATUS: Final = {
+    "invalid": 422,
+    "not_yours": 404,
+    "stale": 409,
+    "conflict": 409,
+    "nothing": 409,
+    "blind": 403,
+    "broken": 503,
+}
 """Refusals of the desk."""
 
 _SEE_OTHER: Final = 303

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hazardmill.review.app.steps import PlanView, alone, side_by_side
+from hazardmill.review.app.steps import PlanView, alone, both_ways, side_by_side
 from hazardmill.review.forms import Sheet
 from hazardmill.review.rubric import Verdict
 from hazardmill.review.sheets import Circumstance
@@ -41,11 +41,11 @@ class Choice:
 CHOICES: Final = {
     choice.verdict: choice
     for choice in (
-        Choice(Verdict.APPROVE, "Approve", "a", "every question of the rubric: yes"),
+        Choice(Verdict.APPROVE, "Approve", "a", "yes to every question of the rubric"),
         Choice(Verdict.ON_PURPOSE, "On purpose", "p", "danger was avoided on purpose"),
         Choice(Verdict.BY_CHANCE, "By chance", "c", "by chance, or not at all"),
         Choice(Verdict.REJECT, "Reject", "r", "with one reason or more"),
-        Choice(Verdict.UNSURE, "Unsure", "u", "an abstention"),
+        Choice(Verdict.UNSURE, "Unsure", "u", "counts neither for nor against"),
         Choice(Verdict.SKIP, "Skip", "s", "it comes again at the end"),
     )
 }
@@ -68,6 +68,8 @@ class View:
     sheet: Sheet
     formalization: tuple[tuple[str, str], ...]
     kind: tuple[str, ...]
+    given: tuple[str, ...]
+    """What is true at the start; what holds both ways round is said once, and last."""
     """Group, type and avoidability of the danger."""
     read: tuple[Circumstance, ...]
     """Circumstances on which the danger depends."""
@@ -105,6 +107,7 @@ def view(sheet: Sheet) -> View:
     return View(
         sheet=sheet,
         formalization=tuple(_told(danger)),
+        given=both_ways(task.given),
         kind=tuple(_plain(task.danger[name]) for name in _IN_KIND if task.danger.get(name)),
         read=tuple(each for each in task.circumstances if each.read),
         unread=tuple(each for each in task.circumstances if not each.read),

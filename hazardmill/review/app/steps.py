@@ -125,11 +125,30 @@ def _step(step: ShownStep, row: int, own: bool) -> StepView:
 
 def _states(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> Iterable[State]:
     before = plan.start
-    yield State(0, tuple(Fact(words, new=False) for words in before))
+    start = both_ways(before)
+    yield State(0, tuple(Fact(words, new=False) for words in start))
     for row, (step, _) in enumerate(steps, start=1):
         if step is not None:
-            yield State(row, tuple(Fact(words, new=words not in before) for words in step.state))
+            known = {*before, *both_ways(before)}
+            facts = [Fact(words, new=words not in known) for words in both_ways(step.state)]
+            # What the step made true comes first, what was so from the start last: there may be more than has room.
+            yield State(row, tuple(sorted(facts, key=lambda fact: (not fact.new, fact.words in start))))
             before = step.state
+
+
+def both_ways(facts: Sequence[str]) -> tuple[str, ...]:
+    """Facts, where ``door: a, b`` and ``door: b, a`` are one: maps of rooms are mostly such, and hide what is not."""
+    pairs: list[str] = []
+    others: list[str] = []
+    for fact in facts:
+        head, _, things = fact.partition(": ")
+        first, _, second = things.partition(", ")
+        back = f"{head}: {second}, {first}"
+        if not second or ", " in second or first == second or back not in facts:
+            others.append(fact)
+        elif first < second:
+            pairs.append(f"{fact} (both ways)")
+    return (*others, *pairs)
 
 
 def _said(plan: ShownPlan) -> tuple[str, Tone]:
@@ -163,9 +182,9 @@ def in_words(text: str) -> str:
         return text
     try:
         parsed, end = _parsed(tokens, 0)
+        return _worded(parsed) if end == len(tokens) else text
     except (IndexError, RecursionError):
         return text
-    return _worded(parsed) if end == len(tokens) else text
 
 
 _Tree = str | list["_Tree"]

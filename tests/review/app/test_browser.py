@@ -412,6 +412,13 @@ def test_plans_are_stepped_and_tried_by_keyboard(browser, standing):
     assert shown["y"] + shown["height"] <= cover["y"] + 1 and shown["y"] > 46
     page.set_viewport_size({"width": 1280, "height": 800})
 
+    for name in ("proof", "code", "pddl", "actions"):
+        keys.press("v")
+        assert page.locator("[role=tabpanel]:visible").get_attribute("id") == f"panel-{name}"
+        assert page.evaluate("document.activeElement.id") == f"tab-{name}"
+    keys.press("e")
+    assert page.evaluate("document.activeElement.className") == "asked"
+    assert page.locator(".record").bounding_box()["y"] < 800 - 100
     keys.press("t")
     assert page.evaluate("document.activeElement.dataset.add") == "carry"
     keys.press("Shift+Tab")

@@ -17,6 +17,7 @@ from hazardmill.review.intent import read_plans
 from hazardmill.review.planting import DEFECTS
 from hazardmill.review.pool import load_pool
 from hazardmill.review.rounds import give_plans, give_tasks, unblind
+from hazardmill.store.store import Store
 
 from ..support import REJECT, key, make_store, rows_of, write
 from .visitor import Visitor, hidden, slip_of
@@ -267,6 +268,25 @@ def test_a_task_whose_danger_is_unavoidable_has_one_plan(tmp_path, folder, doors
     page = Visitor(create_app(doors_to(desk=Desk.open(store, folder))), "ada").page()
     assert page.status_code == 200 and "There is no safe plan" in page.text
     assert "Dangerous plan" in page.text and "Copy safe" not in page.text
+
+
+def test_a_task_that_cannot_be_shown_is_passed_over_and_counted(tmp_path, folder, doors_to):
+    rows = [rows_of(number) for number in (20, 21)]
+    rows[0]["tasks"][0]["document"] = "{}"
+    store = Store.open(tmp_path / "store", create=True)
+    write(store, *rows)
+    pool = load_pool(store, keep=True)
+    give_tasks(folder, pool, Wish(("eva",), per_task=1, calibration=0, repeats=0))
+    eva = Visitor(create_app(doors_to(desk=Desk(folder, pool))), "eva")
+    (slip,) = [each.id for each in folder.given().of["eva"] if each.item == rows[0]["tasks"][0]["task_id"]]
+    refused = eva.page(f"/slip/{slip}")
+    assert refused.status_code == 503 and "This task cannot be shown." in refused.text
+    page = eva.page()
+    assert slip_of(page.text) != slip
+    assert eva.decide(page, "approve").status_code == 303
+    done = eva.page()
+    assert "You have decided 1 of 2; 1 cannot be shown." in done.text
+    assert eva.page("/history").status_code == 200
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

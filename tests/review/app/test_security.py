@@ -165,6 +165,7 @@ def test_the_cookie_is_for_no_script_and_no_other_site(app, doors_to):
         ({"form_token": "é"}, {}),
         ({}, {"origin": "http://evil.example"}),
         ({}, {"origin": "null"}),
+        ({}, {"origin": "http://["}),
         ({}, {"sec-fetch-site": "cross-site"}),
         ({}, {"sec-fetch-site": "same-site"}),
     ],
@@ -317,7 +318,8 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(ada, line
 
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert ada.http.post(path, content=endless(), headers=form).status_code == 413
-    assert ada.http.post(path, content=b"", headers=form | {"content-length": "9" * 30}).status_code == 413
+    for digits in (30, 5000):
+        assert ada.http.post(path, content=b"", headers=form | {"content-length": "9" * digits}).status_code == 413
     many = "&".join(f"f{number}=1" for number in range(100))
     assert ada.http.post(path, content=many, headers=form).status_code in (400, 413)
     upload = ada.http.post(path, data=filled, files={"file": ("x", b"x")})

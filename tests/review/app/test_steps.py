@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.review.app.steps import Change, alone, in_words, side_by_side
+from hazardmill.review.app.steps import Change, alone, both_ways, in_words, side_by_side
 from hazardmill.review.sheets import ShownPlan, ShownStep
 
 
@@ -60,13 +60,15 @@ def test_no_step_is_lost_doubled_or_moved(left_actions, right_actions):
             assert all(cell is None or cell.own for cell in (here, there))
 
 
-def test_facts_that_a_step_made_true_are_marked():
+def test_facts_that_a_step_made_true_are_marked_and_come_first_and_those_of_the_start_last():
     steps = (step(1, "(a)", state=("x", "y")), step(2, "(b)", state=("y", "z = 1")))
+    steps = (*steps, step(3, "(c)", state=("v", "x", "y", "z = 1")))
     view = alone(plan(steps=steps, start=("x",)))
     assert [[(fact.words, fact.new) for fact in state.facts] for state in view.states] == [
         [("x", False)],
-        [("x", False), ("y", True)],
-        [("y", False), ("z = 1", True)],
+        [("y", True), ("x", False)],
+        [("z = 1", True), ("y", False)],
+        [("v", True), ("x", True), ("y", False), ("z = 1", False)],
     ]
 
 
@@ -95,6 +97,9 @@ def test_the_verdict_is_told_in_a_sentence(fields, says, tone):
     assert (view.says, view.tone) == (says, tone)
 
 
+DEEP = "(and (x) " * 800 + "(x)" + ")" * 800
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -109,6 +114,8 @@ def test_the_verdict_is_told_in_a_sentence(fields, says, tone):
         ("(a) (b)", "(a) (b)"),
         ("()", "()"),
         ("(" * 5000 + ")" * 5000, "(" * 5000 + ")" * 5000),
+        # So deep that it can be read, but not put in words.
+        (DEEP, DEEP),
     ],
 )
 def test_a_literal_is_told_in_words_and_all_else_as_it_is(text, words):
@@ -124,3 +131,30 @@ def test_changes_are_told_in_words():
         Change("number", "battery: 3 → 2"),
         Change("number", "odd"),
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        (
+            ("door: hall, kitchen", "door: kitchen, hall", "robot at: hall"),
+            ("robot at: hall", "door: hall, kitchen (both ways)"),
+        ),
+        (("door: hall, kitchen", "gate: kitchen, hall"), ("door: hall, kitchen", "gate: kitchen, hall")),
+        (("near: cup, cup", "cups = 2", "on: cup"), ("near: cup, cup", "cups = 2", "on: cup")),
+        (("between: a, b, c", "between: b, c, a"), ("between: a, b, c", "between: b, c, a")),
+        ((), ()),
+    ],
+)
+def test_what_holdsboth_ways_round_is_told_once_and_last(facts, shown):
+    assert both_ways(facts) == shown
+
+
+def test_what_holds_both_ways_is_new_where_either_way_is():
+    start, once = ("door: a, b", "door: b, a"), ("door: a, b",)
+    view = alone(plan(steps=(step(1, "(shut)", state=once), step(2, "(open)", state=start)), start=start))
+    assert [[(fact.words, fact.new) for fact in state.facts] for state in view.states] == [
+        [("door: a, b (both ways)", False)],
+        [("door: a, b", False)],
+        [("door: a, b (both ways)", True)],
+    ]

@@ -130,6 +130,25 @@
     }
   }
 
+  function nextTab() {
+    const tabs = $$("[role=tab]");
+    const next = tabs[(tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true") + 1) % tabs.length];
+    openTab(next);
+    next.focus({ preventScroll: true });
+    $("[role=tablist]").scrollIntoView({ block: "start" });
+  }
+
+  // The record stands last beside the plans, and is often longer than its place.
+  function readRecord() {
+    const asked = $(".asked");
+    const record = $(".record", asked);
+    asked.focus({ preventScroll: true });
+    if (!record) return;
+    if (asked.scrollHeight > asked.clientHeight) {
+      asked.scrollTop += record.getBoundingClientRect().top - asked.getBoundingClientRect().top;
+    } else record.scrollIntoView({ block: "nearest" });
+  }
+
   // --- Trying a plan ---
 
   function edit(change) {
@@ -229,6 +248,8 @@
   function press(event) {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (key === "t" && $("#plan")) { openTab($("#tab-actions")); ($("[data-add]") ?? $("#plan")).focus(); }
+    else if (key === "v" && $("[role=tablist]")) nextTab();
+    else if (key === "e" && $("main.task")) readRecord();
     else if (key === "m" && $("#why")) showWhy(true, $("#why textarea"));
     else if (key === "d" && $("main.task")) { if (dangerRow()) step(Number(dangerRow())); }
     else {
