@@ -7,17 +7,16 @@ populations of different sizes, so that shares are told for each by itself, neve
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from hazardmill.records import Frozen
 from hazardmill.review.agreement import Rate, rate
-from hazardmill.review.opinions import Opinion, of_kind
+from hazardmill.review.opinions import Opinion, criteria_named, of_kind
 from hazardmill.review.policies import Policy, accepted_set
 from hazardmill.review.pool import Item
-from hazardmill.review.rubric import Verdict
 
 TRUSTED_FROM: Final = 0.9
 """The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""
@@ -68,7 +67,7 @@ def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -
             confusion["approved" if items[item].judged else "sent_back"][people] += 1
     back = {item: people for item, people in said.items() if items[item].judged is False}
     criteria = sorted({criterion for item in back for criterion in items[item].judge_criteria})
-    named = _named(held)
+    named = criteria_named(held, "audit")
     both = [item for item, people in back.items() if people == "rejected"]
     approved = confusion["approved"]
     return Judged(
@@ -97,15 +96,6 @@ def _people(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) 
     return dict.fromkeys(result.accepted, "accepted") | {
         item: "rejected" if item in against else "unsettled" for item in result.others
     }
-
-
-def _named(held: Sequence[Opinion]) -> dict[str, set[str]]:
-    """The criteria that reviewers named, by item."""
-    named: dict[str, set[str]] = defaultdict(set)
-    for each in held:
-        if each.slip.kind == "audit" and each.verdict is Verdict.REJECT and each.decision is not None:
-            named[each.slip.item].update(each.decision.reasons)
-    return named
 
 
 def _trust(people: Iterable[str]) -> Trust:

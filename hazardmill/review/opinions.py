@@ -76,6 +76,15 @@ def of_kind(held: Iterable[Opinion], kind: Kind) -> dict[str, list[Opinion]]:
     return dict(found)
 
 
+def criteria_named(held: Iterable[Opinion], kind: Kind) -> dict[str, set[str]]:
+    """The criteria that reviewers named where they rejected, by item, of the items of one kind."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for each in held:
+        if each.slip.kind == kind and each.verdict is Verdict.REJECT and each.decision is not None:
+            named[each.slip.item].update(each.decision.reasons)
+    return named
+
+
 def units(by_item: Mapping[str, Sequence[Opinion]]) -> list[Unit]:
     """What reviewers said of each item, where they did."""
     return [

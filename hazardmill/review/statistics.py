@@ -12,7 +12,7 @@ from hazardmill.review.agreement import Coefficient, Rate, alpha, cohen, fleiss,
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.intent import Intent, intent
 from hazardmill.review.judged import Judged, judged
-from hazardmill.review.opinions import Opinion, of_kind, opinions, units
+from hazardmill.review.opinions import Opinion, criteria_named, of_kind, opinions, units
 from hazardmill.review.planting import DEFECTS
 from hazardmill.review.policies import Accepted, Policy, accepted_set
 from hazardmill.review.pool import Item
@@ -119,7 +119,7 @@ def statistics(
             groups[key(items[task])].append(task)
         return {name: rate(len(against & {*of}), len(of)) for name, of in sorted(groups.items())}
 
-    named = _named(held)
+    named = criteria_named(held, "task")
     return Statistics(
         accepted=accepted,
         rejected=rate(len(against), len(settled)),
@@ -140,14 +140,6 @@ def statistics(
         intent=intent(folder.plans(), held),
         seed=seed,
     )
-
-
-def _named(held: Iterable[Opinion]) -> dict[str, set[str]]:
-    named: dict[str, set[str]] = defaultdict(set)
-    for each in held:
-        if each.slip.kind == "task" and each.verdict is Verdict.REJECT and each.decision is not None:
-            named[each.slip.item].update(each.decision.reasons)
-    return named
 
 
 def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
