@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from runs import worked
 
 from hazardmill.sandbox.jail import Jail, JailResult, Limits
 from hazardmill.stages.config import RunConfig, RunInput
@@ -56,13 +57,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Store:
     inputs = tuple(RunInput(source=name, path=project / "sources" / name / "sample") for name in ("neiss", "bddl"))
     run, _ = Run.start(store, RunConfig(inputs=inputs, batch_size=100))
 
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
+    worked(run)
     return store
 
 

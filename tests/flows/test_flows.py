@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from runs import worked
 
 from hazardmill.errors import InputError, ProviderDown, UsageError
 from hazardmill.stages.config import RunConfig, RunInput
@@ -25,15 +26,7 @@ def sample(project):
 def run_plainly(sample, folder, limit):
     store = Store.open(folder, create=True)
     run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="neiss", path=sample, limit=limit),), batch_size=25))
-
-    async def work():
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
-    return store, run.counts()
+    return store, worked(run)
 
 
 def artifact(key):

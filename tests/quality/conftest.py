@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from runs import worked
 
 from hazardmill.quality.text import fields_of
 from hazardmill.stages.config import RunConfig, RunInput
@@ -21,13 +21,7 @@ def run_rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     inputs = [RunInput(source=name, path=project / "sources" / name / "sample") for name in ("neiss", "alfred", "bddl")]
     run, _ = Run.start(store, RunConfig(inputs=tuple(inputs), jail="minimal"), "r")
 
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
+    worked(run)
     return store.rows("tasks")
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from runs import worked
 from stages.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
 
 from hazardmill.errors import ProviderError, RequestRefused
@@ -61,16 +61,6 @@ def _number(request: Request) -> int:
     return int(str(request.record_id).partition(":")[2])
 
 
-def _worked(run: Run) -> None:
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
-
-
 @pytest.fixture(scope="package")
 def why_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store of two runs over one file of notes, one for every way to end.
@@ -98,8 +88,8 @@ def why_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
         ingest_into(store, "notes", notes)
         with pytest.raises(ProviderError):
-            _worked(started("first", 8, notes))
-        _worked(started("again", 1, None))
+            worked(started("first", 8, notes))
+        worked(started("again", 1, None))
     return folder
 
 
@@ -117,7 +107,7 @@ def offline_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     shipped = ("alfred", "bddl", "neiss", "normbank", "virtualhome")
     for run_id, names, limit in (("all", shipped, 10), ("few", ("neiss", "bddl"), 3)):
         inputs = tuple(RunInput(source=name, path=load_source(name).sample, limit=limit) for name in names)
-        _worked(Run.start(store, RunConfig(inputs=inputs, jail="minimal"), run_id)[0])
+        worked(Run.start(store, RunConfig(inputs=inputs, jail="minimal"), run_id)[0])
     return store
 
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from runs import worked
 
 from hazardmill.errors import InputError
 from hazardmill.llm.requests import Request
@@ -58,16 +58,6 @@ def original(tmp_path_factory: pytest.TempPathFactory, sources_home: Path) -> Pa
 @pytest.fixture
 def filled(original: Path, tmp_path: Path) -> Store:
     return Store.open(shutil.copytree(original, tmp_path / "filled"))
-
-
-def worked(run: Run) -> None:
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
 
 
 def joined(store: Store, size: int) -> list[Alike]:

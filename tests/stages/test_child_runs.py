@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from runs import worked
 
 from hazardmill import resources
 from hazardmill.errors import InputError, RequestRefused, SettingsError, UsageError
@@ -77,17 +78,6 @@ def config(notes: Path | None, **fields: Any) -> RunConfig:
     return RunConfig(
         inputs=(RunInput(source="notes", path=notes),), **({"models": TOY, "batch_size": 4, "concurrency": 1} | fields)
     )
-
-
-def worked(run: Run) -> dict[str, int]:
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
-    return run.counts()
 
 
 @pytest.fixture

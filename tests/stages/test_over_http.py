@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from runs import worked
 
 from hazardmill.errors import BreakerOpen, BudgetReached, SettingsError
 from hazardmill.llm.breaker import Breaker
@@ -63,17 +64,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
     client = functools.partial(Client, sleep=at_once, breaker=lambda: Breaker(failures=3, seconds=0.0))
     monkeypatch.setattr(module, "Client", client)
-
-
-def worked(run: Run) -> dict[str, int]:
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
-    return run.counts()
 
 
 def started(store: Store, config: RunConfig, run_id: str = "run") -> Run:

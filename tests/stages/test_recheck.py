@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from runs import worked
 
 from hazardmill.errors import InputError
 from hazardmill.llm.requests import Request
@@ -72,13 +72,7 @@ def work_on(store: Store, notes: Path, run_id: str, monkeypatch: pytest.MonkeyPa
         store, RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, **fields), run_id
     )
 
-    async def work() -> None:
-        async with run.session() as session:
-            for batch in run.batches():
-                await session.work(batch)
-
-    with run.under_way():
-        asyncio.run(work())
+    worked(run)
 
 
 def all_of(store: Store, size: int = 100) -> Rechecked:
