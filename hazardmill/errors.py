@@ -28,8 +28,10 @@
     │   ├── BreakerOpen                the provider does not answer; nothing more is sent
     │   ├── UnusableAnswer             empty, cut, refused or malformed answer
     │   └── ReplayMiss                 the ledger holds no such request
-    └── RunStopped                     stopped on purpose, resumable        (exit 4)
-        └── BudgetReached              no money left for the next request
+    ├── RunStopped                     stopped on purpose, resumable        (exit 4)
+    │   └── BudgetReached              no money left for the next request
+    ├── ReleaseRefused                 gates stopped a release              (exit 1)
+    └── HubError                       a hub cannot be asked, or refuses    (exit 5)
 
 Every error says what was wrong, where, and what to do: ``str(error)`` joins the three, and the parts stay
 readable as attributes. Standard library only, because the jail and the verdict path import this module.
@@ -252,3 +254,21 @@ class RunStopped(HazardmillError):
 
 class BudgetReached(RunStopped):
     """What is left of the budget cannot pay for the next request. A normal end: the run goes on with more money."""
+
+
+class ReleaseRefused(HazardmillError):
+    """Gates stopped a release.
+
+    Args:
+        findings: What they found, one line each, in the order of the gates.
+    """
+
+    def __init__(self, message: str, *, findings: tuple[str, ...] = (), **where: str | int | None) -> None:
+        super().__init__(message, **where)  # type: ignore[arg-type]  # passed through by name
+        self.findings = findings
+
+
+class HubError(HazardmillError):
+    """A hub of datasets cannot be asked, or refuses what it was asked."""
+
+    exit_code = 5
