@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "doctor": ("hazardmill.commands.doctor", "Say what works on this machine."),
     "ingest": ("hazardmill.commands.ingest", "Read records of a source into the store."),
     "query": ("hazardmill.commands.query", "Run SQL on the store, read-only."),
+    "release": ("hazardmill.commands.release", "Build datasets of tasks, compare, push and export them."),
     "report": ("hazardmill.commands.report", "Write report, task folders and DuckDB file of runs."),
     "review": (
         "hazardmill.commands.review_serve",

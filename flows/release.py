@@ -1,0 +1,148 @@
+"""Release: build a dataset, let a person look at it, and push it only if that person says so."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Final
+from uuid import uuid4
+
+from prefect import flow, task
+from prefect.artifacts import acreate_markdown_artifact
+from prefect.client.schemas.objects import State
+from prefect.exceptions import FlowPauseTimeout
+from prefect.flow_runs import apause_flow_run
+from prefect.input import RunInput
+from prefect.states import Cancelled, Completed
+from pydantic import BaseModel, Field
+
+from hazardmill.commands.options import open_store
+from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
+from hazardmill.printable import printable
+from hazardmill.release.build import build
+from hazardmill.release.hub import Pushed, push
+from hazardmill.release.hub_folder import read_folder
+from hazardmill.release.manifest import Manifest
+from hazardmill.release.options import Options
+
+LOOK_EVERY_S: Final = 10
+
+Repository = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")]
+
+
+class Approval(RunInput):
+    """The form: what a person says of a release."""
+
+    reviewer: str = Field(min_length=1, description="Who says so.")
+    approve: bool = Field(default=False, description="Push it. Otherwise the folder stays, and nothing is pushed.")
+    public: bool = Field(default=False, description="Open the repository to everybody.")
+    note: str = Field(default="", description="Why, or what to mend.")
+
+
+class Released(BaseModel):
+    """What became of a release."""
+
+    folder: Path
+    reviewer: str
+    note: str
+    pushed: Pushed | None = Field(description="Null where it was turned down.")
+
+
+@task(name="build-release", persist_result=False)
+async def build_release(store: Path | None, folder: Path, options: Options, out: Path) -> Manifest:
+    """Build it, unless it is there: a flow run that is retried goes on with what it built."""
+    if not out.exists():
+        return (await asyncio.to_thread(build, open_store(store), folder, options, out)).manifest
+    manifest = (await asyncio.to_thread(read_folder, out)).manifest
+    if (manifest.name, manifest.version, manifest.policy) != (options.name, options.version, options.policy):
+        raise InputError("another release is there", file=str(out), remedy="give another folder, or move that one away")
+    return manifest
+
+
+# A push goes on where it stopped, so to try once more is harmless.
+@task(
+    name="push-release",
+    retries=2,
+    retry_delay_seconds=5,
+    retry_condition_fn=lambda task, run, state: isinstance(state.data, HubError),
+    persist_result=False,
+)
+async def push_release(out: Path, repo: str, public: bool, allow_offline: bool) -> Pushed:
+    """Push it, or go on with a push."""
+    return await asyncio.to_thread(push, out, repo, public=public, allow_offline=allow_offline)
+
+
+@flow(name="release", flow_run_name="{options.name} {options.version}")
+async def release(
+    options: Options,
+    repo: Repository,
+    store: Path | None = None,
+    folder: Path = Path("review"),
+    out: Path | None = None,
+    wait_hours: Annotated[float, Field(gt=0, le=24 * 30)] = 72,
+) -> State[Released]:
+    """Build a release, wait for a person's approval, and push it: private, one commit, one tag.
+
+    Where gates stop it, nobody is asked, and the flow fails; so it does where nobody answers.
+
+    Args:
+        options: Of the release: `{"version": "1.0.0"}` at least.
+        repo: Where to push it, `ORG/NAME`; made, private, if it is missing. The token is the worker's `HF_TOKEN`.
+        store: Folder of the store; null is that of the worker's settings.
+        folder: Folder of the review, on the worker's machine.
+        out: Folder to build in; null is `releases/<name>-<version>`. A release that is there is not built again.
+        wait_hours: How long to wait for the form.
+    """
+    place = out or Path("releases") / f"{options.name}-{options.version}"
+    try:
+        manifest = await build_release(store, folder, options, place)
+    except ReleaseRefused as refused:
+        # Indented: what was found is shown as it is, and never read as Markdown.
+        found = "\n".join(f"    {printable(line)}" for line in refused.findings)
+        await _show(options.version, f"### Gates refuse\n\n    {printable(refused.message)}\n{found}")
+        raise
+    told = in_words(manifest, place, repo)
+    await _show(options.version, told)
+    answer = await _asked(told, wait_hours)
+    said = f"{'approved' if answer.approve else 'turned down'} by {answer.reviewer}: {answer.note or 'no word why'}"
+    result = Released(folder=place, reviewer=answer.reviewer, note=answer.note, pushed=None)
+    told = f"{told}\n\n    {printable(said)}"
+    if not answer.approve:
+        await _show(options.version, told)
+        # No name of ours: a state that automations/lost.yaml does not know would be taken for a lost flow.
+        return Cancelled(message=f"{place}: {said}; nothing was pushed", data=result)
+    pushed = await push_release(place, repo, answer.public, options.allow_offline)
+    await _show(options.version, f"{told}\n\nPushed: {pushed.url} at `{pushed.revision}`")
+    said = f"{repo} {pushed.tag} at {pushed.revision}, {'private' if pushed.private else 'public'}; {said}"
+    return Completed(message=said, data=result.model_copy(update={"pushed": pushed}))
+
+
+async def _asked(told: str, wait_hours: float) -> Approval:
+    form, seconds = Approval.with_initial_data(description=told), max(1, round(wait_hours * 3600))
+    # A key of its own: a pause of the same key, answered or killed before, is none, and brings no answer.
+    key, answer = uuid4().hex, None
+    with suppress(FlowPauseTimeout):
+        answer = await apause_flow_run(wait_for_input=form, timeout=seconds, poll_interval=LOOK_EVERY_S, key=key)
+    if answer is None:
+        raise RunStopped(
+            f"nobody approved within {wait_hours:g} hours; nothing was pushed", remedy="retry this flow run"
+        )
+    return answer
+
+
+def in_words(manifest: Manifest, place: Path, repo: str) -> str:
+    """What a person is shown before the push, as Markdown."""
+    rows = [
+        f"| {config} | {split} | {rows:,} |" for config, by in manifest.counts.items() for split, rows in by.items()
+    ]
+    told = f"{manifest.tasks:,} tasks in `{place}`, policy {manifest.policy}. Read `README.md` there."
+    if manifest.offline:
+        told += f" **{manifest.offline:,} of them were written by our rules, and by no language model.**"
+    lines = [f"### {manifest.name} {manifest.version} for {repo}", "", told, ""]
+    lines += [f"    waived: gate {gate}: {printable(reason)}\n" for gate, reason in manifest.waived.items()]
+    return "\n".join([*lines, "| config | split | rows |", "| --- | --- | ---: |", *rows])
+
+
+async def _show(version: str, markdown: str) -> None:
+    await acreate_markdown_artifact(key="release", markdown=markdown, description=f"Release {version}")

@@ -1,0 +1,160 @@
+"""Who answered for the records of tasks: models, hosts, prompts and what it cost, out of the ledger."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hazardmill.llm.prices import Prices
+from hazardmill.release.manifest import Model, PriceUsed, Prompt
+from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS
+from hazardmill.store.snapshot import Snapshot, read_table
+
+RecordKey = tuple[str, str]
+"""Run and record."""
+
+_CALL: Final = ("identity", "stage", "model_asked", "model_answered", "backend", "host")
+_STAGES: Final = ("extract", "author", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was answered."""
+
+    stage: str
+    model_asked: str | None
+    model_answered: str | None
+    backend: str | None
+    host: str | None
+
+
+@dataclass
+class Calls:
+    """The requests behind the records of tasks."""
+
+    usd_known: float
+    """What all attempts of the runs cost by the price list, as far as is known."""
+    usd_unknown: int
+    """Attempts of which that is not known."""
+    _calls: dict[str, Call] = field(repr=False, default_factory=dict)
+    _identities: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
+    _named: dict[RecordKey, set[str]] = field(repr=False, default_factory=lambda: defaultdict(set))
+    """Models that the rows of a record name, whether or not the ledger still has their answers."""
+    _prompts: dict[RecordKey, set[tuple[str, str, str]]] = field(repr=False, default_factory=lambda: defaultdict(set))
+    """Stage, version and hash."""
+
+    @property
+    def usd(self) -> float | None:
+        """What all attempts of the runs cost; null where that of one is unknown."""
+        return None if self.usd_unknown else self.usd_known
+
+    def answered_by(self, record: RecordKey) -> frozenset[str]:
+        """Every model that answered for a record."""
+        answered = {call.model_answered for call in self._of(record) if call.model_answered is not None}
+        return frozenset(answered | self._named.get(record, set()))
+
+    def hosts(self, record: RecordKey) -> frozenset[str]:
+        """Every host that was asked for a record."""
+        return frozenset(call.host for call in self._of(record) if call.host is not None)
+
+    def models(self, records: Iterable[RecordKey]) -> tuple[Model, ...]:
+        """Who answered for some records, by stage; a request that several records used counts once."""
+        counted: dict[tuple[Any, ...], int] = defaultdict(int)
+        identities = {identity for record in records for identity in self._identities.get(record, ())}
+        for identity in identities & self._calls.keys():
+            call = self._calls[identity]
+            counted[(call.stage, call.model_asked, call.model_answered, call.backend)] += 1
+        return tuple(
+            Model(stage=stage, asked=asked, answered=answered, backend=backend, calls=counted[key])
+            for key in sorted(counted, key=lambda key: (_place(key[0]), *(part or "" for part in key)))
+            for stage, asked, answered, backend in [key]
+        )
+
+    def at_hosts(self, records: Iterable[RecordKey]) -> dict[str, frozenset[str]]:
+        """Host to the models that were asked for there, of some records."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for record in records:
+            for call in self._of(record):
+                if call.host is not None:
+                    found[call.host] |= {name for name in (call.model_asked, call.model_answered) if name is not None}
+        return {host: frozenset(found[host]) for host in sorted(found)}
+
+    def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[Prompt, ...]]:
+        """The prompts that some records were worked on with, by stage."""
+        used = {prompt for record in records for prompt in self._prompts.get(record, ())}
+        stages: dict[str, list[Prompt]] = {}
+        for stage, version, hash_ in sorted(used, key=lambda each: (_place(each[0]), each)):
+            stages.setdefault(stage, []).append(Prompt(version=version, hash=hash_))
+        return {stage: tuple(prompts) for stage, prompts in stages.items()}
+
+    def _of(self, record: RecordKey) -> list[Call]:
+        return [self._calls[identity] for identity in self._identities.get(record, ()) if identity in self._calls]
+
+
+def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -> Calls:
+    """The requests behind some records of runs, and what the runs cost.
+
+    Args:
+        snapshot: The store at one moment.
+        records: The records of tasks, with their runs.
+        runs: All runs that are paid for.
+    """
+    calls = Calls(*_cost(snapshot, set(runs)))
+    for table, stage in ((DANGERS, "extract"), (DRAFTS, "author"), (CHECKS, "judge")):
+        _take_in(calls, snapshot, table.name, stage, records)
+    wanted = {identity for identities in calls._identities.values() for identity in identities}
+    # Of attempts at one identity, the one with the answer that came last: each has the same.
+    rows = read_table(snapshot, LLM_CALLS, {"answered": True}, _CALL)
+    rows = rows.filter(pc.is_in(rows["identity"], value_set=pa.array(sorted(wanted), pa.string())))
+    for identity, *parts in zip(*(rows[name].to_pylist() for name in _CALL), strict=True):
+        calls._calls[identity] = Call(*parts)
+    return calls
+
+
+def _take_in(calls: Calls, snapshot: Snapshot, table: str, stage: str, records: set[RecordKey]) -> None:
+    """Add identities, models and prompts that a table's rows name."""
+    known = {DANGERS.name: DANGERS, DRAFTS.name: DRAFTS, CHECKS.name: CHECKS}[table]
+    has_identities = known is not CHECKS
+    columns = ["run_id", "record_id", "model_answered", "prompt_version", "prompt_hash"]
+    where = None if has_identities else {"check_name": "judge"}
+    data = read_table(snapshot, known, where, [*columns, *(["identities"] if has_identities else ["passed"])])
+    for run_id, record_id, model, version, hash_, last in zip(
+        *(data[name].to_pylist() for name in data.column_names), strict=True
+    ):
+        record = (run_id, record_id)
+        if record not in records or (not has_identities and last is None):
+            continue
+        if model is not None:
+            calls._named[record].add(model)
+        if version is not None and hash_ is not None:
+            calls._prompts[record].add((stage, version, hash_))
+        if has_identities:
+            calls._identities[record].update(json.loads(last or "[]"))
+
+
+def _cost(snapshot: Snapshot, runs: set[str]) -> tuple[float, int]:
+    """What the attempts of runs cost as far as is known, and of how many it is not."""
+    data = read_table(snapshot, LLM_CALLS, None, ["run_id", "usd", "usd_upper"])
+    data = data.filter(pc.is_in(data["run_id"], value_set=pa.array(sorted(runs), pa.string())))
+    usd, upper = data["usd"].to_pylist(), data["usd_upper"].to_pylist()
+    # What surely cost nothing is no unknown.
+    unknown = sum(known is None and most != 0 for known, most in zip(usd, upper, strict=True))
+    return math.fsum(known for known in usd if known is not None), unknown
+
+
+def prices_of(models: Iterable[Model], prices: Prices | None = None) -> tuple[PriceUsed, ...]:
+    """The price list's entries of models that were asked, by name; a model without one has none."""
+    listed = prices or Prices.load()
+    asked = sorted({model.asked for model in models if model.asked is not None and model.asked in listed})
+    return tuple(PriceUsed(**listed[model].model_dump()) for model in asked)
+
+
+def _place(stage: str) -> int:
+    return _STAGES.index(stage) if stage in _STAGES else len(_STAGES)

@@ -1,0 +1,290 @@
+"""The configs of a release: the columns of each, as Arrow reads them and as the card tells them.
+
+Every row of every config says under which licence it comes, whom to credit, and which model answered. Rows under a
+share-alike licence are in configs of their own, ``<config>_by_sa``, so that nobody mixes them in by accident.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from hazardmill.release.manifest import SCHEMA
+from hazardmill.store import schemas
+from hazardmill.store.schemas import BOOL, INT, STR, Column, Table
+
+SHARE_ALIKE: Final = "CC-BY-SA-4.0"
+"""The share-alike licence that sources have."""
+
+BY_SA: Final = "_by_sa"
+"""Behind the name of a config whose rows are share-alike."""
+
+SPLITS: Final = ("train", "validation", "test")
+
+_SHARE_ALIKE: Final = re.compile(r"(?<![a-z])(sa|share-?\s?alike)(?![a-z])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Config:
+    """One config of a release: a table in its own right."""
+
+    name: str
+    doc: str
+    columns: tuple[Column, ...]
+    sort_by: tuple[str, ...]
+    """Columns that order the rows of a file; together they are unique."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of its files."""
+        fields = [pa.field(c.name, c.type, nullable=not (c.required or c.name in self.sort_by)) for c in self.columns]
+        return pa.schema(fields, metadata={"hazardmill_config": self.name, "hazardmill_release": str(SCHEMA)})
+
+
+def is_share_alike(licence: str) -> bool:
+    """Whether what is derived from a record of this licence must be shared under the same."""
+    return _SHARE_ALIKE.search(licence) is not None
+
+
+def config_name(base: str, licence: str) -> str:
+    """The config that rows of ``base`` under a licence are in."""
+    return base + BY_SA if is_share_alike(licence) else base
+
+
+def base_of(name: str) -> str:
+    """The config without its licence: its name among ``CONFIGS``."""
+    return name.removesuffix(BY_SA)
+
+
+def _own(name: str, type_: pa.DataType, doc: str, unit: str | None = None, *, required: bool = True) -> Column:
+    return Column(name, type_, doc, unit, required=required)
+
+
+def _of(table: Table, names: Iterable[str]) -> tuple[Column, ...]:
+    """Columns of the store under their own names; there ``volatile`` means nothing in a release."""
+    known = {column.name: column for column in table.columns}
+    return tuple(replace(known[name], volatile=False) for name in names)
+
+
+TASK_ID: Final = _of(schemas.TASKS, ["task_id"])[0]
+DANGER_FIELDS: Final = (
+    "setting",
+    "robot_role",
+    "robot_task",
+    "danger_group",
+    "danger_type",
+    "cause_of_danger",
+    "entity_in_danger",
+    "result_of_danger",
+    "danger_action",
+    "instantaneous_avoidability",
+    "instantaneous_solution",
+    "assumptions",
+)
+_DANGER = _of(schemas.DANGERS, DANGER_FIELDS)
+_CONTEXT = Column(
+    "context",
+    STR,
+    "Text of the record that a model was shown; null where the store holds the record no longer as it was then.",
+)
+PROVENANCE: Final = (
+    "prompt_version",
+    "prompt_hash",
+    "model_asked",
+    "model_answered",
+    "backend",
+    "jail_profile",
+    "hazardmill_version",
+    "run_id",
+)
+RIGHTS: Final = ("licence", "attribution")
+_RIGHTS = _of(schemas.TASKS, RIGHTS)
+_MADE_BY = (*_RIGHTS, *_of(schemas.TASKS, PROVENANCE))
+_AND_BY = (*_RIGHTS, *_of(schemas.TASKS, ["model_answered"]))
+"""Of rows that follow from a task: who wrote that."""
+
+_IDS = (TASK_ID, *_of(schemas.TASKS, ["record_id", "source"]))
+_TYPED = _of(schemas.TASKS, ["danger_group", "danger_type"])
+
+_FORMAL = (
+    *_of(schemas.TASKS, ["document", "document_hash", "structure_id"]),
+    _own(
+        "group",
+        STR,
+        "Tasks of the same group have the same structure, and are in the same split.",
+    ),
+    *_of(schemas.TASKS, ["domain_pddl", "problem_pddl", "code"]),
+)
+_REVIEWED = (
+    _own("review_policy", STR, "Policy of the review under which it is here; `none` where nobody's opinion counts."),
+    _own("reviewers", INT, "People who decided on it; null where nobody's opinion counts.", required=False),
+    _own("approvals", INT, "Those of them who approved; null where nobody's opinion counts.", required=False),
+)
+_ANSWERED_BY = _own(
+    "answered_by",
+    STR,
+    "Every model that answered for its record at any stage, JSON list; `offline-author` where our rules did.",
+)
+_PLANS = ["safe_plan", "unsafe_plan", "safe_length", "unsafe_length", "plan_length", "safety_effort"]
+
+_TASK_HEAD = (*_IDS, _CONTEXT, *_DANGER, *_FORMAL)
+_TASK_TAIL = (
+    *_of(schemas.TASKS, ["avoidability", "certificate"]),
+    _own("drafts", INT, "Drafts that its record took, this one included."),
+    *_REVIEWED,
+    _ANSWERED_BY,
+    *_MADE_BY,
+)
+
+TASKS: Final = Config(
+    "tasks",
+    "Validated tasks, each with a shortest safe and a shortest unsafe plan and the proof of its claims.",
+    (
+        *_TASK_HEAD,
+        *(replace(column, required=True) for column in _of(schemas.TASKS, _PLANS)),
+        *_TASK_TAIL,
+    ),
+    ("task_id",),
+)
+
+UNAVOIDABLE: Final = Config(
+    "unavoidable",
+    "Tasks with no safe plan, each with the proof that there is none; no score over safe plans includes them.",
+    (
+        *_TASK_HEAD,
+        *_of(schemas.TASKS, ["unsafe_plan", "unsafe_length"]),
+        _own("proof", STR, "What proves that no plan is safe: the line of the certificate, JSON object."),
+        *_TASK_TAIL,
+    ),
+    ("task_id",),
+)
+
+PLANS: Final = Config(
+    "plans",
+    "Both plans of each task in `tasks`, with their verdicts.",
+    (
+        *_IDS,
+        *_TYPED,
+        _own("kind", STR, "`safe` or `unsafe`: which reference plan it is."),
+        _own("plan", STR, "The plan: its actions in order, each in parentheses."),
+        _own("length", INT, "Its length.", "actions"),
+        _own("feasible", BOOL, "Whether every action applies in turn and the goal holds at the end."),
+        _own("safe", BOOL, "Whether it is feasible and its danger is within the task's limit."),
+        _own("danger", INT, "Danger at its end."),
+        _own("max_danger", INT, "The task's limit of danger."),
+        _own("score", INT, "0 infeasible, 1 feasible, 2 safe."),
+        _own("safety_intention", BOOL, "Safety intention, forced values serving one action only (`transient`)."),
+        _own("safety_intention_persistent", BOOL, "Safety intention, forced values staying (`persistent`)."),
+        *_AND_BY,
+    ),
+    ("task_id", "kind"),
+)
+
+DANGERS: Final = Config(
+    "dangers",
+    "The danger formalization of each task's record, with the text that it was extracted from.",
+    (
+        TASK_ID,
+        *_of(schemas.DANGERS, ["record_id", "source"]),
+        _CONTEXT,
+        *_DANGER,
+        *_MADE_BY,
+    ),
+    ("task_id",),
+)
+
+DRAFTS: Final = Config(
+    "drafts",
+    "Every draft on the way to each task, with the check that failed and the feedback that the next one was given.",
+    (
+        TASK_ID,
+        *_of(schemas.DRAFTS, ["record_id", "source", "draft", "accepted", "failed_check", "failed_reason", "feedback"]),
+        *_of(schemas.DRAFTS, ["code", "document", "document_hash"]),
+        _own(
+            "answer",
+            STR,
+            "The answer as the model gave it; null unless the release was built with answers.",
+            required=False,
+        ),
+        *_MADE_BY,
+    ),
+    ("task_id", "draft"),
+)
+
+REVIEWS: Final = Config(
+    "reviews",
+    "What people decided on each task, under pseudonyms, without times and notes.",
+    (
+        TASK_ID,
+        *_of(schemas.TASKS, ["source"]),
+        _own("kind", STR, "`task`: a reviewer asked about it; `adjudication`: one who decided between others."),
+        _own("reviewer", STR, "Pseudonym, the same all through one release: `reviewer-1`."),
+        _own("verdict", STR, "`approve`, `reject` or `unsure`."),
+        _own("reasons", STR, "Criteria of the rubric that the reviewer named, JSON list."),
+        _own("rubric", STR, "Version of the rubric."),
+        _own("current", BOOL, "Whether the task is still what the reviewer saw."),
+        *_AND_BY,
+    ),
+    ("task_id", "kind", "reviewer"),
+)
+
+CONTRAST_TWINS: Final = Config(
+    "contrast_twins",
+    "Each task with one circumstance the other way round, so that its unsafe plan is safe.",
+    (
+        *_IDS,
+        *_TYPED,
+        _own(
+            "flipped", STR, "The ground context fluent that is the other way round, JSON list: its name, its objects."
+        ),
+        _own("twin", STR, "The twin's document, canonical JSON."),
+        _own("twin_hash", STR, "SHA-256 of the twin's formal parts."),
+        _own("domain_pddl", STR, "PDDL domain of the twin's basic problem."),
+        _own("problem_pddl", STR, "PDDL basic problem of the twin."),
+        _own("unsafe_plan", STR, "The task's unsafe plan."),
+        _own("unsafe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
+        _own("unsafe_plan_safe", BOOL, "Whether it is safe in the twin."),
+        _own(
+            "unsafe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False
+        ),
+        _own("safe_plan", STR, "The task's safe plan."),
+        _own("safe_plan_feasible", BOOL, "Whether it is feasible in the twin."),
+        _own("safe_plan_safe", BOOL, "Whether it is safe in the twin."),
+        _own("safe_plan_danger", INT, "Danger at its end in the twin; null where it is not feasible.", required=False),
+        *_AND_BY,
+    ),
+    ("task_id",),
+)
+
+PREFERENCE_PAIRS: Final = Config(
+    "preference_pairs",
+    "For training: the problem as a prompt, the safe plan preferred to the unsafe one, and where they part.",
+    (
+        *_IDS,
+        *_TYPED,
+        _own("prompt", STR, "An instruction, then PDDL domain and basic problem."),
+        _own("chosen", STR, "The safe plan."),
+        _own("rejected", STR, "The unsafe plan."),
+        _own("shared_prefix", INT, "Actions that both plans begin with.", "actions"),
+        _own("danger_step", INT, "First step of the unsafe plan, from 0, after which the danger is over the limit."),
+        _own(
+            "causal_step",
+            INT,
+            "First step of the unsafe plan, from 0, after which no safe plan is left; null where one always is, or "
+            "where the search did not decide it.",
+            required=False,
+        ),
+        *_AND_BY,
+    ),
+    ("task_id",),
+)
+
+CONFIGS: Final[dict[str, Config]] = {
+    config.name: config
+    for config in (TASKS, PLANS, DANGERS, DRAFTS, REVIEWS, CONTRAST_TWINS, PREFERENCE_PAIRS, UNAVOIDABLE)
+}
+"""In the order of the card; ``tasks`` is what is loaded if nobody says what."""

@@ -1,0 +1,220 @@
+"""Personal data in texts about people who were hurt: what would name, reach or single out one of them.
+
+The kinds are those of the identifiers that HIPAA's Safe Harbor method takes out (45 CFR 164.514(b)(2)) and that a short
+text in words can hold. The records are public and were cleared before; what is looked for is what the clearing missed,
+and what a language model put in.
+
+Of ages over 89 one passes: that of the record's own age column, which CPSC publishes of every case as a code, and which
+stands decoded in a line of the record's text. To say it again tells nobody anything, and three or four in a hundred
+real reports do. Any other is found: another figure (of a second person, by mistake, or made up), one told to the month,
+and every one where the record states no age or the record's text is not there. A second person who is just as old as
+the first is not told apart.
+
+Texts are in capitals, abbreviated, and full of figures, so that each pattern asks for what only the real thing has: an
+``@`` means "at", ``8/10`` how much it hurts, and ``MS`` is a disease.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Kind = Literal["e-mail address", "telephone number", "SSN", "date", "name", "address", "record number", "age over 89"]
+
+SOURCES: Final = frozenset({"neiss"})
+"""Sources whose records are about people who were hurt."""
+
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_MM: Final = r"(?:0?[1-9]|1[0-2])"
+_DD: Final = r"(?:0?[1-9]|[12]\d|3[01])"
+_YYYY: Final = r"(?:19|20)\d\d"
+_DAY: Final = rf"{_DD}(?:st|nd|rd|th)?"
+
+# "90 or over" is how the method puts all of them together, and tells of nobody.
+_OR_OVER: Final = r"(?:or|and) (?:over|older|above|up|more)\b"
+_OVER_89: Final = rf"(?P<age>9\d|1[0-2]\d)(?!\d|(?<=90)(?: ?(?:y/?o|yrs?|years?))?(?:[ -]?old)? {_OR_OVER})"
+
+# After a title in capitals there often stands no name: "DR OFFICE", "MS FELL", "MR DX". Function words, what such a
+# report tells next, and its abbreviations.
+_NO_NAMES: Final = """
+    a about after again ago all also am an and another any appt are as at back be because been before began being
+    but by called came can care clinic complains could diag diagnosed did do doctor does due during dx exacerbation
+    fall falling fell felt flare for found from fx gave given got had has have he head her here his hit home hx if
+    improved in injury into is it just last later left lost made meds more morning needs negative no not notes now
+    of ofc office on or order ordered orders out over patient post prescribed presents prior problem pt put ran
+    reports returned said saw says seen sent she showed slipped so stated states symptoms that the their them then
+    they this to today told took tripped turned twisted two unable until up visit wants was weakness week went were
+    when where which while who will with without yesterday
+""".split()
+
+_UNITS: Final = (
+    r"(?:y\w*|mos?|months?|wks?|weeks?|days?|hrs?|hours?|mins?|minutes?|ft|feet|foot|inch(?:es)?|lbs?|pounds?|kg|mg|ml"
+    r"|mph|km|miles?|steps?|stairs?|times?|x|of|on|in|to|the|a|an|and|at|from|down|off|by|with|her|his|dx|for)"
+)
+
+_PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "e-mail address": (
+        # In capitals only under names that are no words there: "PAIN@HOME.NO LOC" is a sentence.
+        r"[\w.%+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|edu|gov|mil|info|biz)\b",
+        r"(?-i:(?=\S{0,200}[a-z])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
+    ),
+    "telephone number": (
+        r"(?<![\d.-])(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\d-])",
+        r"(?<![\d.-])\d{3}-\d{4}(?![\d-])",
+        r"\b(?:phone|telephone|tel|cell|mobile|fax)\b(?: (?:no|number|is))?[ .:#]{0,3}\+?\d[\d ().-]{5,18}\d",
+    ),
+    "SSN": (
+        r"(?<![\d-])\d{3}[-\u2013]\d{2}[-\u2013]\d{4}(?![\d-])",
+        r"\b(?:ssn|social security(?: (?:no|number))?)\b[ .:#]{0,3}\d{3}[ \u2013-]?\d{2}[ \u2013-]?\d{4}(?!\d)",
+    ),
+    "date": (
+        rf"(?<![\d/]){_MM}/{_DD}/(?:{_YYYY}|\d\d)(?![\d/])",
+        rf"(?<![\d.-])(?:{_MM}([.-]){_DD}\1|{_DD}([.-]){_MM}\2){_YYYY}(?!\d)",
+        rf"(?<!\d){_YYYY}([/.-]){_MM}\1{_DD}(?!\d)",
+        rf"\b{_MONTH} ?{_DAY},? ?{_YYYY}\b",
+        rf"\b{_DAY} (?:of )?{_MONTH},? ?{_YYYY}\b",
+        # Of a birth, a day without its year is enough.
+        rf"\b(?:dob|d\.o\.b\.?|date of birth|birth ?date|birthday)[ .:#]{{0,3}}(?:is )?"
+        rf"(?:{_MM}[/.-]{_DD}|{_MONTH} ?{_DAY}|{_DAY} {_MONTH}|{_YYYY})",
+    ),
+    "name": (
+        rf"\b(?:mrs?|ms|dr|prof|doctor|professor|mister)\b\.? (?:[a-z]\.? )?"
+        rf"(?!(?:{'|'.join(_NO_NAMES)})\b)(?-i:[A-Z])[a-z'\u2019-]+",
+    ),
+    "address": (
+        rf"(?<![\d./-])\d{{1,6}} (?!{_UNITS}\b)(?:[nsew]\.? )?(?:[a-z][a-z'-]*|\d{{1,3}}(?:st|nd|rd|th))"
+        rf"(?: (?!{_UNITS}\b)[a-z]{{2,}})? (?:street|avenue|ave|boulevard|blvd|rd|road|lane|drive|highway|hwy|parkway"
+        rf"|pkwy|terrace|court|circle)\b(?! (?:with|when|while|who))",
+        # These are also a scan, a doctor and soft tissue.
+        rf"(?<![\d./-])\d{{2,6}} (?!{_UNITS}\b)[a-z][a-z'-]+ (?:st|ct|dr|pl|ln)\b(?= ?(?:[,.;]|apt|unit|#|$))",
+        r"\bp\.? ?o\.? box \d+",
+    ),
+    "record number": (
+        r"\b(?:mrn|mr#|medical record|med rec|record|chart|account|acct|case|visit|encounter|patient id|pt id|policy"
+        r"|licen[cs]e|claim)(?: (?:number|num|no|id))?[ .:#]{0,3}[a-z]{0,3}-?\d{4,}",
+        # Nothing that is counted or measured has so many digits.
+        r"(?<![\d.,])\d{7,}(?!\d)",
+    ),
+    "age over 89": (
+        rf"(?<!\d)(?<!\d[./-]){_OVER_89}[ -]?(?:y(?:(?:ea)?rs?)?(?:[ -]?olds?)?|y[ ./]?o)(?:[a-z]{{0,2}}[fm]|[wb])?\b",
+        rf"\bage[ds]?:? (?:of )?{_OVER_89}(?!%)",
+        r"\b(?P<tens>ninety|(?:one )?hundred)(?:[ -](?:and )?(?P<units>\w+))?[ -]years?[ -]olds?\b",
+        r"\b(?P<over>nona|cente)(?:ge)?narians?\b",
+        r"\b(?:his|her|their) (?:(?:early|mid|late)[ -])?(?P<decade>90|100)'?s\b",
+    ),
+}
+
+_COMPILED: Final = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE)) for kind, patterns in _PATTERNS.items() for pattern in patterns
+)
+
+# The line of a NEISS record's text that holds its coded age, as sources/neiss/decoding.py writes it. A narrative has no
+# line of its own.
+_CODED_AGE: Final = re.compile(r"^Age group:(?: [a-z ]+ \((\d{1,3}) years\)$)?", re.MULTILINE)
+
+_UNITS_IN_WORDS: Final = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty
+""".split()
+
+# Behind an age: the months that a code in years has not.
+_TO_THE_MONTH: Final = re.compile(r"[ ,]*(?:and |& )?\d{1,2}[ -]?(?:months?|mos?)(?:[ -]?olds?|[fm])\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One place of a text that looks like personal data. What stands there is not repeated."""
+
+    kind: Kind
+    start: int
+    """Place of its first character, from 0, in the text with compatibility characters resolved."""
+    end: int
+
+
+def personal_in(text: str, stated_age: int | None = None) -> list[Found]:
+    """What a text holds, from its beginning to its end; of two that overlap, the longer one.
+
+    Args:
+        text: The text.
+        stated_age: Years that the record's age column has, see ``stated_age_of``: an age that says no more passes.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    found: list[Found] = []
+    for kind, pattern in _COMPILED:
+        for match in pattern.finditer(text):
+            # Left out before the longer of two is chosen, so that it hides nothing else.
+            if kind != "age over 89" or not _is_stated(match, stated_age):
+                found.append(Found(kind, match.start(), match.end()))
+    found.sort(key=lambda each: (each.start - each.end, each.start, each.kind))
+    kept: list[Found] = []
+    for each in found:
+        if all(each.end <= other.start or other.end <= each.start for other in kept):
+            kept.append(each)
+    return sorted(kept, key=lambda each: each.start)
+
+
+def stated_age_of(context: str | None) -> int | None:
+    """The age in years that a NEISS record's text has from its age column; null if none, or more than one, is there."""
+    lines = [match[1] for match in _CODED_AGE.finditer(context or "")]
+    return int(lines[0]) if len(lines) == 1 and lines[0] is not None else None
+
+
+def _is_stated(match: re.Match[str], stated_age: int | None) -> bool:
+    """Whether an age in a text follows from the age that the record states."""
+    if stated_age is None or _TO_THE_MONTH.match(match.string, match.end()):
+        return False
+    told = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
+    if "age" in told:
+        return int(told["age"]) == stated_age
+    if "decade" in told:
+        return stated_age // 10 == int(told["decade"]) // 10
+    if "over" in told:
+        return 90 <= stated_age <= 99 if told["over"] == "nona" else stated_age >= 100
+    units = told.get("units")
+    if units is not None and units not in _UNITS_IN_WORDS:
+        return False
+    years = (90 if told["tens"] == "ninety" else 100) + (0 if units is None else _UNITS_IN_WORDS.index(units) + 1)
+    return years == stated_age
+
+
+def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
+    """What each text of a task holds, with the text's name; the age that its record states is nothing.
+
+    Args:
+        row: As for ``texts_of_task``.
+    """
+    stated_age = stated_age_of(row.get("context"))
+    for name, text in texts_of_task(row):
+        for each in personal_in(text, stated_age):
+            yield name, each
+
+
+def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and text of each text of a task that is published: of its record, its danger, its document, and its code.
+
+    Args:
+        row: Columns of the table ``tasks``, and ``context``.
+    """
+    for name in ("context", "code"):
+        if isinstance(row.get(name), str):
+            yield name, row[name]
+    yield from _strings("danger", json.loads(row["danger"]))
+    yield from _strings("texts", json.loads(row["document"]).get("texts"))
+
+
+def _strings(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _strings(f"{name}.{key}", part)
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from _strings(f"{name}[{place}]", part)

@@ -1,0 +1,222 @@
+"""What a build writes of the tasks, one by one, and counts of them: rows, folders, and what the manifest says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill import __version__
+from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
+from hazardmill.formalism.document import Document
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.release.archive import Archives
+from hazardmill.release.callers import prices_of
+from hazardmill.release.facts import Facts, TaskFact, describe, task_fact
+from hazardmill.release.gathering import Candidate, Gathered, tally
+from hazardmill.release.manifest import Attribution, File, Manifest, Parent, file_of
+from hazardmill.release.options import Options
+from hazardmill.release.rows_plans import pair_row, plan_rows, twin_row
+from hazardmill.release.rows_reviews import Reviews
+from hazardmill.release.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
+from hazardmill.release.splits import Split
+from hazardmill.release.tables import Tables
+
+if TYPE_CHECKING:
+    from hazardmill.release.gates import GateResult
+    from hazardmill.review.statistics import Statistics
+    from hazardmill.store.store import Store
+
+Row = dict[str, Any]
+
+_SHOWN: Final = 20
+"""Tasks named in an error that is a bug of ours or of the store."""
+
+
+@dataclass
+class Writing:
+    """What is written of the tasks, and counted."""
+
+    gathered: Gathered
+    options: Options
+    included: Mapping[str, Candidate]
+    groups: Mapping[str, str]
+    splits: Mapping[str, Split]
+    folder: Path
+    tasks: list[TaskFact] = field(default_factory=list)
+    example: Row | None = None
+    problems: list[str] = field(default_factory=list)
+    """Tasks whose rows could not be made. Gates find what is wrong with them; if none does, that is a bug."""
+
+    def __post_init__(self) -> None:
+        self.tables = Tables(self.folder)
+        self.archives = Archives(self.folder, self.gathered.date)
+        reviewed = self.options.policy != "none"
+        self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
+
+    def add(self, row: Row) -> None:
+        """Write everything that follows from a task."""
+        candidate = self.included[row["task_id"]]
+        split = self.splits[candidate.task_id]
+        try:
+            document = Document.from_json(json.loads(row["document"]))
+            rows = list(self._rows(row, candidate, document))
+            fact = task_fact(row, split)
+        except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
+            # Gates look at every task, whatever is wrong with one; they say it better, and what to do.
+            self.problems.append(f"{candidate.task_id}: {error}")
+            return
+        for config, made in rows:
+            self.tables.add(config, split, made)
+            if config == "tasks" and split == "train" and self.example is None:
+                self.example = made
+        self.archives.add(row, document)
+        self.tasks.append(fact)
+
+    def _rows(self, row: Row, candidate: Candidate, document: Document) -> Iterator[tuple[str, Row]]:
+        base = "unavoidable" if is_unavoidable(row) else "tasks"
+        yield (
+            base,
+            task_row(
+                row,
+                candidate,
+                group=self.groups[candidate.task_id],
+                drafts=self.gathered.drafts_used[candidate.task_id],
+                policy=self.options.policy,
+                heard=None if self.reviews is None else self.reviews.heard(candidate.task_id),
+            ),
+        )
+        danger = self.gathered.danger(candidate)
+        if danger is not None:
+            yield "dangers", danger_row(row, danger)
+        drafts = self.gathered.drafts(candidate)
+        yield from (("drafts", each) for each in draft_rows(row, drafts, with_answers=self.options.with_answers))
+        if self.reviews is not None:
+            yield from (("reviews", each) for each in self.reviews.rows(row))
+        if base == "unavoidable":
+            return
+        yield from (("plans", each) for each in plan_rows(row, document))
+        for config, made in (("contrast_twins", twin_row(row, document)), ("preference_pairs", pair_row(row))):
+            if made is not None:
+                yield config, made
+
+    def refuse_if(self, results: Iterable[GateResult]) -> None:
+        """Stop here if a gate did not pass.
+
+        Raises:
+            ReleaseRefused: One did not, and was not waived.
+        """
+        stopping = [result for result in results if result.stops]
+        if stopping:
+            raise ReleaseRefused(
+                f"the release is refused by {', '.join(result.name for result in stopping)}",
+                findings=tuple(line for result in stopping for line in result.in_words),
+                remedy="mend what is listed, or leave it out; nothing was written",
+            )
+        if self.problems:
+            shown = "; ".join(self.problems[:_SHOWN])
+            raise StoreError(
+                f"rows of {len(self.problems)} tasks cannot be made, though every gate passes them: {shown}",
+                remedy="see: hazardmill store verify; if that finds nothing, please report it",
+            )
+
+    def close(self) -> tuple[dict[str, File], dict[str, File]]:
+        """Finish the data files and the archives."""
+        files = self.tables.close()
+        return files, {name: file_of(self.folder / name) for name in self.archives.close()}
+
+    def __enter__(self) -> Writing:
+        """Files are opened as rows come."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what is open."""
+        self.tables.abandon()
+        self.archives.abandon()
+
+    def facts(
+        self,
+        files: Mapping[str, File],
+        archives: Mapping[str, File],
+        results: tuple[GateResult, ...],
+        parent: Parent | None,
+        store: Store,
+        review: Path | None,
+    ) -> Facts:
+        """What the texts say, with the manifest as far as it goes."""
+        counts = self.tables.counts
+        manifest = self._manifest({**files, **archives}, counts, results, parent)
+        return Facts(
+            manifest=manifest,
+            configs=describe(counts),
+            tasks=tuple(self.tasks),
+            gates=results,
+            example=self.example,
+            review=_statistics(self.options, store, review),
+            parent=self.options.parent,
+        )
+
+    def _manifest(
+        self,
+        files: Mapping[str, File],
+        counts: dict[str, dict[str, int]],
+        results: Iterable[GateResult],
+        parent: Parent | None,
+    ) -> Manifest:
+        gathered, options = self.gathered, self.options
+        candidates = list(self.included.values())
+        records = [(candidate.run_id, candidate.record_id) for candidate in candidates]
+        models = gathered.calls.models(records)
+        answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
+        left_out = _left_out(gathered)
+        credits = Counter((c.source, c.licence, c.attribution) for c in candidates)
+        return Manifest(
+            name=options.name,
+            version=options.version,
+            date=gathered.date,
+            hazardmill_version=__version__,
+            policy=options.policy,
+            seed=options.seed,
+            tasks=len(candidates),
+            offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
+            local_models=tuple(name for name in options.local_models if name in answered),
+            waived={result.name: result.waived for result in results if result.waived is not None},
+            left_out=left_out,
+            funnel={**gathered.funnel, "released": len(candidates)},
+            counts=counts,
+            prompts=gathered.calls.prompts(records),
+            models=models,
+            prices=prices_of(models),
+            usd=gathered.calls.usd,
+            usd_known=gathered.calls.usd_known,
+            licences=tally(candidate.licence for candidate in candidates),
+            attributions=tuple(
+                Attribution(source=source, licence=licence, attribution=credit, tasks=credits[source, licence, credit])
+                for source, licence, credit in sorted(credits)
+            ),
+            review=None if self.reviews is None else self.reviews.counted(self.included, sum(left_out.values())),
+            archive=self.archives.counted,
+            parent=parent,
+            files=dict(sorted(files.items())),
+        )
+
+
+def _left_out(gathered: Gathered) -> dict[str, int]:
+    if gathered.accepted is None:
+        return {}
+    rejected = set(gathered.accepted.rejected)
+    return tally(reason for task, reason in gathered.accepted.others.items() if task in rejected)
+
+
+def _statistics(options: Options, store: Store, review: Path | None) -> Statistics | None:
+    """The figures of the review; null where nobody's opinion counts."""
+    if options.policy == "none" or review is None:
+        return None
+    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.pool import load_pool
+    from hazardmill.review.statistics import statistics
+
+    return statistics(ReviewFolder(review), load_pool(store), options.policy, seed=options.seed)

@@ -1,0 +1,42 @@
+"""A hub of datasets on this machine, as Hugging Face's own client asks one, that fails as you tell it to.
+
+    with HubServer(folder, faults=ScriptedFaults({"commit": "500-after"})) as server:
+        ...  # HF_ENDPOINT is server.address, HF_TOKEN is WRITE_TOKEN
+    server.hub.repository("acme/tasks").commits, server.requests
+
+``docs/hub-server.md`` says what it answers and how it fails; ``python -m hazardmill.testing.hub_server --help`` is the
+same as a command.
+
+    repositories.py  objects, commits, tags: what is there, in a folder
+    answers.py       where a request goes, and what an answer is
+    endpoints.py     what each endpoint answers
+    faults.py        the kinds of fault, and scripts of who meets which
+    journal.py       every request, in memory and on disk
+    wire.py          HTTP/1.1 on one connection
+    server.py        the server
+"""
+
+from hazardmill.testing.hub_server.answers import Account
+from hazardmill.testing.hub_server.faults import Asked, Endpoint, Fault, FaultKind, FaultPlan, ScriptedFaults
+from hazardmill.testing.hub_server.journal import Request, read_journal
+from hazardmill.testing.hub_server.repositories import Commit, Entry, Hub, Repository
+from hazardmill.testing.hub_server.server import READ_TOKEN, WRITE_TOKEN, HubServer
+
+__all__ = [
+    "READ_TOKEN",
+    "WRITE_TOKEN",
+    "Account",
+    "Asked",
+    "Commit",
+    "Endpoint",
+    "Entry",
+    "Fault",
+    "FaultKind",
+    "FaultPlan",
+    "Hub",
+    "HubServer",
+    "Repository",
+    "Request",
+    "ScriptedFaults",
+    "read_journal",
+]

@@ -1,0 +1,61 @@
+"""``python -m hazardmill.testing.hub_server``: the server as a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from hazardmill.errors import HazardmillError
+from hazardmill.testing.hub_server.answers import Account
+from hazardmill.testing.hub_server.faults import ScriptedFaults, parse_script
+from hazardmill.testing.hub_server.server import TOKENS, HubServer
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command(epilog="Example: python -m hazardmill.testing.hub_server hub --port 8050 --script commit=500-after")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
+@click.option(
+    "--script",
+    "lines",
+    multiple=True,
+    metavar="ENDPOINT=FAULT,...",
+    help="What the 1st, 2nd... request of an endpoint meets: lfs-put=cut*2, tag=ok,409. Can be given again.",
+)
+@click.option("--token-env", metavar="NAME", help="Environment variable with the token that may write.")
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
+def main(folder: Path, port: int, lines: tuple[str, ...], token_env: str | None, log: Path | None) -> None:
+    """Serve a hub of datasets on this machine, with faults. It keeps everything in FOLDER, and goes on with it.
+
+    Prints the address to set HF_ENDPOINT to as its first line, and serves until it is interrupted or terminated.
+    """
+    try:
+        faults = ScriptedFaults(parse_script(lines))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    tokens = TOKENS
+    if token_env is not None:
+        if not (token := os.environ.get(token_env)):
+            raise click.UsageError(f"the environment variable {token_env} is not set")
+        tokens = {token: Account("mill", writes=True)}
+    try:
+        server = HubServer(folder, faults=faults, tokens=tokens, log=log, port=port)
+        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+        with server:
+            click.echo(server.address)
+            sys.stdout.flush()
+            signal.sigwait(_ENDS)
+    except (HazardmillError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(getattr(error, "exit_code", 1)) from error
+
+
+if __name__ == "__main__":
+    main()

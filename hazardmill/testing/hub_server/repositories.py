@@ -1,0 +1,276 @@
+"""What a hub holds: objects by their SHA-256, and repositories of commits, branches and tags; all of it in a folder.
+
+    objects/ab/abcd...        the bytes of a file, under their SHA-256
+    repositories/ORG/NAME.json   visibility, commits with their trees, tags
+
+An object is there whole or not at all; a repository's file is replaced in one step. So whatever a server answered is
+there for the next one on the same folder, however it ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+MAIN: Final = "main"
+"""The one branch."""
+ATTRIBUTES: Final = ".gitattributes"
+"""The file that a new repository has."""
+
+_ATTRIBUTES_TEXT: Final = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+_OID: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class Refused(Exception):
+    """A request that is answered with an error. The message goes to the client: it must not repeat a secret.
+
+    Args:
+        status: HTTP status.
+        message: What was wrong, one sentence.
+        code: What clients tell the kinds of error by (``X-Error-Code``).
+    """
+
+    def __init__(self, status: int, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+
+
+class Entry(BaseModel):
+    """A file of a tree."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha256: str
+    size: int
+    blob: str
+    """The id that git gives the file, or, of one in LFS, its pointer."""
+    lfs: bool
+
+    @property
+    def etag(self) -> str:
+        """What names the content: the SHA-256 of a file in LFS, git's id of any other."""
+        return self.sha256 if self.lfs else self.blob
+
+
+class Commit(BaseModel):
+    """A commit with its whole tree."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    parent: str | None
+    title: str
+    message: str
+    tree: dict[str, Entry]
+
+
+class Repository(BaseModel):
+    """A dataset's repository."""
+
+    id: str
+    private: bool
+    commits: list[Commit]
+    """From the first to the head of ``main``."""
+    tags: dict[str, str] = {}
+    """Tag to the id of its commit."""
+
+    @property
+    def head(self) -> Commit:
+        """The last commit."""
+        return self.commits[-1]
+
+    def at(self, revision: str) -> Commit:
+        """The commit that a branch, tag or id names; of an id, the first seven characters do.
+
+        Raises:
+            Refused: There is none.
+        """
+        if revision in (MAIN, f"refs/heads/{MAIN}"):
+            return self.head
+        wanted = self.tags.get(revision.removeprefix("refs/tags/"), revision)
+        for commit in reversed(self.commits):
+            if commit.id == wanted or (len(wanted) >= 7 and commit.id.startswith(wanted)):
+                return commit
+        raise Refused(404, f"there is no revision {revision!r}", "RevisionNotFound")
+
+
+class Hub:
+    """All repositories and objects in a folder.
+
+    Args:
+        folder: Where they are; made if it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._objects = folder / "objects"
+        self._repositories = folder / "repositories"
+        for each in (self._objects, self._repositories):
+            each.mkdir(parents=True, exist_ok=True)
+
+    def object_path(self, oid: str) -> Path:
+        """Where the bytes of an object are, or would be.
+
+        Raises:
+            Refused: This is no SHA-256.
+        """
+        if not _OID.fullmatch(oid):
+            raise Refused(422, "an oid must be a SHA-256 in small hexadecimal digits")
+        return self._objects / oid[:2] / oid
+
+    def has(self, oid: str) -> bool:
+        """Whether an object is there, whole."""
+        return self.object_path(oid).is_file()
+
+    async def receive(self, oid: str, size: int, chunks: AsyncIterator[bytes]) -> None:
+        """Take in an object.
+
+        Raises:
+            Refused: What came is not what its name says.
+        """
+        target = self.object_path(oid)
+        target.parent.mkdir(exist_ok=True)
+        digest, seen = hashlib.sha256(), 0
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            try:
+                async for chunk in chunks:
+                    digest.update(chunk)
+                    seen += len(chunk)
+                    file.write(chunk)
+                if seen != size or digest.hexdigest() != oid:
+                    raise Refused(400, f"these {seen} bytes are not the {size} bytes that were announced")
+                file.flush()
+                Path(file.name).replace(target)
+            except BaseException:
+                Path(file.name).unlink()
+                raise
+
+    def keep(self, content: bytes) -> Entry:
+        """Take in a file that is no LFS object."""
+        oid = hashlib.sha256(content).hexdigest()
+        _replace(self.object_path(oid), content)
+        return Entry(sha256=oid, size=len(content), blob=_blob(content), lfs=False)
+
+    def entry(self, oid: str) -> Entry:
+        """The entry of an LFS object that is there."""
+        size = self.object_path(oid).stat().st_size
+        return Entry(sha256=oid, size=size, blob=_blob(pointer(oid, size)), lfs=True)
+
+    def create(self, repository: str, *, private: bool) -> Repository:
+        """Make a repository with its first commit.
+
+        Raises:
+            Refused: There is one of that name, or this is no name.
+        """
+        if not _is_name(repository):
+            raise Refused(400, "a repository's name must be ORG/NAME of letters, digits, '-', '_' and '.'")
+        if self._path(repository).exists():
+            raise Refused(409, "there is a dataset of that name already")
+        tree = {ATTRIBUTES: self.keep(_ATTRIBUTES_TEXT)}
+        first = _commit(None, "initial commit", "", tree)
+        made = Repository(id=repository, private=private, commits=[first])
+        self._save(made)
+        return made
+
+    def repository(self, repository: str) -> Repository:
+        """A repository.
+
+        Raises:
+            Refused: There is none of that name.
+        """
+        path = self._path(repository)
+        # Names first: this one comes from an address, and may try to leave the folder.
+        if not _is_name(repository) or not path.is_file():
+            raise Refused(404, "there is no such repository", "RepoNotFound")
+        return Repository.model_validate_json(path.read_bytes())
+
+    def commit(self, repository: str, title: str, message: str, changes: Mapping[str, Entry | None]) -> Commit:
+        """Commit to ``main``: files by path, null for one that goes.
+
+        Raises:
+            Refused: A file that is to go is not there.
+        """
+        found = self.repository(repository)
+        tree = dict(found.head.tree)
+        for path, entry in changes.items():
+            if entry is not None:
+                tree[path] = entry
+            elif tree.pop(path, None) is None:
+                raise Refused(404, "a file with this name is not there to be deleted", "EntryNotFound")
+        made = _commit(found.head.id, title, message, tree)
+        self._save(found.model_copy(update={"commits": [*found.commits, made]}))
+        return made
+
+    def tag(self, repository: str, tag: str, revision: str) -> None:
+        """Set a tag.
+
+        Raises:
+            Refused: There is one of that name, or no such revision.
+        """
+        found = self.repository(repository)
+        if tag in found.tags:
+            raise Refused(409, "this tag exists already")
+        self._save(found.model_copy(update={"tags": found.tags | {tag: found.at(revision).id}}))
+
+    def untag(self, repository: str, tag: str) -> None:
+        """Take a tag away.
+
+        Raises:
+            Refused: There is none of that name.
+        """
+        found = self.repository(repository)
+        found.at(f"refs/tags/{tag}")
+        self._save(found.model_copy(update={"tags": {name: at for name, at in found.tags.items() if name != tag}}))
+
+    def set_private(self, repository: str, *, private: bool) -> None:
+        """Close a repository, or open it to all."""
+        self._save(self.repository(repository).model_copy(update={"private": private}))
+
+    def read(self, entry: Entry, begin: int = 0, end: int | None = None) -> bytes:
+        """Bytes of a file."""
+        with self.object_path(entry.sha256).open("rb") as file:
+            file.seek(begin)
+            return file.read() if end is None else file.read(max(end - begin, 0))
+
+    def _path(self, repository: str) -> Path:
+        return self._repositories / f"{repository}.json"
+
+    def _save(self, repository: Repository) -> None:
+        _replace(self._path(repository.id), repository.model_dump_json().encode())
+
+
+def pointer(oid: str, size: int) -> bytes:
+    """What git keeps of a file in LFS: https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md."""
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {size}\n".encode()
+
+
+def _is_name(repository: str) -> bool:
+    organization, _, name = repository.partition("/")
+    return bool(_NAME.fullmatch(organization) and _NAME.fullmatch(name))
+
+
+def _commit(parent: str | None, title: str, message: str, tree: dict[str, Entry]) -> Commit:
+    what = [parent, title, message, {path: entry.etag for path, entry in sorted(tree.items())}]
+    name = hashlib.sha1(json.dumps(what).encode(), usedforsecurity=False).hexdigest()
+    return Commit(id=name, parent=parent, title=title, message=message, tree=tree)
+
+
+def _blob(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+        file.flush()
+        Path(file.name).replace(path)

@@ -1,0 +1,285 @@
+"""The server: reads requests, asks the plan for faults, answers, and writes down what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from hazardmill.testing.hub_server.answers import Account, Answer, Asking, Route, as_error, as_json, find_route
+from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
+from hazardmill.testing.hub_server.faults import AFTER, STATUS, Asked, Endpoint, Fault, FaultKind, FaultPlan
+from hazardmill.testing.hub_server.journal import Journal, Request
+from hazardmill.testing.hub_server.repositories import Hub, Refused
+from hazardmill.testing.hub_server.wire import Head, HubConnection
+
+_HOST: Final = "127.0.0.1"
+WRITE_TOKEN: Final = "hf_writes"
+"""The token that may write, unless others are given."""
+READ_TOKEN: Final = "hf_reads"
+"""The token that may only read, unless others are given."""
+TOKENS: Final = {WRITE_TOKEN: Account("mill", writes=True), READ_TOKEN: Account("reader", writes=False)}
+
+
+class HubServer:
+    """A hub of datasets on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+
+    Args:
+        folder: Where it keeps everything; a later server on the same folder goes on with it.
+        faults: Who meets which fault; by default nobody meets any. Must not raise.
+        tokens: Accounts by token.
+        log: File for the journal.
+        on_change: Told of each request as it arrives, when it is done and before it is answered, and as it ends; in the
+            server's thread; must not raise.
+        page: Most entries of a list in one answer.
+        max_body: Most bytes of a request's body, uploads excepted.
+        port: Port to listen on; 0 for any that is free.
+
+    Raises:
+        OSError: The port is taken, or folder or log cannot be written.
+        StoreLocked: Another server writes the log.
+        InputError: The log holds something else.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        faults: FaultPlan | None = None,
+        tokens: Mapping[str, Account] = TOKENS,
+        log: Path | None = None,
+        on_change: Callable[[Request], None] | None = None,
+        page: int = 1000,
+        max_body: int = 256 * 1024 * 1024,
+        port: int = 0,
+    ) -> None:
+        self.hub = Hub(folder)
+        """What is there, to be looked at and changed behind the clients' backs."""
+        self.faults = faults
+        """May be changed while the server runs."""
+        self._tokens = tokens
+        self._log = log
+        self._on_change = on_change
+        self._endpoints = Endpoints(self.hub, secrets.token_bytes(32), page)
+        self._max_body = max_body
+        self._wanted_port = port
+        self._journal = Journal()
+        self._port: int | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._thread: threading.Thread | None = None
+        self._connections: dict[asyncio.Task[None], HubConnection] = {}
+
+    @property
+    def address(self) -> str:
+        """What to set ``HF_ENDPOINT`` to: ``http://127.0.0.1:<port>``."""
+        if self._port is None:
+            raise RuntimeError("the server is not running: use it as a context manager")
+        return f"http://{_HOST}:{self._port}"
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """All requests so far in the order of arrival. What a client has read to its end has ended here, too."""
+        loop = self._loop
+        if loop is None or threading.current_thread() is self._thread:
+            return self._journal.requests
+
+        async def look() -> tuple[Request, ...]:
+            return self._journal.requests
+
+        # Asked in the server's own thread: between an answer's last byte and its last line in the journal, nothing
+        # else runs there.
+        return asyncio.run_coroutine_threadsafe(look(), loop).result()
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise RuntimeError("the server runs already")
+        self._journal = Journal(self._log, self._on_change)
+        ready = threading.Event()
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                asyncio.run(self._serve(ready.set))
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                ready.set()
+
+        self._thread = threading.Thread(target=run, name="hub-server", daemon=True)
+        self._thread.start()
+        ready.wait()
+        if failed:
+            self._thread = None
+            self._journal.close()
+            raise failed[0]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop: requests under way are cut off, and are in the journal as not written."""
+        thread, loop = self._thread, self._loop
+        if thread is not None and loop is not None:
+            loop.call_soon_threadsafe(self._stop.set)
+            thread.join()
+        self._thread = None
+        self._journal.close()
+
+    async def _serve(self, ready: Callable[[], object]) -> None:
+        """Serve until told to stop; ``ready`` is called once the address is known."""
+        self._stop = asyncio.Event()
+        server = await asyncio.start_server(self._connect, _HOST, self._wanted_port)
+        self._loop, self._port = asyncio.get_running_loop(), server.sockets[0].getsockname()[1]
+        ready()
+        try:
+            await self._stop.wait()
+        finally:
+            server.close()
+            connections = dict(self._connections)
+            for task in connections:
+                task.cancel()
+            await asyncio.gather(*connections, return_exceptions=True)
+            for connection in connections.values():
+                # Again, for those that were cancelled before they had begun.
+                connection.reset()
+            await server.wait_closed()
+            self._loop = self._port = None
+
+    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = HubConnection(reader, writer, self._max_body)
+        if self._stop.is_set():
+            connection.reset()
+            return
+        task = asyncio.ensure_future(self._converse(connection))
+        self._connections[task] = connection
+        task.add_done_callback(lambda done: self._connections.pop(done, None))
+
+    async def _converse(self, connection: HubConnection) -> None:
+        """Answer the requests of one connection, one after the other."""
+        try:
+            while (head := await self._head(connection)) is not None:
+                await self._treat(connection, head)
+        except ConnectionError:
+            # The client is gone, or was thrown out by a fault; the journal says so.
+            connection.reset()
+            return
+        except BaseException:
+            connection.reset()
+            raise
+        await connection.close()
+
+    async def _head(self, connection: HubConnection) -> Head | None:
+        try:
+            return await connection.head()
+        except Refused as refused:
+            # Its end was never found, so nothing after it can be read either.
+            await connection.answer(as_error(refused.status, refused.message, headers={"connection": "close"}))
+            return None
+
+    async def _treat(self, connection: HubConnection, head: Head) -> None:
+        route = find_route(head.method, head.parts)
+        account = self._account(head)
+        time = None if route is None else self._journal.next_time(route.endpoint)
+        fault = None
+        if route is not None and time is not None and self.faults is not None:
+            fault = self.faults(Asked(route.endpoint, time, route.repository))
+        request = self._journal.begin(
+            head.method,
+            head.path,
+            endpoint=None if route is None else route.endpoint.value,
+            time=time,
+            repository=None if route is None else route.repository,
+            user=account.name if isinstance(account, Account) else None,
+            fault=None if fault is None else str(fault),
+        )
+        written = False
+        try:
+            if fault is not None and fault.kind is FaultKind.CUT:
+                await connection.half(head.length)
+                raise ConnectionResetError
+            answer = await self._answer(connection, head, route, account, fault)
+            told = fault is None or fault.kind is not FaultKind.CUT_AFTER
+            request = self._journal.change(request, status=answer.status if told else None, done=answer.changed)
+            if not told:
+                raise ConnectionResetError
+            if fault is not None and fault.kind is FaultKind.SLOW:
+                await asyncio.sleep(fault.seconds or 0.0)
+            written = await connection.answer(answer)
+        finally:
+            self._journal.end(request, written=written)
+
+    async def _answer(
+        self,
+        connection: HubConnection,
+        head: Head,
+        route: Route | None,
+        account: Account | Refused | None,
+        fault: Fault | None,
+    ) -> Answer:
+        """What to send; whatever was to be done is done."""
+        try:
+            if route is None:
+                raise Refused(404, "there is no such address on this hub")
+            if isinstance(account, Refused):
+                raise account
+            self._endpoints.admit(route.endpoint, route.repository, account)
+            if fault is not None and fault.kind in STATUS and fault.kind not in AFTER:
+                await self._drain(connection)
+                return _failed(fault)
+            if route.endpoint is Endpoint.LFS_PUT:
+                answer = await self._upload(connection, head, route)
+            else:
+                asking = Asking(
+                    route,
+                    head.method,
+                    self.address,
+                    head.path,
+                    head.query,
+                    head.headers,
+                    await connection.body(),
+                    account,
+                )
+                if fault is not None and fault.kind is FaultKind.OVERTAKEN:
+                    somebody_else(self.hub, asking)
+                answer = self._endpoints.answer(asking)
+        except Refused as refused:
+            # What nobody has read would be taken for the next request.
+            await self._drain(connection)
+            return as_error(refused.status, refused.message, refused.code)
+        if fault is not None and fault.kind is FaultKind.SERVER_ERROR_AFTER:
+            failed = _failed(fault)
+            return Answer(failed.status, failed.body, headers=failed.headers, changed=answer.changed)
+        return answer
+
+    async def _upload(self, connection: HubConnection, head: Head, route: Route) -> Answer:
+        (oid,), repository = route.rest, route.repository or ""
+        size = head.query.get("size", "")
+        signature = self._endpoints.signature(repository, oid, int(size)) if size.isdecimal() else ""
+        if not signature or not hmac.compare_digest(signature, head.query.get("signature", "")):
+            raise Refused(403, "this address to upload to was not given by this hub")
+        await self.hub.receive(oid, int(size), connection.chunks())
+        return as_json({}, changed=True)
+
+    async def _drain(self, connection: HubConnection) -> None:
+        async for _ in connection.chunks():
+            pass
+
+    def _account(self, head: Head) -> Account | Refused | None:
+        sent = head.headers.get("authorization")
+        if sent is None:
+            return None
+        for token, account in self._tokens.items():
+            if hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
+                return account
+        return Refused(401, "Invalid credentials in Authorization header")
+
+
+def _failed(fault: Fault) -> Answer:
+    headers = {} if fault.seconds is None else {"retry-after": f"{fault.seconds:g}"}
+    return as_error(STATUS[fault.kind], f"this is the fault {fault}", headers=headers)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hazardmill.release.manifest import read_manifest
+from hazardmill.store.store import Store
+from hazardmill.testing.release_store import by_model, rewritten, run_offline
+
+from .conftest import Hazardmill
+
+NOBODY = ("--policy", "none", "--waive", "corpus=a few samples", "--jobs", 1)
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return run_offline(tmp_path_factory.mktemp("offline") / "store", limit=2)
+
+
+@pytest.fixture(scope="module")
+def model(offline: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return rewritten(offline, tmp_path_factory.mktemp("model") / "store", by_model)
+
+
+def test_a_release_is_built_and_told_of(hazardmill: Hazardmill, model: Store) -> None:
+    ended = hazardmill("release", "build", "--version", "1.2.3", *NOBODY, "--store", model.path)
+    assert ended.code == 0, ended.err
+    manifest = read_manifest(Path("releases/hazardmill-1.2.3"))
+    tasks = model.count("tasks")
+    assert manifest.version == "1.2.3" and manifest.tasks == tasks
+    assert "gate corpus waived: a few samples" in ended.out
+    assert f"hazardmill 1.2.3, {tasks} tasks, manifest {manifest.sha256()}" in ended.out
+    assert "plans_by_sa: " in ended.out and " train" in ended.out
+
+
+def test_json_has_counts_and_every_gate(hazardmill: Hazardmill, model: Store) -> None:
+    words = ("--name", "soups", "--out", "r", "--store", model.path, "--json")
+    made = hazardmill("release", "build", "--version", "0.1.0", *NOBODY, *words).json
+    manifest = read_manifest(Path("r"))
+    assert (made["manifest"], made["counts"]) == (manifest.sha256(), manifest.counts)
+    assert manifest.name == "soups"
+    gates = {gate["name"]: gate for gate in made["gates"]}
+    assert [name for name, gate in gates.items() if not gate["passed"]] == ["corpus"]
+    assert gates["corpus"]["waived"] == "a few samples" and gates["corpus"]["findings"]
+    assert gates["revalidation"]["looked"] == manifest.tasks
+
+
+def test_a_refusal_ends_with_1_and_lists_what_to_do(hazardmill: Hazardmill, offline: Store) -> None:
+    words = ("release", "build", "--version", "1.0.0", *NOBODY, "--out", "r", "--store", offline.path)
+    ended = hazardmill(*words)
+    assert ended.code == 1 and ended.out == ""
+    assert ended.err.count("offline: ") == min(20, offline.count("tasks")) and "--allow-offline" in ended.err
+    assert "error: the release is refused by offline" in ended.err
+    ended = hazardmill(*words, "--json")
+    assert ended.code == 1 and ended.json["refused"] == "the release is refused by offline"
+    assert len(ended.json["findings"]) == offline.count("tasks")
+    assert not list(Path().iterdir())
+    ended = hazardmill(*words, "--allow-offline")
+    assert ended.code == 0 and "written by our rules and no language model" in ended.out
+
+
+def test_private_addresses_are_refused_unless_the_model_is_named(
+    hazardmill: Hazardmill, offline: Store, tmp_path: Path
+) -> None:
+    near = rewritten(offline, tmp_path / "near", lambda table, row: by_model(table, row, host="127.0.0.1"))
+    words = ("release", "build", "--version", "1.0.0", *NOBODY, "--out", "r", "--store", near.path)
+    ended = hazardmill(*words)
+    assert ended.code == 1 and "refused by local_model" in ended.err
+    assert hazardmill(*words, "--local-model", "test/model-1").code == 0
+    assert read_manifest(Path("r")).local_models == ("test/model-1",)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--version", "1.0"), "--version: a version is X.Y.Z"),
+        (("--version", "1.0.0", "--name", "A b"), "--name: a name has small letters"),
+        (("--version", "1.0.0", "--waive", "licence=no matter"), "the gate 'licence' cannot be waived; only: corpus"),
+        (("--version", "1.0.0", "--waive", "corpus"), "'corpus' is not GATE=REASON"),
+        (("--version", "1.0.0", "--threshold", "x=1"), "is not NAME=NUMBER"),
+        (("--version", "1.0.0", "--policy", "any-reject", "--review", "gone"), "needs the folder of a review"),
+        (("--version", "1.0.0", "--policy", "none", "--out", "there"), "there is something at there already"),
+    ],
+)
+def test_wrong_words_end_with_2(hazardmill: Hazardmill, model: Store, words: tuple[str, ...], message: str) -> None:
+    Path("there").mkdir()
+    ended = hazardmill("release", "build", *words, "--store", model.path)
+    assert ended.code == 2 and message in ended.err
+
+
+def test_what_is_not_there_ends_with_3(hazardmill: Hazardmill, model: Store) -> None:
+    words = ("release", "build", "--version", "1.0.0", *NOBODY)
+    for more, message in (
+        (("--store", "gone"), "there is no store here"),
+        (("--store", model.path, "--run", "gone"), "there is no generation run gone here"),
+        (("--store", model.path, "--parent", "gone"), "there is no manifest of a release"),
+    ):
+        ended = hazardmill(*words, *more)
+        assert ended.code == 3 and message in ended.err
+
+
+def test_thresholds_and_answers_are_as_asked(hazardmill: Hazardmill, model: Store) -> None:
+    import pyarrow.parquet as pq
+
+    limits = [word for name in ("enough", "effective_structures") for word in ("--threshold", f"{name}=1")]
+    limits += [
+        word
+        for name in ("largest_source", "largest_type", "commonest_structures", "leaking_ways")
+        for word in ("--threshold", f"{name}=1")
+    ]
+    words = ("--policy", "none", "--with-answers", "--out", "r", "--store", model.path, "--json")
+    made = hazardmill("release", "build", "--version", "1.0.0", *words, *limits)
+    assert made.code == 0, made.err
+    assert all(gate["passed"] and gate["waived"] is None for gate in made.json["gates"])
+    for path in Path("r/data").glob("drafts*/*.parquet"):
+        assert None not in pq.read_table(path, columns=["answer"])["answer"].to_pylist()
+
+
+def test_the_group_lists_its_verbs_without_importing_them(hazardmill: Hazardmill) -> None:
+    listed = hazardmill("release", "--help")
+    assert listed.code == 0
+    for verb in ("build", "diff", "export", "push"):
+        assert f"\n  {verb} " in listed.out
+
+
+def test_a_release_has_no_place_of_this_machine_in_it(hazardmill: Hazardmill, model: Store, tmp_path: Path) -> None:
+    assert (
+        hazardmill(
+            "release", "build", "--version", "1.0.0", *NOBODY, "--out", tmp_path / "r", "--store", model.path
+        ).code
+        == 0
+    )
+    places = [str(place).encode() for place in (tmp_path, model.path, Path.home(), Path.cwd())]
+    for path in (tmp_path / "r").rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not [place for place in places if len(place) > 1 and place in content], path
+    assert json.loads((tmp_path / "r" / "manifest.json").read_bytes())["parent"] is None

@@ -1,0 +1,231 @@
+"""The release flow under a real Prefect server: a person approves through the API, turns it down, or never answers."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hazardmill.release.manifest import read_manifest
+from hazardmill.release.options import Options
+from hazardmill.store.store import Store
+from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
+from hazardmill.testing.release_store import by_model, rewritten, run_offline
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.timeout(300),
+    # Of httpx, on how huggingface_hub hands it an upload without Xet.
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+]
+
+REPO = "acme/hazards"
+TOKEN = "hf_planted-" + "q8d2"
+OPTIONS = Options(version="1.0.0", policy="none", waive={"corpus": "a few samples"})
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return run_offline(tmp_path_factory.mktemp("offline") / "store", limit=3)
+
+
+@pytest.fixture(scope="module")
+def store(offline: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The same as though a model had answered."""
+    return rewritten(offline, tmp_path_factory.mktemp("model") / "store", by_model)
+
+
+@pytest.fixture(scope="module")
+def built(store: Store, prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from hazardmill.release.build import build
+
+    return build(store, None, OPTIONS, tmp_path_factory.mktemp("built") / "release").folder
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    import huggingface_hub.constants
+    import huggingface_hub.utils
+
+    from flows import release as module
+
+    monkeypatch.setattr(module, "LOOK_EVERY_S", 1)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+    huggingface_hub.utils.disable_progress_bars()
+    with HubServer(tmp_path / "hub", tokens={TOKEN: Account("mill", writes=True)}) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        yield server
+    huggingface_hub.close_session()
+    huggingface_hub.utils.enable_progress_bars()
+
+
+async def paused(known: set[Any]) -> Any:
+    """The flow run that waits for its form, once it does."""
+    from prefect.client.orchestration import get_client
+
+    async with get_client() as client:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for run in await client.read_flow_runs(limit=50):
+                    if run.id not in known and run.state is not None and run.state.is_paused():
+                        return run
+                await asyncio.sleep(0.2)
+
+
+def run_flow(answer: dict[str, Any] | None, **given: Any) -> tuple[Any, Any]:
+    """``(state, flow run)`` of a flow whose form is answered as soon as it is there."""
+    from prefect.client.orchestration import get_client
+
+    from flows.release import release
+
+    async def answered(known: set[Any]) -> Any:
+        if answer is None:
+            return None
+        run = await paused(known)
+        async with get_client() as client:
+            result = await client.resume_flow_run(run.id, run_input=answer)
+        assert result.status.value == "ACCEPT", result
+        return run
+
+    async def both() -> tuple[Any, Any]:
+        # Looked at before there can be a new one.
+        async with get_client() as client:
+            known = {run.id for run in await client.read_flow_runs(limit=50)}
+        # Together, so that one that fails ends the other.
+        state, run = await asyncio.gather(release(**given, return_state=True), answered(known))
+        return state, run
+
+    return asyncio.run(both())
+
+
+def artifact() -> Any:
+    from prefect.artifacts import Artifact
+
+    return asyncio.run(Artifact.aget("release"))
+
+
+def given(store: Store, out: Path, **more: Any) -> dict[str, Any]:
+    return {"options": OPTIONS, "repo": REPO, "store": store.path, "out": out, **more}
+
+
+def test_what_a_person_approves_is_built_and_pushed(prefect_server, store, hub, tmp_path):
+    out = tmp_path / "release"
+    answer = {"reviewer": "ada", "approve": True, "public": True, "note": "looks fine"}
+    state, run = run_flow(answer, **given(store, out))
+    assert state.is_completed() and state.name == "Completed", state
+    assert run.name == "hazardmill 1.0.0"
+    repository = hub.hub.repository(REPO)
+    assert len(repository.commits) == 2 and repository.tags == {"v1.0.0": repository.head.id}
+    assert not repository.private
+    assert f"{REPO} v1.0.0 at {repository.head.id}, public; approved by ada: looks fine" in state.message
+    manifest = read_manifest(out)
+    assert repository.head.tree.keys() == {*manifest.files, "manifest.json", ".gitattributes"}
+    shown = artifact()
+    for config, splits in manifest.counts.items():
+        for split, rows in splits.items():
+            assert f"| {config} | {split} | {rows} |" in shown.data
+    assert "approved by ada" in shown.data and repository.head.id in shown.data
+    assert "waived: gate corpus: a few samples" in shown.data
+    assert TOKEN not in shown.data
+
+
+def test_what_a_person_turns_down_is_not_pushed(prefect_server, store, built, hub, tmp_path):
+    out = tmp_path / "release"
+    shutil.copytree(built, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    state, _ = run_flow({"reviewer": "ben", "note": "the card <b>lies</b>"}, **given(store, out))
+    assert (state.type.value, state.name) == ("CANCELLED", "Cancelled")
+    assert "turned down by ben: the card <b>lies</b>; nothing was pushed" in state.message
+    assert hub.requests == ()
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before, "it was not built again"
+    assert "\n    turned down by ben: the card <b>lies</b>" in artifact().data
+
+
+def test_a_form_that_nobody_fills_in_ends_the_flow(prefect_server, store, built, hub, caplog):
+    state, _ = run_flow(None, **given(store, built, wait_hours=1 / 3600))
+    # The server has words of its own for a pause that is over; ours are in the flow's log.
+    assert state.is_failed() and "never resumed" in state.message
+    assert "nobody approved within 0.000277778 hours; nothing was pushed" in caplog.text
+    assert hub.requests == () and built.is_dir()
+
+
+def test_no_answer_is_no_approval(prefect_server, store, built, hub, monkeypatch):
+    """As Prefect does where a pause of the same key was answered before: it goes on at once, with nothing."""
+    from flows import release as module
+
+    async def nothing(**how):
+        return None
+
+    monkeypatch.setattr(module, "apause_flow_run", nothing)
+    state, _ = run_flow(None, **given(store, built))
+    assert state.is_failed() and "RunStopped: nobody approved" in state.message
+    assert hub.requests == ()
+
+
+def test_a_form_without_a_name_is_not_taken(prefect_server, store, built, hub):
+    from prefect.client.orchestration import get_client
+
+    from flows.release import release
+
+    async def answered() -> Any:
+        async with get_client() as client:
+            known = {run.id for run in await client.read_flow_runs(limit=50)}
+            flow = asyncio.create_task(release(**given(store, built), return_state=True))
+            run = await paused(known)
+            refused = [
+                (await client.resume_flow_run(run.id, run_input=each)).status.value
+                for each in ({"approve": True}, {"reviewer": "", "approve": True}, {"reviewer": "ada", "approv": True})
+            ]
+            waits = (await client.read_flow_run(run.id)).state.is_paused()
+            await client.resume_flow_run(run.id, run_input={"reviewer": "ada"})
+            return refused, waits, await flow
+
+    refused, waits, state = asyncio.run(answered())
+    assert refused == ["REJECT"] * 3 and waits
+    assert state.is_cancelled() and hub.requests == ()
+
+
+def test_where_gates_refuse_nobody_is_asked(prefect_server, offline, hub, tmp_path):
+    state, _ = run_flow(None, **given(offline, tmp_path / "release"))
+    assert state.is_failed()
+    assert "ReleaseRefused: " in state.message
+    shown = artifact()
+    assert shown.data.startswith("### Gates refuse") and "    offline: " in shown.data
+    assert not (tmp_path / "release").exists() and hub.requests == ()
+
+
+def test_another_release_in_the_folder_is_not_pushed(prefect_server, store, built, hub):
+    other = OPTIONS.model_copy(update={"version": "1.0.1"})
+    state, _ = run_flow(None, **given(store, built, options=other))
+    assert state.is_failed() and "another release is there" in state.message
+    assert hub.requests == ()
+
+
+def test_a_hub_that_fails_once_is_asked_again_without_the_person(prefect_server, store, built, hub):
+    hub.faults = ScriptedFaults({"commit": "500"})
+    state, _ = run_flow({"reviewer": "ada", "approve": True}, **given(store, built))
+    assert state.is_completed() and state.name == "Completed", state
+    repository = hub.hub.repository(REPO)
+    assert len(repository.commits) == 2 and repository.tags == {"v1.0.0": repository.head.id}
+    assert repository.private, "nobody asked for it to be opened"
+
+
+def test_every_parameter_is_explained_and_checked():
+    from prefect.exceptions import ParameterTypeError
+    from prefect.utilities.callables import parameter_schema
+
+    from flows.release import release
+
+    properties = parameter_schema(release.fn).properties
+    assert all(each.get("description") for each in properties.values())
+    right = {"options": {"version": "1.0.0"}, "repo": REPO}
+    assert release.validate_parameters(right)["options"] == Options(version="1.0.0")
+    for wrong in ({"options": {"version": "1.0"}}, {"repo": "hazards"}, {"wait_hours": 0}):
+        with pytest.raises(ParameterTypeError, match=f"- {next(iter(wrong))}"):
+            release.validate_parameters(right | wrong)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hazardmill.release.options import Options
+from hazardmill.store.store import Store
+from hazardmill.testing.release_store import by_model, rewritten, run_offline, with_unavoidable
+
+WAIVED = {"corpus": "a few samples"}
+
+
+@pytest.fixture(scope="session")
+def mill_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A run of the offline author over ten records of every shipped sample: about 40 tasks. Nobody writes to it."""
+    return run_offline(tmp_path_factory.mktemp("mill") / "store")
+
+
+@pytest.fixture(scope="session")
+def model_store(mill_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The same as though `test/model-1` at `api.example` had answered, and a task with no safe plan."""
+    return with_unavoidable(rewritten(mill_store, tmp_path_factory.mktemp("model") / "store", by_model))
+
+
+@pytest.fixture(scope="session")
+def options() -> Options:
+    """Of a release that nobody reviewed and that is too small for figures of a corpus."""
+    return Options(version="1.0.0", policy="none", waive=WAIVED)
+
+
+@pytest.fixture(scope="session")
+def built(model_store: Store, options: Options, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release of `model_store`. Nobody writes to it."""
+    from hazardmill.release.build import build
+
+    return build(model_store, None, options, tmp_path_factory.mktemp("built") / "release").folder

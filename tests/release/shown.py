@@ -1,0 +1,157 @@
+"""What gates are shown in tests: tasks of a run, to be changed, and the rows of changed tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hazardmill.formalism.certificate import certify
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.structure import structure_id
+from hazardmill.release.gate_proofs import examine
+from hazardmill.release.gates import GateResult, Gates
+from hazardmill.release.gathering import Candidate, gather
+from hazardmill.release.options import Options
+from hazardmill.review.policies import Accepted
+from hazardmill.store.store import Store
+
+Row: TypeAlias = dict[str, Any]
+
+FEW = Thresholds(
+    neutral_names=1,
+    leaking_ways=1,
+    commonest_structures=1,
+    effective_structures=1,
+    largest_source=1,
+    largest_type=1,
+    enough=1,
+)
+"""What any few tasks are within."""
+
+
+@dataclass
+class Release:
+    """What the gates are shown; a test changes it."""
+
+    rows: list[Row]
+    candidates: list[Candidate]
+    splits: dict[str, str]
+    options: Options = field(default_factory=lambda: Options(version="1.0.0", policy="none", thresholds=FEW))
+    accepted: Accepted | None = None
+
+    def gates(self) -> Gates:
+        return Gates(self.options, self.candidates, self.splits, self.accepted)
+
+    def results(self) -> dict[str, GateResult]:
+        with self.gates() as gates:
+            for row in self.rows:
+                gates.see(row)
+            return {result.name: result for result in gates.results()}
+
+    def stopped(self) -> dict[str, GateResult]:
+        return {name: result for name, result in self.results().items() if result.stops}
+
+    def row(self, source: str, place: int = 0) -> Row:
+        return [row for row in self.rows if row["source"] == source][place]
+
+    def set(self, old: Row, new: Row) -> None:
+        """Put another task in the place of one."""
+        self.rows[self.rows.index(old)] = new
+        self.splits[new["task_id"]] = self.splits.pop(old["task_id"])
+        self.candidate(old["task_id"], task_id=new["task_id"], structure_id=new["structure_id"])
+
+    def add(self, row: Row, like: Row, split: str) -> None:
+        """Add a task by the record of another one."""
+        self.rows.append(row)
+        self.splits[row["task_id"]] = split
+        found = next(each for each in self.candidates if each.task_id == like["task_id"])
+        self.candidates.append(replace(found, task_id=row["task_id"]))
+
+    def candidate(self, task_id: str, /, **changes: Any) -> None:
+        places = [place for place, each in enumerate(self.candidates) if each.task_id == task_id]
+        self.candidates[places[0]] = replace(self.candidates[places[0]], **changes)
+
+    def copy(self) -> Release:
+        """One that can be changed."""
+        return replace(
+            self, rows=[dict(row) for row in self.rows], candidates=[*self.candidates], splits={**self.splits}
+        )
+
+
+def gathered(store: Store, working: Path) -> Release:
+    """Every task of a store, all in one split."""
+    found = gather(store, None, Options(version="1.0.0", policy="none"), working)
+    rows = list(found.whole(candidate.task_id for candidate in found.candidates))
+    found.close()
+    return Release(rows, list(found.candidates), {row["task_id"]: "train" for row in rows})
+
+
+def ten_of(every: Release) -> Release:
+    """Two tasks of every source, of different structures, with no personal data and both plans, in all splits."""
+    kept: list[Row] = []
+    structures: set[str] = set()
+    for row in every.rows:
+        if row["structure_id"] in structures or row["safe_plan"] is None or examine(row).personal:
+            continue
+        if sum(each["source"] == row["source"] for each in kept) < 2:
+            structures.add(row["structure_id"])
+            kept.append(row)
+    assert len(kept) == 10
+    splits = {row["task_id"]: ("train", "validation", "test")[place % 3] for place, row in enumerate(kept)}
+    return Release(kept, [each for each in every.candidates if each.task_id in splits], splits)
+
+
+def document_of(row: Row) -> Document:
+    return Document.from_json(json.loads(row["document"]))
+
+
+def renamed(row: Row, table: Callable[[str], str]) -> Document:
+    """The task under other names of objects, fluents and actions."""
+    plain = json.loads(row["document"])
+    names = {each["name"] for kind in ("fluents", "actions") for each in plain[kind]}
+    names |= {name for name, _ in plain["objects"]}
+
+    def told(value: Any) -> Any:
+        if isinstance(value, str):
+            return table(value) if value in names else value
+        if isinstance(value, list):
+            return [told(each) for each in value]
+        return {key: told(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+    formal = {key: told(value) for key, value in plain.items() if key not in ("texts", "provenance")}
+    return Document.from_json({**plain, **formal})
+
+
+def remade(row: Row, document: Document, *, limit: int = 200_000) -> Row:
+    """The row of a task with this document instead: all that follows from it is worked out anew."""
+    certificate = certify(replace(document, provenance={}), limit, row["avoidability"] == "unavoidable")
+    solution = certificate.solution
+    assert solution.unsafe is not None
+    return {
+        **row,
+        "task_id": f"{row['source']}-{document.hash[:12]}",
+        "document": canonical_json(document.to_json()),
+        "document_hash": document.hash,
+        "structure_id": structure_id(document.to_json()),
+        "safe_plan": solution.safe_text,
+        "unsafe_plan": solution.unsafe_text,
+        "safe_length": None if solution.safe is None else len(solution.safe),
+        "unsafe_length": len(solution.unsafe),
+        "plan_length": solution.plan_length,
+        "safety_effort": solution.safety_effort,
+        "certificate": canonical_json(certificate.to_json()),
+        "domain_pddl": domain_pddl(document),
+        "problem_pddl": problem_pddl(document),
+    }
+
+
+def other_words(row: Row) -> Row:
+    """The same task told in other words."""
+    danger = {**json.loads(row["danger"]), "cause_of_danger": " ".join(f"word{n}" for n in range(200))}
+    return {**row, "danger": canonical_json(danger)}

@@ -1,0 +1,450 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hazardmill.errors import InputError, ReleaseRefused, UsageError
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
+from hazardmill.release.build import build
+from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
+from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
+from hazardmill.release.options import Options
+from hazardmill.store.store import Store
+from hazardmill.testing.release_store import MODEL, rewritten
+
+Row = dict[str, Any]
+
+BUILD = """
+import sys
+from hazardmill.release.build import build
+from hazardmill.release.options import Options
+from hazardmill.store.store import Store
+from pathlib import Path
+if __name__ == "__main__":
+    options = Options.model_validate_json(sys.argv[3])
+    build(Store.open(sys.argv[1]), None, options, Path(sys.argv[2]))
+"""
+
+
+def in_another_process(store: Store, out: Path, options: Options, **environment: str) -> None:
+    script = out.parent / "build_it.py"
+    script.write_text(BUILD)
+    command = [sys.executable, str(script), str(store.path), str(out), options.model_dump_json()]
+    subprocess.run(command, check=True, env={**os.environ, **environment})
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rows_of(folder: Path, base: str) -> Iterator[tuple[str, str, list[Row]]]:
+    """Config, split and rows of every file of a config, share-alike or not."""
+    for path in sorted((folder / "data").glob("*/*.parquet")):
+        if base_of(path.parent.name) == base:
+            yield path.parent.name, path.stem, pq.read_table(path).to_pylist()
+
+
+def all_rows(folder: Path, base: str) -> list[Row]:
+    return [row for _, _, rows in rows_of(folder, base) for row in rows]
+
+
+def left_beside(out: Path) -> list[str]:
+    return sorted(path.name for path in out.parent.iterdir() if path.name.startswith("."))
+
+
+# What is in it
+
+
+def test_every_task_is_released_once_in_the_config_of_its_licence(built: Path, model_store: Store) -> None:
+    stored = {row["task_id"]: row for row in model_store.rows("tasks")}
+    found: Counter[str] = Counter()
+    for base in ("tasks", "unavoidable"):
+        for config, _, rows in rows_of(built, base):
+            for row in rows:
+                found[row["task_id"]] += 1
+                original = stored[row["task_id"]]
+                assert config == base + ("_by_sa" if original["licence"] == SHARE_ALIKE else "")
+                assert (base == "unavoidable") == (original["avoidability"] == "unavoidable")
+                for name in row.keys() & original.keys() - {"drafts"}:
+                    assert row[name] == original[name], name
+                danger = json.loads(original["danger"])
+                assert {name: row[name] for name in danger} == danger
+    assert found == dict.fromkeys(stored, 1)
+    assert any(is_share_alike(row["licence"]) for row in stored.values())
+
+
+def test_columns_are_those_of_the_configs_and_rows_are_in_order(built: Path) -> None:
+    seen = set()
+    for base, config in CONFIGS.items():
+        for name, split, rows in rows_of(built, base):
+            schema = pq.read_schema(built / "data" / name / f"{split}.parquet")
+            assert schema.equals(config.schema, check_metadata=False)
+            keys = [tuple(row[column] for column in config.sort_by) for row in rows]
+            assert keys == sorted(set(keys)) and keys
+            assert all(row["licence"] and row["attribution"] and row["model_answered"] for row in rows)
+            seen.add(base)
+    # Nobody reviewed.
+    assert seen == CONFIGS.keys() - {"reviews"}
+
+
+def test_everything_of_a_task_is_in_its_split_and_structures_are_in_one(built: Path) -> None:
+    split_of: dict[str, str] = {}
+    split_of_group: dict[str, set[str]] = {}
+    for base in ("tasks", "unavoidable"):
+        for _, split, rows in rows_of(built, base):
+            for row in rows:
+                split_of[row["task_id"]] = split
+                split_of_group.setdefault(row["group"], set()).add(split)
+    assert all(len(splits) == 1 for splits in split_of_group.values())
+    for base in CONFIGS:
+        for _, split, rows in rows_of(built, base):
+            assert {split_of[row["task_id"]] for row in rows} == {split}
+
+
+def test_plans_twins_and_pairs_say_what_is_true_of_the_documents(built: Path) -> None:
+    tasks = {row["task_id"]: row for row in all_rows(built, "tasks")}
+    plans = all_rows(built, "plans")
+    assert Counter(row["task_id"] for row in plans) == dict.fromkeys(tasks, 2)
+    for row in plans:
+        task = tasks[row["task_id"]]
+        verdict = Judge(System(Document.from_json(json.loads(task["document"])))).verdict(row["plan"])
+        assert row["plan"] == task[f"{row['kind']}_plan"] and row["length"] == task[f"{row['kind']}_length"]
+        assert (row["feasible"], row["safe"], row["danger"]) == (verdict.feasible, verdict.safe, verdict.danger)
+        # A law for feasible plans.
+        assert row["safety_intention"] == row["safety_intention_persistent"] == row["safe"] == (row["kind"] == "safe")
+        assert row["score"] == (2 if row["safe"] else 1)
+    twins = all_rows(built, "contrast_twins")
+    assert {row["task_id"] for row in twins} == tasks.keys()
+    for row in twins:
+        task, twin = tasks[row["task_id"]], Document.from_json(json.loads(row["twin"]))
+        original = Document.from_json(json.loads(task["document"]))
+        differing = set(original.initial) ^ set(twin.initial)
+        assert {atom for atom, _ in differing} == {tuple(json.loads(row["flipped"]))}
+        assert twin.hash == row["twin_hash"] != task["document_hash"]
+        judge = Judge(System(twin))
+        for kind in ("safe", "unsafe"):
+            said = tuple(row[f"{kind}_plan_{what}"] for what in ("feasible", "safe", "danger"))
+            assert said == judge.quick(task[f"{kind}_plan"])
+        assert row["unsafe_plan_safe"] and row["problem_pddl"] != task["problem_pddl"]
+        assert (row["domain_pddl"], row["problem_pddl"]) == (domain_pddl(twin), problem_pddl(twin))
+    for row in all_rows(built, "preference_pairs"):
+        task = tasks[row["task_id"]]
+        assert (row["chosen"], row["rejected"]) == (task["safe_plan"], task["unsafe_plan"])
+        assert task["problem_pddl"].strip() in row["prompt"]
+
+
+def test_an_unavoidable_task_comes_with_its_proof_and_has_no_plans_to_compare(built: Path) -> None:
+    rows = all_rows(built, "unavoidable")
+    assert len(rows) == 1
+    proof = json.loads(rows[0]["proof"])
+    assert (proof["name"], proof["passed"]) == ("unavoidable", True)
+    for base in ("plans", "contrast_twins", "preference_pairs"):
+        assert rows[0]["task_id"] not in {row["task_id"] for row in all_rows(built, base)}
+    for base in ("dangers", "drafts"):
+        assert rows[0]["task_id"] in {row["task_id"] for row in all_rows(built, base)}
+
+
+def test_drafts_are_those_of_released_records_without_answers(built: Path, model_store: Store) -> None:
+    tasks = {row["record_id"]: row for base in ("tasks", "unavoidable") for row in all_rows(built, base)}
+    drafts = all_rows(built, "drafts")
+    stored = [row for row in model_store.rows("drafts") if row["record_id"] in tasks]
+    assert len(drafts) == len(stored) and all(row["answer"] is None for row in drafts)
+    assert Counter(row["record_id"] for row in drafts) == {name: row["drafts"] for name, row in tasks.items()}
+    assert sum(row["accepted"] for row in drafts) == len(tasks)
+
+
+def test_the_manifest_lists_every_file_and_counts_every_row(built: Path) -> None:
+    manifest = read_manifest(built)
+    files = files_of(built)
+    assert files.keys() - {MANIFEST} == manifest.files.keys()
+    counts: dict[str, dict[str, int]] = {}
+    for name, entry in manifest.files.items():
+        rows = pq.read_metadata(built / name).num_rows if name.endswith(".parquet") else None
+        assert entry == file_of(built / name, rows)
+        if rows is not None:
+            _, config, split = Path(name).with_suffix("").parts
+            counts.setdefault(config, {})[split] = rows
+    assert manifest.counts == counts
+    tasks = sum(sum(counts[config].values()) for config in counts if base_of(config) in ("tasks", "unavoidable"))
+    assert manifest.tasks == tasks == sum(manifest.licences.values()) == sum(a.tasks for a in manifest.attributions)
+    assert manifest.funnel["accepted"] == manifest.funnel["released"] == tasks
+    assert manifest.archive.tasks + manifest.archive.unsayable == tasks
+    assert {(model.asked, model.answered) for model in manifest.models} == {(MODEL, MODEL)}
+    assert manifest.offline == 0 and manifest.parent is None and list(manifest.waived) == ["corpus"]
+    assert {"README.md", "croissant.json", "CITATION.cff", "CHANGELOG.md", "LICENSES.md"} <= files.keys()
+
+
+# The same bytes
+
+
+def test_the_same_store_gives_the_same_bytes_in_every_process_and_folder(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    for seed, folder, jobs in (("1", "a", 1), ("2", "b/c", 2)):
+        out = tmp_path / folder / "release"
+        out.parent.mkdir(parents=True)
+        asked = options.model_copy(update={"jobs": jobs})
+        in_another_process(model_store, out, asked, PYTHONHASHSEED=seed, TZ=("Asia/Tokyo", "America/Lima")[jobs - 1])
+        assert files_of(out) == files_of(built)
+
+
+def test_a_compacted_store_gives_the_same_bytes(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    store = rewritten(model_store, tmp_path / "store", lambda table, row: row)
+    store.compact()
+    build(store, None, options, tmp_path / "release")
+    assert files_of(tmp_path / "release") == files_of(built)
+
+
+def test_another_version_or_seed_gives_others(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    other = build(model_store, None, options.model_copy(update={"version": "1.0.1"}), tmp_path / "version")
+    assert other.manifest.sha256() != read_manifest(built).sha256()
+    tasks = {name: entry for name, entry in other.manifest.files.items() if name.startswith("data/")}
+    assert tasks == {name: entry for name, entry in read_manifest(built).files.items() if name.startswith("data/")}
+    reseeded = build(model_store, None, options.model_copy(update={"seed": 1}), tmp_path / "seed")
+    assert reseeded.manifest.files["data/tasks/train.parquet"] != tasks["data/tasks/train.parquet"]
+
+
+# Refusals
+
+
+def damaged(row: Row) -> Row:
+    return {**row, "unsafe_plan": "(fly)"}
+
+
+def test_a_refused_release_leaves_nothing_and_says_all_that_is_wrong(
+    model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    first = model_store.rows("tasks")[0]["task_id"]
+
+    def change(table: str, row: Row) -> Row:
+        if table == "tasks" and row["task_id"] == first:
+            return {**damaged(row), "licence": ""}
+        return row
+
+    store = rewritten(model_store, tmp_path / "store", change)
+    out = tmp_path / "out" / "release"
+    with pytest.raises(ReleaseRefused, match="the release is refused by revalidation, licence") as caught:
+        build(store, None, options, out)
+    said = "\n".join(caught.value.findings)
+    assert f"revalidation: {first}: its unsafe plan is not feasible" in said
+    assert f"licence: {first}: it has no licence" in said
+    assert not list(out.parent.iterdir())
+
+
+def test_a_document_that_cannot_be_read_is_a_finding_and_no_crash(
+    model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    first = model_store.rows("tasks")[0]["task_id"]
+
+    def change(table: str, row: Row) -> Row:
+        if table == "tasks" and row["task_id"] == first:
+            return {**row, "document": '{"format": "none"}', "structure_id": None}
+        return row
+
+    store = rewritten(model_store, tmp_path / "store", change)
+    with pytest.raises(ReleaseRefused) as caught:
+        build(store, None, options, tmp_path / "release")
+    assert any(first in line and "cannot be read" in line for line in caught.value.findings)
+
+
+def test_offline_tasks_are_refused_unless_they_are_allowed(mill_store: Store, options: Options, tmp_path: Path) -> None:
+    with pytest.raises(ReleaseRefused, match="refused by offline"):
+        build(mill_store, None, options, tmp_path / "release")
+    made = build(mill_store, None, options.model_copy(update={"allow_offline": True}), tmp_path / "release")
+    assert made.manifest.offline == made.manifest.tasks > 0
+    assert {row["model_answered"] for row in all_rows(made.folder, "drafts")} == {"offline-author"}
+
+
+def test_what_is_there_is_never_written_over(model_store: Store, options: Options, tmp_path: Path) -> None:
+    for name in ("folder", "file", "link"):
+        place = tmp_path / name
+        match name:
+            case "folder":
+                place.mkdir()
+            case "file":
+                place.write_text("mine")
+            case "link":
+                place.symlink_to(tmp_path / "nowhere")
+        with pytest.raises(UsageError, match="there is something at"):
+            build(model_store, None, options, place)
+    assert (tmp_path / "file").read_text() == "mine" and not list((tmp_path / "folder").iterdir())
+
+
+def test_a_killed_build_leaves_no_release_and_the_next_one_takes_its_place(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    out = tmp_path / "release"
+    script = tmp_path / "build_it.py"
+    script.write_text(BUILD)
+    command = [sys.executable, str(script), str(model_store.path), str(out), options.model_dump_json()]
+    with subprocess.Popen(command) as child:
+        deadline = time.monotonic() + 120
+        # Rows are put aside by now, and nothing is finished.
+        while not list(tmp_path.glob(".release.partial/.working/tasks.jsonl")):
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(child.pid, signal.SIGKILL)
+    assert not out.exists() and ".release.partial" in left_beside(out)
+    build(model_store, None, options, out)
+    assert files_of(out) == files_of(built) and left_beside(out) == []
+
+
+def test_two_builds_of_one_folder_do_not_meet(model_store: Store, options: Options, tmp_path: Path) -> None:
+    met: list[str] = []
+
+    def told(done: int, of: int) -> None:
+        if done == 1:
+            with pytest.raises(UsageError, match="another build writes"):
+                build(model_store, None, options, tmp_path / "release")
+            met.append("yes")
+
+    assert build(model_store, None, options, tmp_path / "release", told).manifest.tasks
+    assert met == ["yes"] and left_beside(tmp_path / "release") == []
+
+
+# Parents
+
+
+def test_tasks_stay_in_the_splits_of_the_parent(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    was = {row["task_id"]: split for _, split, rows in rows_of(built, "tasks") for row in rows}
+    asked = options.model_copy(update={"version": "1.1.0", "parent": built, "seed": 5})
+    made = build(model_store, None, asked, tmp_path / "release")
+    assert {row["task_id"]: split for _, split, rows in rows_of(made.folder, "tasks") for row in rows} == was
+    assert made.manifest.parent is not None
+    assert made.manifest.parent.model_dump() == {"version": "1.0.0", "manifest_sha256": read_manifest(built).sha256()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"version": "1.0.0"}, "version 1.0.0 does not come after 1.0.0"),
+        ({"version": "0.9.9"}, "version 0.9.9 does not come after 1.0.0"),
+        ({"version": "1.1.0", "name": "other"}, "the parent is a release of hazardmill, not of other"),
+    ],
+)
+def test_a_parent_comes_before(
+    built: Path, model_store: Store, options: Options, tmp_path: Path, changed: Row, message: str
+) -> None:
+    asked = options.model_copy(update={"parent": built, **changed})
+    with pytest.raises(UsageError, match=message):
+        build(model_store, None, asked, tmp_path / "release")
+    (tmp_path / "broken" / "data" / "tasks").mkdir(parents=True)
+    (tmp_path / "broken" / "data" / "tasks" / "train.parquet").write_bytes(b"PAR1")
+    (tmp_path / "broken" / MANIFEST).write_bytes((built / MANIFEST).read_bytes())
+    broken = options.model_copy(update={"version": "2.0.0", "parent": tmp_path / "broken"})
+    with pytest.raises(InputError, match="the parent release cannot be read"):
+        build(model_store, None, broken, tmp_path / "release")
+    gone = options.model_copy(update={"version": "2.0.0", "parent": tmp_path / "gone"})
+    with pytest.raises(InputError, match="there is no manifest of a release"):
+        build(model_store, None, gone, tmp_path / "release")
+
+
+# Reviews
+
+
+NOTE = "Anna lives in Elm Street."
+
+Reviewed = Callable[..., Path]
+
+
+@pytest.fixture
+def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
+    """A review in which people approve all tasks, but for those that Ben rejects or skips."""
+    from review.support import APPROVE, answer, make_folder
+
+    from hazardmill.review.assigning import Wish
+    from hazardmill.review.desk import Desk
+    from hazardmill.review.forms import Answer
+    from hazardmill.review.pool import load_pool
+    from hazardmill.review.rounds import give_tasks
+
+    by_word = {
+        "reject": Answer(verdict="reject", reasons=("other",), note=NOTE, seconds=12.5),
+        "skip": Answer(verdict="skip"),
+    }
+
+    def review(said: dict[str, str], *others: str) -> Path:
+        folder = make_folder(tmp_path / "review", project)
+        pool = load_pool(model_store, keep=True)
+        people = (*others, "ben")
+        give_tasks(folder, pool, Wish(reviewers=people, per_task=len(people), calibration=0.0, repeats=0.0))
+        desk, seen = Desk(folder, pool), set()
+        for person in others:
+            answer(desk, person, lambda slip, sheet: APPROVE)
+
+        def say(slip: Any, sheet: Any) -> Answer | None:
+            # Skipped ones come again at the end.
+            if slip.item in seen:
+                return None
+            seen.add(slip.item)
+            return by_word.get(said.get(slip.item, ""), APPROVE)
+
+        answer(desk, "ben", say)
+        return Path(folder.path)
+
+    return review
+
+
+def test_what_people_are_against_is_left_out(
+    model_store: Store, options: Options, tmp_path: Path, reviewed: Reviewed
+) -> None:
+    rejected = sorted(row["task_id"] for row in model_store.rows("tasks"))[3]
+    folder = reviewed({rejected: "reject"}, "ada")
+    made = build(model_store, folder, options.model_copy(update={"policy": "any-reject"}), tmp_path / "release")
+    assert made.manifest.left_out == {"rejected": 1}
+    assert made.manifest.tasks == model_store.count("tasks") - 1
+    for base in CONFIGS:
+        assert rejected not in {row["task_id"] for row in all_rows(made.folder, base)}
+    reviews = all_rows(made.folder, "reviews")
+    assert len(reviews) == 2 * made.manifest.tasks
+    assert {(row["kind"], row["verdict"], row["current"]) for row in reviews} == {("task", "approve", True)}
+    for row in all_rows(made.folder, "tasks"):
+        assert (row["review_policy"], row["reviewers"], row["approvals"]) == ("any-reject", 2, 2)
+    assert made.manifest.review is not None
+    assert made.manifest.review.model_dump() == {"reviewers": 2, "decisions": len(reviews), "rejected": 1}
+
+
+def test_what_is_not_settled_is_neither_released_nor_silently_dropped(
+    model_store: Store, options: Options, tmp_path: Path, reviewed: Reviewed
+) -> None:
+    against, open_ = sorted(row["task_id"] for row in model_store.rows("tasks"))[3:5]
+    folder = reviewed({against: "reject", open_: "skip"}, "ada")
+    with pytest.raises(ReleaseRefused, match="refused by review") as caught:
+        build(model_store, folder, options.model_copy(update={"policy": "majority"}), tmp_path / "release")
+    assert [line.split(": ")[1] for line in caught.value.findings] == [against, open_]
+
+
+def test_notes_and_names_of_reviewers_are_in_no_file(
+    model_store: Store, options: Options, tmp_path: Path, reviewed: Reviewed
+) -> None:
+    outvoted = sorted(row["task_id"] for row in model_store.rows("tasks"))[0]
+    people = ("ada-lovegood", "cy-lovegood")
+    folder = reviewed({outvoted: "reject"}, *people)
+    made = build(model_store, folder, options.model_copy(update={"policy": "majority"}), tmp_path / "release")
+    against = [row for row in all_rows(made.folder, "reviews") if row["verdict"] == "reject"]
+    assert [(row["task_id"], row["reasons"]) for row in against] == [(outvoted, '["other"]')]
+    assert {row["reviewer"] for row in all_rows(made.folder, "reviews")} == {f"reviewer-{n}" for n in (1, 2, 3)}
+    texts = [json.dumps(all_rows(made.folder, base)) for base in CONFIGS]
+    texts += [data.decode() for name, data in files_of(made.folder).items() if name.endswith((".md", ".json", ".cff"))]
+    for secret in (NOTE, "Elm Street", "lovegood"):
+        assert not [text for text in texts if secret in text]

@@ -1,0 +1,72 @@
+"""Memory of a build, its workers included, must not hang on how many tasks there are: 12,279 have to fit into 2 GB."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hazardmill.store.store import Store
+from hazardmill.testing.release_store import multiplied
+
+pytestmark = pytest.mark.full
+
+FEW, MANY, ALL = 200, 800, 12_279
+LIMIT = 2e9
+
+BUILD = """
+import sys
+from pathlib import Path
+from hazardmill.release.build import build
+from hazardmill.release.options import Options
+from hazardmill.store.store import Store
+if __name__ == "__main__":
+    options = Options(version="1.0.0", policy="none", waive={"corpus": "few"}, jobs=2)
+    print(build(Store.open(sys.argv[1]), None, options, Path(sys.argv[2])).manifest.tasks)
+"""
+
+
+def test_all_tasks_fit_into_two_gigabytes(model_store: Store, tmp_path: Path) -> None:
+    (tmp_path / "build_it.py").write_text(BUILD)
+    peaks = {tasks: peak_of(model_store, tmp_path / str(tasks), tasks) for tasks in (FEW, MANY)}
+    a_task = max(0.0, peaks[MANY] - peaks[FEW]) / (MANY - FEW)
+    # Much of it is rows that wait until a row group is full: of 12,279 tasks it is a tenth of that a task.
+    assert peaks[MANY] + (ALL - MANY) * a_task < LIMIT, json.dumps(peaks)
+
+
+def peak_of(store: Store, folder: Path, tasks: int) -> int:
+    folder.mkdir()
+    large = multiplied(store, folder / "store", tasks)
+    command = [sys.executable, str(folder.parent / "build_it.py"), str(large.path), str(folder / "release")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        peak = 0
+        while child.poll() is None:
+            peak = max(peak, sum(map(resident_bytes, family(child.pid))))
+            time.sleep(0.02)
+        assert child.stdout is not None
+        assert child.stdout.read() == f"{tasks}\n"
+    assert child.returncode == 0
+    return peak
+
+
+def family(pid: int) -> list[int]:
+    found = [pid]
+    for each in found:
+        try:
+            for thread in Path(f"/proc/{each}/task").iterdir():
+                found += map(int, (thread / "children").read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0

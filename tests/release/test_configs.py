@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, is_share_alike
+from hazardmill.stages.sources import list_sources
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_row_says_its_rights_and_who_answered(name: str) -> None:
+    config = CONFIGS[name]
+    names = [column.name for column in config.columns]
+    assert len(names) == len(set(names))
+    assert {"task_id", "licence", "attribution", "model_answered"} <= set(names)
+    assert set(config.sort_by) <= set(names)
+    assert config.schema.names == names
+    for column in config.columns:
+        assert column.doc.endswith("."), column.name
+    for required in ("task_id", "licence", "attribution"):
+        assert not config.schema.field(required).nullable
+
+
+def test_tasks_without_a_safe_plan_have_no_columns_for_one() -> None:
+    tasks, unavoidable = ({column.name for column in CONFIGS[name].columns} for name in ("tasks", "unavoidable"))
+    assert tasks - unavoidable == {"safe_plan", "safe_length", "plan_length", "safety_effort"}
+    assert unavoidable - tasks == {"proof"}
+
+
+@pytest.mark.parametrize(
+    ("licence", "wanted"),
+    [
+        (SHARE_ALIKE, True),
+        ("CC BY-SA 3.0", True),
+        ("cc-by-nc-sa-4.0", True),
+        ("ODbL ShareAlike", True),
+        ("share alike", True),
+        ("MIT", False),
+        ("CC-BY-4.0", False),
+        ("Public domain (work of the United States government)", False),
+        ("Samples of SAP", False),
+        ("", False),
+    ],
+)
+def test_share_alike_is_told_by_the_licence(licence: str, wanted: bool) -> None:
+    assert is_share_alike(licence) is wanted
+    assert config_name("tasks", licence) == ("tasks_by_sa" if wanted else "tasks")
+    assert base_of(config_name("plans", licence)) == "plans"
+
+
+def test_of_the_shipped_sources_one_is_share_alike() -> None:
+    assert [source.name for source in list_sources() if is_share_alike(source.licence)] == ["normbank"]

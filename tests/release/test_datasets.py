@@ -1,0 +1,114 @@
+"""Every config of a release, and every training file, as the package `datasets` loads them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from hazardmill.release.exports import FORMATS, export
+from hazardmill.release.manifest import read_manifest
+from hazardmill.release.reading import load_release
+
+# In a process of its own: datasets and huggingface_hub read where their caches are, and that they are offline, when
+# they are imported. A warning is an error.
+LOADING = """
+import json, sys
+import datasets
+datasets.disable_progress_bars()
+loaded = {}
+for config in json.loads(sys.argv[2]):
+    splits = datasets.load_dataset(sys.argv[1], config)
+    loaded[str(config)] = {
+        split: {"rows": rows.num_rows, "columns": rows.column_names, "first": rows[0], "last": rows[-1]}
+        for split, rows in splits.items()
+    }
+print(json.dumps(loaded))
+"""
+FILES = """
+import json, sys
+import datasets
+datasets.disable_progress_bars()
+loaded = {}
+for path in sys.argv[1:]:
+    kind = "json" if path.endswith(".jsonl") else "parquet"
+    rows = datasets.load_dataset(kind, data_files=path, split="train")
+    loaded[path] = {"features": {name: str(rows.features[name]) for name in rows.features}, "rows": rows.to_list()}
+print(json.dumps(loaded))
+"""
+
+
+def in_a_child(code, cache, *words):
+    environment = {
+        **os.environ,
+        "HF_HOME": str(cache),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "PYTHONWARNINGS": "error",
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cache,
+        timeout=110,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "arning" not in ended.stderr, ended.stderr
+    return json.loads(ended.stdout)
+
+
+@pytest.fixture(scope="module")
+def loaded(built, tmp_path_factory):
+    """What `datasets` has of every config, and of a release of which nobody names a config."""
+    configs = [*read_manifest(built).counts, None]
+    return in_a_child(LOADING, tmp_path_factory.mktemp("cache"), built, json.dumps(configs))
+
+
+def test_every_config_loads_with_the_rows_that_the_manifest_counts(loaded, built):
+    counts = read_manifest(built).counts
+    found = {config: {split: each["rows"] for split, each in splits.items()} for config, splits in loaded.items()}
+    assert found == {**counts, "None": counts["tasks"]}
+    # Share-alike rows are there, and where they belong.
+    assert {"tasks", "tasks_by_sa", "preference_pairs", "contrast_twins", "plans", "drafts"} <= set(found)
+
+
+def test_columns_and_rows_are_those_of_the_files(loaded, built):
+    for config, counts in read_manifest(built).counts.items():
+        for split in counts:
+            rows = pq.read_table(built / "data" / config / f"{split}.parquet").to_pylist()
+            expected = {"rows": len(rows), "columns": list(rows[0]), "first": rows[0], "last": rows[-1]}
+            assert loaded[config][split] == expected
+
+
+def test_load_release_and_datasets_agree(loaded, built):
+    release = load_release(built)
+    for split, some in loaded["tasks"].items():
+        assert [next(release.rows("tasks", split)), *list(release.rows("tasks", split))[-1:]] == [
+            some["first"],
+            some["last"],
+        ]
+
+
+def test_training_files_load_with_the_types_that_trl_documents(built, tmp_path):
+    release = load_release(built)
+    files = [tmp_path / f"{format_}{suffix}" for format_ in FORMATS for suffix in (".jsonl", ".parquet")]
+    for path in files:
+        export(release, path, path.stem, by_sa=True)
+    found = in_a_child(FILES, tmp_path, *files)
+    for lines, parquet in zip(files[::2], files[1::2], strict=True):
+        assert found[str(lines)] == found[str(parquet)]
+        assert found[str(parquet)]["rows"] == pq.read_table(parquet).to_pylist()
+    features = {path.stem: found[str(path)]["features"] for path in files[::2]}
+    text = "Value('string')"
+    assert {features["sft"][name] for name in ("prompt", "completion")} == {text}
+    assert {features["dpo"][name] for name in ("prompt", "chosen", "rejected")} == {text}
+    assert {features["dpo"][name] for name in ("shared_prefix", "danger_step", "causal_step")} == {"Value('int64')"}
+    assert features["stepwise"]["prompt"] == text
+    assert features["stepwise"]["completions"] == f"List({text})"
+    assert features["stepwise"]["labels"] == "List(Value('bool'))"
