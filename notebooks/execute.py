@@ -1,6 +1,8 @@
 """Make `use_a_release.ipynb` of `use_a_release.py` anew: convert, run on a release, and write what came out.
 
-    python notebooks/execute.py RELEASE [OUT.ipynb]
+    python notebooks/execute.py [RELEASE [OUT.ipynb]]
+
+Without a release it is made on one of the samples that hazardmill ships, as it is in the repository.
 
 The same release gives the same bytes: nothing of times, versions or this machine is kept.
 """
@@ -16,6 +18,10 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from traitlets.config import Config
+
+from hazardmill.release.build import build
+from hazardmill.release.options import Options
+from hazardmill.testing.release_store import run_offline
 
 SOURCE = Path(__file__).with_suffix("").with_name("use_a_release.py")
 
@@ -41,5 +47,16 @@ def main(release: str, out: str = str(SOURCE.with_suffix(".ipynb"))) -> None:
     Path(out).write_text(nbformat.writes(notebook, version=4) + "\n")
 
 
+def main_on_samples() -> None:
+    """Run it on a release of the shipped samples that is made for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        options = Options(version="1.0.0", policy="none", allow_offline=True, waive={"corpus": "a few samples"})
+        main(str(build(run_offline(place / "store"), None, options, place / "release").folder))
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) == 1:
+        main_on_samples()
+    else:
+        main(*sys.argv[1:])

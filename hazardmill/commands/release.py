@@ -100,7 +100,8 @@ def release() -> None:
 @click.option(
     "--parent",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the release before this one: its tasks stay in their splits, and the changes are told.",
+    help="Folder of the release before this one: tasks stay in their splits, changes are told, too small a"
+    " version is refused.",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one a processor].")
 @click.option(

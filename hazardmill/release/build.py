@@ -8,10 +8,11 @@ release, and what a killed one leaves is removed by the next one of the same nam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.release.configs import base_of
@@ -20,7 +21,7 @@ from hazardmill.release.gates import Gates
 from hazardmill.release.gathering import Candidate, Gathered, gather
 from hazardmill.release.manifest import MANIFEST, Manifest, Parent, file_of, read_manifest
 from hazardmill.release.options import Options
-from hazardmill.release.splits import Member, assign_splits, group_of
+from hazardmill.release.splits import Groups, Member, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.staging import check_free, publish, staged_beside
 from hazardmill.release.writing import Writing
 
@@ -52,7 +53,8 @@ def build(store: Store, folder: Path | None, options: Options, out: Path, told: 
         told: Is told how far it is.
 
     Raises:
-        ReleaseRefused: Gates found what a release must not have. All have run, and nothing was written.
+        ReleaseRefused: Gates found what a release must not have, all of them having run; or the version is too small
+            for what differs from the parent. Nothing was written.
         UsageError: The options do not go together, or ``out`` is there.
         InputError: Store, review or parent cannot be used.
         StoreError: The store cannot be read, or the release not written.
@@ -87,17 +89,17 @@ def _build(
             "people are against every task that there is: nothing is left to release",
             remedy="see: hazardmill review stats",
         )
-    groups = _groups(gathered, included)
+    groups = _groups(gathered, included, _kept(options.parent))
     splits = assign_splits(
-        (Member(c.task_id, groups[c.task_id], c.source, c.danger_type) for c in included.values()),
+        (Member(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
         options.seed,
-        kept=_kept(options.parent),
+        kept=groups.kept,
     )
     writing = Writing(gathered, options, included, groups, splits, staged)
     with Gates(options, gathered.candidates, splits, gathered.accepted) as gates, writing:
         for done, row in enumerate(gathered.whole(included), start=1):
-            gates.see(row)
-            writing.add(row)
+            added = writing.add(row)
+            gates.see(row, added.beside, added.document)
             told(done, len(included))
         results = gates.results()
         writing.refuse_if(results)
@@ -133,15 +135,16 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _kept(parent: Path | None) -> dict[str, str] | None:
-    """Group to the split that it has in the parent release."""
+def _kept(parent: Path | None) -> dict[str, str]:
+    """Group to the split that it has in the parent release, or had in one before."""
     if parent is None:
-        return None
+        return {}
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kept: dict[str, str] = {}
-    for name in sorted(read_manifest(parent).files):
+    manifest = read_manifest(parent)
+    kept: dict[str, str] = {**manifest.former_groups}
+    for name in sorted(manifest.files):
         parts = Path(name).parts
         if len(parts) == 3 and parts[0] == "data" and base_of(parts[1]) in ("tasks", "unavoidable"):
             try:
@@ -162,16 +165,26 @@ def _included(gathered: Gathered) -> dict[str, Candidate]:
     return {c.task_id: c for c in gathered.candidates if c.task_id not in rejected}
 
 
-def _groups(gathered: Gathered, included: Mapping[str, Candidate]) -> dict[str, str]:
-    """The structural group of each task; of those alone that have no structure id, the document is read."""
+def _groups(gathered: Gathered, included: Mapping[str, Candidate], kept: Mapping[str, str]) -> Groups:
+    """The structural group of each task; documents are read of those that have no structure id, of all if need be."""
     groups = {c.task_id: group_of(c.structure_id, {}) for c in included.values() if c.structure_id is not None}
-    for row in gathered.whole(included.keys() - groups.keys()):
-        try:
-            groups[row["task_id"]] = group_of(None, json.loads(row["document"]))
-        except (ValueError, LookupError, TypeError, AttributeError):
-            # The gates refuse what cannot be read, and say so better.
-            groups[row["task_id"]] = f"unreadable:{row['task_id']}"
-    return groups
+    untold = included.keys() - groups.keys()
+    # The gates refuse what cannot be read, and say so better.
+    groups |= {task_id: f"unreadable:{task_id}" for task_id in untold}
+    groups |= _of_documents(gathered, untold, lambda document: group_of(None, document))
+    return groups_of(groups, lambda: _of_documents(gathered, included, outline_group), kept)
+
+
+def _of_documents(
+    gathered: Gathered, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
+) -> dict[str, str]:
+    """What is said of the documents of tasks, by task; those that cannot be read are not in it."""
+    found = {}
+    for row in gathered.whole(task_ids):
+        # As in `gate_proofs`: whatever comes of a row that no version wrote.
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            found[row["task_id"]] = say(json.loads(row["document"]))
+    return found
 
 
 def _write_texts(folder: Path, facts: Facts) -> list[str]:

@@ -60,9 +60,10 @@ class Calls:
         answered = {call.model_answered for call in self._of(record) if call.model_answered is not None}
         return frozenset(answered | self._named.get(record, set()))
 
-    def hosts(self, record: RecordKey) -> frozenset[str]:
-        """Every host that was asked for a record."""
-        return frozenset(call.host for call in self._of(record) if call.host is not None)
+    def answered_at(self, record: RecordKey) -> frozenset[tuple[str, str]]:
+        """Every host that was asked for a record, with each model that answered there."""
+        at = ((call.host, call.model_answered or call.model_asked) for call in self._of(record))
+        return frozenset((host, model) for host, model in at if host is not None and model is not None)
 
     def models(self, records: Iterable[RecordKey]) -> tuple[Model, ...]:
         """Who answered for some records, by stage; a request that several records used counts once."""
@@ -76,15 +77,6 @@ class Calls:
             for key in sorted(counted, key=lambda key: (_place(key[0]), *(part or "" for part in key)))
             for stage, asked, answered, backend in [key]
         )
-
-    def at_hosts(self, records: Iterable[RecordKey]) -> dict[str, frozenset[str]]:
-        """Host to the models that were asked for there, of some records."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for record in records:
-            for call in self._of(record):
-                if call.host is not None:
-                    found[call.host] |= {name for name in (call.model_asked, call.model_answered) if name is not None}
-        return {host: frozenset(found[host]) for host in sorted(found)}
 
     def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[Prompt, ...]]:
         """The prompts that some records were worked on with, by stage."""

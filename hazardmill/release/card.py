@@ -16,7 +16,7 @@ from hazardmill.printable import printable
 from hazardmill.release.citation import bibtex
 from hazardmill.release.configs import CONFIGS, SPLITS, base_of
 from hazardmill.release.facts import ConfigFact, Facts
-from hazardmill.release.figures import address, figures, steps
+from hazardmill.release.figures import address, steps
 from hazardmill.release.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.markdown import Ready, block, render, table, words
 from hazardmill.report.pages import write_text
@@ -120,7 +120,7 @@ def _text(facts: Facts) -> str:
         manifest=manifest,
         notice=notice(facts),
         example=facts.example,
-        figures=[{"alt": it.alt, "address": address(it), "note": it.note} for it in figures(facts)],
+        figures=[{"alt": it.alt, "address": address(it), "note": it.note} for it in facts.figures],
         funnel=_funnel(facts),
         left_out=table(("Why", "Tasks"), [(reason(why), count(n)) for why, n in manifest.left_out.items()])
         if manifest.left_out

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.release.diff import Came, Changed, Diff, compare
 from hazardmill.release.diff_sides import Side, open_side
 from hazardmill.release.diff_telling import change, in_order, shown, title
@@ -30,6 +30,7 @@ def write_changelog(folder: Path, facts: Facts) -> list[str]:
         The file, as a path within the folder.
 
     Raises:
+        ReleaseRefused: The version is too small for what is different.
         InputError: The parent is no release, or a damaged one.
         StoreError: The file cannot be written.
     """
@@ -41,6 +42,7 @@ def changelog(folder: Path, facts: Facts) -> str:
     """The text of the changelog.
 
     Raises:
+        ReleaseRefused: The version is too small for what is different.
         InputError: The parent is no release, or a damaged one.
     """
     manifest = facts.manifest
@@ -51,6 +53,12 @@ def changelog(folder: Path, facts: Facts) -> str:
         return f"{_HEAD}\n{head}\n{first}\n"
     parent = open_side(facts.parent)
     diff = compare(parent, Side(folder, manifest))
+    if diff.findings:
+        raise ReleaseRefused(
+            f"version {manifest.version} is too small a step from its parent {diff.old.version}",
+            findings=tuple(f"version: {each.message} [{each.remedy}]" for each in diff.findings),
+            remedy="call it by a higher version, as listed; nothing was written",
+        )
     return f"{_HEAD}\n{head}\n" + "\n\n".join(_paragraphs(diff)) + f"\n\n{_earlier(parent)}"
 
 
@@ -72,7 +80,6 @@ def _paragraphs(diff: Diff) -> Iterator[str]:
     ]
     if rows:
         yield table(("Tasks by", diff.old.version, diff.new.version, "Change"), rows)
-    yield from (f"The version number is too small for this: {words(each.message)}." for each in diff.findings)
 
 
 def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:

@@ -115,7 +115,7 @@ _FORMAL = (
     _own(
         "group",
         STR,
-        "Tasks of the same group have the same structure, and are in the same split.",
+        "Tasks of the same structure have the same group, and a group is in one split.",
     ),
     *_of(schemas.TASKS, ["domain_pddl", "problem_pddl", "code"]),
 )

@@ -130,7 +130,8 @@ def _responsible(facts: Facts) -> dict[str, Any]:
             "What is dangerous is what the task says is dangerous; that people would agree is for a review to say.",
         ],
         "rai:personalSensitiveInformation": [
-            "Injury reports are public and name nobody; texts with patterns of personal data stop a release."
+            "Injury reports are public and name nobody. Ages are as their publisher codes them, those over 89 among"
+            " them; texts with patterns of other personal data stop a release."
         ],
     }
 

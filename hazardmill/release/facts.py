@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from hazardmill.release.configs import BY_SA, CONFIGS, SPLITS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from hazardmill.release.gates import GateResult
     from hazardmill.release.manifest import Manifest
+    from hazardmill.report.drawing import Figure
     from hazardmill.review.statistics import Statistics
 
 NATURAL: Final = "natural"
@@ -84,6 +86,13 @@ class Facts:
     """Figures of the review; null where nobody reviewed, or where they were not worked out."""
     parent: Path | None = None
     """Folder of the parent release; null for the first release."""
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """Every figure, in the order of the card. To draw them takes a second, and two texts need them."""
+        from hazardmill.release.figures import figures
+
+        return figures(self)
 
 
 def task_fact(row: Mapping[str, Any], split: str) -> TaskFact:

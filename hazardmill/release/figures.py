@@ -59,10 +59,9 @@ def write_figures(folder: Path, facts: Facts) -> list[str]:
     Raises:
         StoreError: A file cannot be written.
     """
-    drawn = figures(facts)
-    for figure in drawn:
+    for figure in facts.figures:
         write_text(folder / address(figure), f"{figure.standalone}\n", what="figure")
-    return [address(figure) for figure in drawn]
+    return [address(figure) for figure in facts.figures]
 
 
 def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:

@@ -11,6 +11,7 @@ from hazardmill.release.gate_proofs import Examined
 
 _ONE_OF_THEM = "leave one of the two out: reject it in the review, or release fewer runs with --run"
 _SPLIT_ANEW = "assign the splits anew by the structures of the documents, without those of a parent release if need be"
+_LEAVE_OUT = "leave it out: reject it in the review; or build without the parent, whose splits divide them"
 
 
 class Likeness:
@@ -68,29 +69,32 @@ class Structures:
         self._tasks: dict[str, dict[str, str]] = defaultdict(dict)
         """Structure to its tasks, each with its split."""
         self._outlines: dict[str, dict[str, str]] = defaultdict(dict)
-        self._untold: set[str] = set()
-        """Outlines of documents that are too regular for a structure id."""
+        """Outline to each split that it is in, with the first task there."""
+        self._untold: list[tuple[str, str, str]] = []
+        """Task, outline and split of documents that are too regular for a structure id."""
 
     def take(self, examined: Examined, split: str) -> None:
         """Remember one more task whose document could be read."""
         assert examined.outline is not None
-        self._outlines[examined.outline][examined.task_id] = split
+        firsts = self._outlines[examined.outline]
+        firsts[split] = min(examined.task_id, firsts.get(split, examined.task_id))
         if examined.structure is None:
-            self._untold.add(examined.outline)
+            self._untold.append((examined.task_id, examined.outline, split))
         else:
             self._tasks[examined.structure][examined.task_id] = split
 
     def tell(self, tally: Tally) -> None:
         """Count each task that is elsewhere than the first one, by task id, of its structure."""
         for tasks in self._tasks.values():
-            _elsewhere(tally, tasks, "has the same structure")
+            first, *others = sorted(tasks)
+            for task_id in others:
+                if tasks[task_id] != tasks[first]:
+                    there = f"{first}, which has the same structure, is in {tasks[first]}"
+                    tally.add(task_id, f"it is in {tasks[task_id]}; {there}", _SPLIT_ANEW)
         # Renamed, such a document may just be told its structure: it must be with all that may be the same.
-        for outline in self._untold:
-            _elsewhere(tally, self._outlines[outline], "may have the same structure, which nobody can tell")
-
-
-def _elsewhere(tally: Tally, tasks: Mapping[str, str], says: str) -> None:
-    first, *others = sorted(tasks)
-    for task_id in others:
-        if tasks[task_id] != tasks[first]:
-            tally.add(task_id, f"it is in {tasks[task_id]}; {first}, which {says}, is in {tasks[first]}", _SPLIT_ANEW)
+        for task_id, outline, split in self._untold:
+            elsewhere = {other: first for other, first in self._outlines[outline].items() if other != split}
+            if elsewhere:
+                first, other = min((first, other) for other, first in elsewhere.items())
+                there = f"{first}, which may have the same structure, which nobody can tell, is in {other}"
+                tally.add(task_id, f"it is in {split}; {there}", _LEAVE_OUT)

@@ -53,8 +53,9 @@ ASKED: Final = (
     "problem_pddl",
     "code",
     "context",
+    "beside",
 )
-"""The columns that are looked at."""
+"""The columns that are looked at, and the texts that are released beside them (``personal.texts_beside``)."""
 
 AGAIN: Final = "see that the store is whole (hazardmill store verify), or generate the task anew with this version"
 
@@ -269,7 +270,7 @@ class Examiners:
         """Take one more task, and give what is done by then: columns of ``ASKED``, and what was worked out.
 
         Raises:
-            SandboxError: A worker process was ended from outside.
+            SandboxError: A worker process cannot be started, or was ended from outside.
         """
         asked = {name: row.get(name) for name in ASKED}
         if self._jobs == 1:
@@ -285,7 +286,7 @@ class Examiners:
         """What is still under way; afterwards the workers have ended.
 
         Raises:
-            SandboxError: A worker process was ended from outside.
+            SandboxError: A worker process cannot be started, or was ended from outside.
         """
         if self._chunk:
             self._send()
@@ -309,6 +310,13 @@ class Examiners:
             self._under_way.append((chunk, self._pool.submit(_examine_all, chunk)))
         except BrokenProcessPool as error:
             raise self._lost() from error
+        except OSError as error:
+            # A worker that ends before it has been told what to do breaks the pipe to it.
+            self.close()
+            raise SandboxError(
+                f"a worker process that validates tasks cannot be started: {error.strerror or error}",
+                remedy="see that memory is enough and further processes are allowed, or use fewer with --jobs",
+            ) from error
 
     def _next(self) -> Iterator[tuple[Row, Examined]]:
         chunk, future = self._under_way.popleft()

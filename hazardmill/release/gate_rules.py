@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
@@ -64,22 +64,19 @@ def see_offline(tally: Tally, row: Row, candidate: Candidate | None, allowed: bo
         )
 
 
-def see_local_model(tally: Tally, candidate: Candidate, named: Iterable[str]) -> None:
-    """No model answered at a private address, unless it was named.
-
-    The ledger tells models and hosts of a record apart, not which answered where: of a task that only private hosts
-    answered for, every model must be named; of one that others answered for too, one.
-    """
-    local = sorted(host for host in candidate.hosts if is_local(host))
-    models = candidate.answered_by - {OFFLINE_MODEL}
-    if not local or not models:
-        return
-    unnamed = sorted(models - set(named))
-    if unnamed and (len(local) == len(candidate.hosts) or len(unnamed) == len(models)):
+def see_local_model(tally: Tally, candidate: Candidate, named: Collection[str]) -> None:
+    """No model answered at a private address, unless it was named."""
+    unnamed: dict[str, set[str]] = {}
+    for host, model in candidate.answered_at:
+        # The offline author may be asked over HTTP, and is no model; another gate tells of it.
+        if is_local(host) and model != OFFLINE_MODEL and model not in named:
+            unnamed.setdefault(model, set()).add(host)
+    if unnamed:
+        told = ", ".join(f"{model} answered for it at {', '.join(sorted(unnamed[model]))}" for model in sorted(unnamed))
         tally.add(
             candidate.task_id,
-            f"{', '.join(unnamed)} answered for it, and {', '.join(local)} is known to nobody else",
-            "name the model, so that the card does: " + " ".join(f"--local-model {model}" for model in unnamed),
+            f"{told}, which nobody else can ask",
+            "name the model, so that the card does: " + " ".join(f"--local-model {model}" for model in sorted(unnamed)),
         )
 
 

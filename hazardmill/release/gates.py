@@ -23,7 +23,7 @@ from hazardmill.release.gate_findings import Tally
 from hazardmill.release.gate_likeness import Likeness, Structures
 from hazardmill.release.gate_proofs import Examined, Examiners
 from hazardmill.release.gate_rules import Rights, see_attribution, see_local_model, see_offline, see_review
-from hazardmill.release.personal import SOURCES
+from hazardmill.release.personal import SOURCES, texts_beside
 
 if TYPE_CHECKING:
     from hazardmill.release.gathering import Candidate
@@ -84,6 +84,8 @@ class Gates(AbstractContextManager["Gates"]):
         self._tallies = {name: Tally(name, says[name]) for name in GATES}
         self._examiners = Examiners(options.jobs)
         self._unseen = set(splits)
+        self._documents: dict[str, Document] = {}
+        """Of the tasks that are with the workers."""
         self._rights = Rights()
         self._corpus = Corpus()
         self._likeness = Likeness()
@@ -95,14 +97,16 @@ class Gates(AbstractContextManager["Gates"]):
         """End the workers."""
         self._examiners.close()
 
-    def see(self, row: Row) -> None:
+    def see(self, row: Row, beside: Iterable[tuple[str, Row]] = (), document: Document | None = None) -> None:
         """Look at the next task that is to be released.
 
         Args:
             row: Its columns of the table ``tasks``, and ``context``.
+            beside: Config and row of what is released with it and does not follow from it: danger, drafts, reviews.
+            document: Its document, where somebody has read it already.
 
         Raises:
-            SandboxError: A worker process was ended from outside.
+            SandboxError: A worker process cannot be started, or was ended from outside.
         """
         tallies, options = self._tallies, self._options
         self._unseen.discard(row["task_id"])
@@ -113,14 +117,18 @@ class Gates(AbstractContextManager["Gates"]):
         self._rights.see_licence(tallies["licence"], row)
         see_attribution(tallies["attribution"], row)
         self._count(*_OF_ROWS)
-        for each, examined in self._examiners.give(row):
+        if document is not None:
+            self._documents[row["task_id"]] = document
+        # Of other sources nobody looks at them, so that no worker need be sent them.
+        texts = list(texts_beside(beside)) if row["source"] in SOURCES else []
+        for each, examined in self._examiners.give({**row, "beside": texts}):
             self._take(each, examined)
 
     def results(self) -> tuple[GateResult, ...]:
         """What every gate says of all tasks seen, in the order of ``GATES``; to be asked once.
 
         Raises:
-            SandboxError: A worker process was ended from outside.
+            SandboxError: A worker process cannot be started, or was ended from outside.
         """
         tallies = self._tallies
         for row, examined in self._examiners.rest():
@@ -142,6 +150,7 @@ class Gates(AbstractContextManager["Gates"]):
     def _take(self, row: Row, examined: Examined) -> None:
         """Take in what was worked out of a task."""
         tallies, task_id = self._tallies, examined.task_id
+        document = self._documents.pop(task_id, None)
         self._count("revalidation", "duplicates")
         for message, remedy in examined.problems:
             tallies["revalidation"].add(task_id, message, remedy)
@@ -163,7 +172,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._corpus.add(
             Member(
                 name=task_id,
-                document=Document.from_json(json.loads(row["document"])),
+                document=document or Document.from_json(json.loads(row["document"])),
                 structure=examined.structure,
                 source=row["source"],
                 danger_type=row["danger_type"],

@@ -73,8 +73,8 @@ class Candidate:
     attribution: str
     answered_by: frozenset[str]
     """Every model that answered a request of its record, whichever run paid; ``offline-author`` where our rules did."""
-    hosts: frozenset[str]
-    """The hosts of these requests, without ports; empty offline."""
+    answered_at: frozenset[tuple[str, str]]
+    """Host of such a request, without its port, and the model that answered there; empty offline."""
 
 
 @dataclass
@@ -220,7 +220,7 @@ def _funnel(snapshot: Snapshot, runs: tuple[str, ...]) -> dict[str, int]:
 def _candidate(row: Row, calls: Calls) -> Candidate:
     record = (row["run_id"], row["record_id"])
     named = {row.pop("model_answered")} - {None}
-    return Candidate(**row, answered_by=calls.answered_by(record) | named, hosts=calls.hosts(record))
+    return Candidate(**row, answered_by=calls.answered_by(record) | named, answered_at=calls.answered_at(record))
 
 
 def _spool(

@@ -94,7 +94,8 @@ def push(
         UsageError: This is no name of a repository, or huggingface_hub is not installed.
         InputError: The release is damaged.
         ReleaseRefused: It has tasks that no language model wrote, and they are not allowed.
-        HubError: The hub cannot be asked or refuses; the tag is on something else; or the hub has not what was sent.
+        HubError: The hub cannot be asked or refuses; the tag is on something else; main has a newer release; or the hub
+            has not what was sent.
     """
     if not _REPOSITORY.fullmatch(repository):
         raise UsageError(f"{repository[:200]!r} is no repository of a hub", remedy="write it as ORG/NAME")
@@ -131,6 +132,9 @@ def push(
         say(f"making {repository}, private")
         client.create()
         seen = _there(client)
+        # Somebody else may have made it in the meantime, and filled it: even with this release.
+        change = _planned(client, local, seen)
+        revision = None if change.changed else seen.head
     if revision is None:
         say(f"committing {len(change.changed)} files, {len(change.deleted)} deleted")
         revision = _commit(client, local, change, seen)
@@ -196,8 +200,17 @@ def _planned(client: HubClient, local: LocalRelease, seen: Seen | None) -> _Chan
         raise client.error(
             "the repository holds something that is no release of hazardmill", "choose another one, or empty it first"
         )
-    deleted = others & (before or frozenset())
+    if before is not None and before.version is not None and _is_newer(before.version, local.manifest.version):
+        raise client.error(
+            f"main has release {before.version}, and {local.manifest.version} would take it back to an older one",
+            f"build it under a version above {before.version}, or push it to a repository of its own",
+        )
+    deleted = others & (frozenset() if before is None else before.files)
     return _Change(changed=tuple(changed), deleted=tuple(sorted(deleted)), kept=tuple(sorted(others - deleted)))
+
+
+def _is_newer(one: str, other: str) -> bool:
+    return [int(part) for part in one.split(".")] > [int(part) for part in other.split(".")]
 
 
 def _there(client: HubClient) -> Seen:
@@ -242,7 +255,7 @@ def _checked(client: HubClient, local: LocalRelease, revision: str, rows_of: Cou
         raise client.error(
             f"at {revision} the hub has other bytes than were sent, or none: {', '.join(sorted(wrong)[:5])}", RESUME
         )
-    rows = rows_of(client, revision, sorted(local.manifest.counts))
+    rows = rows_of(client, revision, local)
     if rows != local.manifest.counts:
         other = sorted(name for name in local.manifest.counts if rows.get(name) != local.manifest.counts[name])
         named = ", ".join(f"{name}: {rows.get(name)} not {local.manifest.counts[name]}" for name in other[:5])

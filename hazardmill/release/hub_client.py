@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.errors import HubError, InputError, UsageError
 from hazardmill.llm.scrub import scrub
 from hazardmill.release.hub_folder import LocalFile
+from hazardmill.release.hub_patience import give_up_on_silence
 from hazardmill.release.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ _REMEDIES: Final = {
     412: "somebody else has committed in the meantime: look at what, then push again",
     413: "the hub takes no file of this size",
 }
-PATIENCE_S: Final = 600.0
-"""Seconds without a word from the hub, after which it is taken for gone."""
 _LONGEST: Final = 500
 """Characters of a server's own words that an error repeats."""
 
@@ -62,6 +62,16 @@ class Seen:
     """Tag to the commit that it names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The release that a revision has."""
+
+    version: str | None
+    """Null where its manifest names none that can be compared."""
+    files: frozenset[str]
+    """Its files, the manifest among them."""
+
+
 class HubClient:
     """A repository, which may not be there yet.
 
@@ -71,21 +81,32 @@ class HubClient:
         endpoint: Address of the hub; by default that of ``HF_ENDPOINT``, else huggingface.co.
 
     Raises:
-        UsageError: huggingface_hub is not installed.
+        UsageError: huggingface_hub is not installed, or no hub can have a repository of this name.
         HubError: There is no token.
     """
 
     def __init__(self, repository: str, token: str | None = None, endpoint: str | None = None) -> None:
         try:
             from huggingface_hub import HfApi, get_token
+            from huggingface_hub.errors import HFValidationError
+            from huggingface_hub.utils._validators import validate_repo_id
         except ImportError as error:
             raise UsageError(
                 f"huggingface_hub is not installed ({error})", remedy="pip install 'hazardmill[hub]'"
+            ) from error
+        try:
+            validate_repo_id(repository)
+        except HFValidationError as error:
+            raise UsageError(
+                f"{repository!r} is no repository of a hub: {error}", remedy="take another name"
             ) from error
         self.repository = repository
         self.token = token or get_token() or ""
         if not self.token:
             raise HubError("there is no token for the hub", remedy="set HF_TOKEN, or log in with: hf auth login")
+        if not self.token.isascii():
+            raise HubError("the token for the hub has letters that no token has", remedy="copy it again into HF_TOKEN")
+        give_up_on_silence()
         # Read now: huggingface_hub reads its environment once, when it is imported.
         self._api: HfApi = HfApi(endpoint=endpoint or os.environ.get("HF_ENDPOINT") or None, token=self.token)
 
@@ -105,7 +126,7 @@ class HubClient:
 
         with self._asking("to show the repository"):
             try:
-                info = self._api.dataset_info(self.repository, timeout=PATIENCE_S)
+                info = self._api.dataset_info(self.repository)
                 refs = self._api.list_repo_refs(self.repository, repo_type=_KIND)
             except RepositoryNotFoundError:
                 return None
@@ -134,8 +155,8 @@ class HubClient:
             commits = self._api.list_repo_commits(self.repository, repo_type=_KIND)
         return (commit.commit_id for commit in commits if word in f"{commit.title}\n{commit.message}")
 
-    def released(self, revision: str) -> frozenset[str] | None:
-        """The files of the release at a revision, by its manifest; null if there is no manifest of one."""
+    def released(self, revision: str) -> Earlier | None:
+        """The release at a revision, by its manifest; null if there is no manifest of one."""
         with tempfile.TemporaryDirectory(prefix="hazardmill-hub-") as folder, self._asking("for the manifest there"):
             path = self._api.hf_hub_download(
                 self.repository, MANIFEST, repo_type=_KIND, revision=revision, local_dir=folder
@@ -144,14 +165,24 @@ class HubClient:
                 value: Any = json.loads(Path(path).read_bytes())
             except ValueError:
                 return None
-        # Of a version that this one cannot read, too: all that matters are the names.
+        # Of a hazardmill whose manifests this one cannot read, too: version and names are all that matters.
         files = value.get("files") if isinstance(value, dict) else None
-        return frozenset({MANIFEST, *files}) if isinstance(files, dict) else None
+        if not isinstance(files, dict):
+            return None
+        version = value.get("version")
+        known = isinstance(version, str) and re.fullmatch(r"\d{1,6}\.\d{1,6}\.\d{1,6}", version, re.ASCII)
+        return Earlier(version if known else None, frozenset({MANIFEST, *files}))
 
     def create(self) -> None:
         """Make the repository, open to nobody else; one that is there stays as it is."""
+        from huggingface_hub.errors import HfHubHTTPError
+
         with self._asking("to make the repository"):
-            self._api.create_repo(self.repository, repo_type=_KIND, private=True, exist_ok=True)
+            try:
+                self._api.create_repo(self.repository, repo_type=_KIND, private=True)
+            except HfHubHTTPError as error:
+                if error.response.status_code != 409:
+                    raise
 
     def commit(
         self, files: dict[str, LocalFile], deleted: Iterable[str], *, title: str, message: str, parent: str
@@ -208,12 +239,9 @@ class HubClient:
     @contextmanager
     def _asking(self, what: str) -> Iterator[None]:
         import httpx
-        from huggingface_hub import get_session
-        from huggingface_hub.errors import HfHubHTTPError
+        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
         try:
-            # Its client waits for ever. Set each time: after a failed connection it makes itself a new one.
-            get_session().timeout = PATIENCE_S
             yield
         except HfHubHTTPError as error:
             raise self._refused(error, what) from None
@@ -224,7 +252,12 @@ class HubClient:
             cause = error.__cause__
             if isinstance(cause, HfHubHTTPError):
                 raise self._refused(cause, what) from None
-            raise self.error(f"asked {what}, the hub does not answer: {cause or error!r}", RESUME) from None
+            remedy = RESUME
+            if isinstance(error, OfflineModeIsEnabled):
+                remedy = "unset HF_HUB_OFFLINE, then push again"
+            elif isinstance(error, httpx.UnsupportedProtocol):
+                remedy = "write HF_ENDPOINT with https://, then push again"
+            raise self.error(f"asked {what}, the hub does not answer: {cause or error!r}", remedy) from None
 
     def _refused(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
         status = error.response.status_code

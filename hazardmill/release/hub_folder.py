@@ -6,13 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
-from hazardmill.errors import InputError
-from hazardmill.release.manifest import MANIFEST, Manifest, file_of, read_manifest
-
-_SHOWN: Final = 5
-"""Damaged files that a message names."""
+from hazardmill.release.checking import read_whole
+from hazardmill.release.manifest import MANIFEST, Manifest, file_of
 
 
 @dataclass(frozen=True)
@@ -63,31 +59,7 @@ def read_folder(folder: Path) -> LocalRelease:
     Raises:
         InputError: There is no release, or a file is damaged, missing or too many.
     """
-    manifest = read_manifest(folder)
-    there = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if not _is_folder(path)}
-    wrong = [f"{name} is in no release" for name in sorted(there.keys() - manifest.files.keys() - {MANIFEST})]
-    files = {}
-    for name, wanted in sorted(manifest.files.items()):
-        path = there.get(name)
-        if path is None or not path.is_file():
-            wrong.append(f"{name} is missing")
-            continue
-        found = file_of(path)
-        if (found.sha256, found.bytes) != (wanted.sha256, wanted.bytes):
-            wrong.append(f"{name} has other bytes than the manifest says")
-        files[name] = LocalFile(path, found.sha256, found.bytes)
-    if wrong:
-        more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise InputError(
-            f"the release is damaged: {'; '.join(wrong[:_SHOWN])}{more}",
-            file=str(folder),
-            remedy="build it again: hazardmill release build",
-        )
+    manifest = read_whole(folder, alone=True)
     own = file_of(folder / MANIFEST)
-    files[MANIFEST] = LocalFile(folder / MANIFEST, own.sha256, own.bytes)
-    return LocalRelease(manifest, files)
-
-
-def _is_folder(path: Path) -> bool:
-    # A link to a folder is none: what it leads to is not in the manifest.
-    return path.is_dir() and not path.is_symlink()
+    files = {name: LocalFile(folder / name, file.sha256, file.bytes) for name, file in sorted(manifest.files.items())}
+    return LocalRelease(manifest, {**files, MANIFEST: LocalFile(folder / MANIFEST, own.sha256, own.bytes)})

@@ -12,35 +12,41 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from hazardmill.release.hub_client import HubClient
+from hazardmill.release.hub_folder import LocalRelease
+from hazardmill.release.hub_patience import give_up_on_silence
 
-CountRows: TypeAlias = Callable[[HubClient, str, Iterable[str]], dict[str, dict[str, int]]]
-"""Rows by config and split at a revision, for some configs."""
+CountRows: TypeAlias = Callable[[HubClient, str, LocalRelease], dict[str, dict[str, int]]]
+"""Rows by config and split at a revision, of the configs of a release."""
 
-_PATIENCE_S: Final = 3600
+PATIENCE_S: float = 900.0
+"""Seconds that loading may take, and besides so many as the bytes need at ``SLOWEST`` a second."""
+SLOWEST: Final = 100_000
 _OUT_OF_THE_WAY: Final = frozenset(
     {
         "HF_DATASETS_CACHE",
         "HF_DATASETS_OFFLINE",
         "HF_HUB_CACHE",
+        "HF_HUB_DISABLE_IMPLICIT_TOKEN",
         "HF_HUB_OFFLINE",
         "HF_XET_CACHE",
         "HUGGINGFACE_HUB_CACHE",
         "TRANSFORMERS_OFFLINE",
     }
 )
-"""Variables by which something else than the hub itself would answer."""
+"""Variables by which something else than the hub itself would answer, or the hub be asked without the token."""
 
 
-def count_rows(client: HubClient, revision: str, configs: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Load configs from the hub, and count their rows.
+def count_rows(client: HubClient, revision: str, local: LocalRelease) -> dict[str, dict[str, int]]:
+    """Load each config of a release from the hub, and count its rows.
 
     Raises:
         HubError: A config cannot be loaded.
     """
+    patience = PATIENCE_S + local.bytes / SLOWEST
     with tempfile.TemporaryDirectory(prefix="hazardmill-load-") as cache:
         environment = {name: value for name, value in os.environ.items() if name not in _OUT_OF_THE_WAY}
         environment |= {
@@ -52,15 +58,22 @@ def count_rows(client: HubClient, revision: str, configs: Iterable[str]) -> dict
         }
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "hazardmill.release.hub_loading", client.repository, revision, *configs],
+                [
+                    sys.executable,
+                    "-m",
+                    "hazardmill.release.hub_loading",
+                    client.repository,
+                    revision,
+                    *sorted(local.manifest.counts),
+                ],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=_PATIENCE_S,
+                timeout=patience,
             )
         except subprocess.TimeoutExpired:
-            raise client.error(f"loading the release took more than {_PATIENCE_S} s", "push again, to go on") from None
+            raise client.error(f"loading the release took more than {patience:.0f} s", "push again, to go on") from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise client.error(
@@ -75,6 +88,7 @@ def _main(repository: str, revision: str, configs: list[str]) -> None:
     # By name: the package has no types.
     datasets = importlib.import_module("datasets")
     datasets.disable_progress_bars()
+    give_up_on_silence()
     counted = {}
     for config in configs:
         loaded = datasets.load_dataset(repository, config, revision=revision)

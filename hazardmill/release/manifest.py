@@ -136,6 +136,8 @@ class Manifest(Frozen):
     """Null where nobody's opinion counts."""
     archive: Archive
     parent: Parent | None = None
+    former_groups: dict[str, str] = Field(default_factory=dict)
+    """Group of tasks that releases before had and this one has not, to its split: if it comes back, it goes there."""
     files: dict[str, File]
     """Every file of the folder but the manifest, by its path within it."""
 

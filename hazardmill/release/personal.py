@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -99,8 +99,8 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "record number": (
         r"\b(?:mrn|mr#|medical record|med rec|record|chart|account|acct|case|visit|encounter|patient id|pt id|policy"
         r"|licen[cs]e|claim)(?: (?:number|num|no|id))?[ .:#]{0,3}[a-z]{0,3}-?\d{4,}",
-        # Nothing that is counted or measured has so many digits.
-        r"(?<![\d.,])\d{7,}(?!\d)",
+        # Nothing that is counted or measured has so many digits, but for what a search says of its limit.
+        r"(?<![\d.,])\d{7,}(?!\d| (?:expansions|states)\b)",
     ),
     "age over 89": (
         rf"(?<!\d)(?<!\d[./-]){_OVER_89}[ -]?(?:y(?:(?:ea)?rs?)?(?:[ -]?olds?)?|y[ ./]?o)(?:[a-z]{{0,2}}[fm]|[wb])?\b",
@@ -110,6 +110,14 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
         r"\b(?:his|her|their) (?:(?:early|mid|late)[ -])?(?P<decade>90|100)'?s\b",
     ),
 }
+
+_NO_TEXTS: Final = frozenset(
+    """
+    task_id record_id source document_hash kind reviewer verdict rubric licence attribution prompt_version prompt_hash
+    model_asked model_answered backend jail_profile hazardmill_version run_id
+    """.split()
+)
+"""Columns that say who made a row, and of what: no text of a record or of a model."""
 
 _COMPILED: Final = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, patterns in _PATTERNS.items() for pattern in patterns
@@ -188,12 +196,16 @@ def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
     """What each text of a task holds, with the text's name; the age that its record states is nothing.
 
     Args:
-        row: As for ``texts_of_task``.
+        row: As for ``texts_of_task``, and ``beside``: what ``texts_beside`` gives of the rows that go with the task. A
+            text that stands in several places, as the accepted code does, is told of in the first.
     """
     stated_age = stated_age_of(row.get("context"))
-    for name, text in texts_of_task(row):
-        for each in personal_in(text, stated_age):
-            yield name, each
+    seen = set()
+    for name, text in (*texts_of_task(row), *(row.get("beside") or ())):
+        if text not in seen:
+            seen.add(text)
+            for each in personal_in(text, stated_age):
+                yield name, each
 
 
 def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -207,6 +219,27 @@ def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, row[name]
     yield from _strings("danger", json.loads(row["danger"]))
     yield from _strings("texts", json.loads(row["document"]).get("texts"))
+
+
+def texts_beside(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str]]:
+    """Name and text of each text in rows that are released with a task: its danger, its drafts, its reviews.
+
+    Args:
+        rows: Config and row. Of ``drafts``, rows are named by their number; of documents, the texts alone count, as in
+            ``texts_of_task``.
+    """
+    for config, row in rows:
+        name = f"{config}[{row['draft']}]" if "draft" in row else config
+        for column, value in row.items():
+            if column in _NO_TEXTS or not isinstance(value, str):
+                continue
+            if column != "document":
+                yield f"{name}.{column}", value
+                continue
+            try:
+                yield from _strings(f"{name}.texts", json.loads(value)["texts"])
+            except (ValueError, LookupError, TypeError, RecursionError):
+                yield f"{name}.document", value
 
 
 def _strings(name: str, value: object) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ that a release need not fit into memory.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import re
@@ -23,7 +22,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import HubError, InputError, UsageError
+from hazardmill.release.checking import REMEDY, damage
 from hazardmill.release.configs import BY_SA, SPLITS
+from hazardmill.release.hub_patience import give_up_on_silence
 from hazardmill.release.manifest import Manifest, read_manifest
 from hazardmill.release.released_task import ReleasedTask
 
@@ -31,8 +32,8 @@ _BATCH: Final = 256
 """Rows read at once: a task's row has some ten kilobytes of text."""
 _CONFIG_NAME: Final = re.compile(r"[a-z][a-z_]*")
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_REFUSED: Final = "look at the token (HF_TOKEN, or hf auth login): a hub refuses a wrong one even what is for everybody"
 _WANTED: Final = ("manifest.json", "README.md", "data/*")
-_DAMAGED: Final = "the release is damaged: download or build it again"
 
 
 def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None = None) -> Release:
@@ -79,7 +80,7 @@ class Release:
         self._checked: set[str] = set()
         for config in self.manifest.counts:
             if not _CONFIG_NAME.fullmatch(config):
-                raise InputError(f"{config[:80]!r} is no name of a config", file=str(folder), remedy=_DAMAGED)
+                raise InputError(f"{config[:80]!r} is no name of a config", file=str(folder), remedy=REMEDY)
 
     def __repr__(self) -> str:
         return f"<Release {self.manifest.name} {self.version}: {len(self)} tasks>"
@@ -180,7 +181,7 @@ class Release:
             return ReleasedTask.of(row, split, share_alike=config.endswith(BY_SA))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"a row is not one of a task: {error!r}", file=str(self._path(config, split)), remedy=_DAMAGED
+                f"a row is not one of a task: {error!r}", file=str(self._path(config, split)), remedy=REMEDY
             ) from error
 
     def _places(self, base: str, split: str | None, by_sa: bool) -> Iterator[tuple[str, str]]:
@@ -217,29 +218,25 @@ class Release:
         name = path.relative_to(self.folder).as_posix()
         entry = self.manifest.files.get(name)
         if entry is None:
-            raise InputError(f"the manifest counts rows of {name}, but lists no such file", remedy=_DAMAGED)
+            raise InputError(f"the manifest counts rows of {name}, but lists no such file", remedy=REMEDY)
+        if name not in self._checked:
+            if (found := damage(path, entry)) is not None:
+                raise InputError(f"the file {found}", file=str(path), remedy=REMEDY)
+            self._checked.add(name)
         try:
-            if name not in self._checked:
-                with path.open("rb") as opened:
-                    digest = hashlib.file_digest(opened, "sha256").hexdigest()
-                if digest != entry.sha256:
-                    raise InputError(
-                        "the file has another SHA-256 than the manifest says", file=str(path), remedy=_DAMAGED
-                    )
-                self._checked.add(name)
             file = pq.ParquetFile(path)
         except OSError as error:
             raise InputError(
-                f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=_DAMAGED
+                f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=REMEDY
             ) from error
         except pa.ArrowException as error:
-            raise InputError(f"the file is no Parquet: {error}", file=str(path), remedy=_DAMAGED) from error
+            raise InputError(f"the file is no Parquet: {error}", file=str(path), remedy=REMEDY) from error
         if file.metadata.num_rows != self._counts(config)[split]:
             file.close()
             raise InputError(
                 f"the file has {file.metadata.num_rows} rows, and the manifest says {self._counts(config)[split]}",
                 file=str(path),
-                remedy=_DAMAGED,
+                remedy=REMEDY,
             )
         return file
 
@@ -257,6 +254,7 @@ def _downloaded(repo: str, revision: str | None) -> Path:
             remedy="pip install 'hazardmill[hub]', or name the folder of a release",
         ) from error
     at = repo if revision is None else f"{repo} at {revision}"
+    give_up_on_silence()
     try:
         return Path(snapshot_download(repo, repo_type="dataset", revision=revision, allow_patterns=list(_WANTED)))
     except hub.GatedRepoError as error:
@@ -279,6 +277,10 @@ def _downloaded(repo: str, revision: str | None) -> Path:
             f"there is no folder {repo} here, the hub cannot be reached, and {at} was not downloaded before",
             remedy="name the folder of a release; or go online, and unset HF_HUB_OFFLINE",
         ) from error
+    except hub.HfHubHTTPError as error:
+        status = error.response.status_code
+        remedy = _REFUSED if status in (401, 403) else "try again later"
+        raise HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy) from error
     except (OSError, httpx.HTTPError, hub.IncompleteSnapshotError, hub.RevisionResolutionError) as error:
         raise HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later") from error
 

@@ -9,6 +9,8 @@ What is promised:
 - The same members give the same splits, in whatever order they come and on every machine.
 - A group that ``kept`` names is where ``kept`` says, always. With the groups of the parent release given there, no task
   changes its split from one release to the next, however many are added; the new groups make up for what is missing.
+- Tasks that may be of one structure, though nobody can tell, are in one group too (``groups_of``), unless ``kept`` has
+  them in different splits: then the gate on splits refuses, and says which task to leave out.
 - Of groups that ``kept`` does not name, nothing is promised when members are added or taken away.
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -31,6 +33,9 @@ SPLITS: Final[tuple[Split, ...]] = get_args(Split)
 """In the order of ``SHARES``."""
 
 SHARES: Final = (0.8, 0.1, 0.1)
+
+OUTLINE: Final = "outline:"
+"""What names of groups of documents that are too regular begin with."""
 
 _COMMUTATIVE: Final = frozenset({"and", "or", "+", "="})
 _QUANTIFIERS: Final = frozenset({"exists", "forall"})
@@ -64,7 +69,54 @@ def group_of(structure_id: str | None, document: Mapping[str, Any]) -> str:
         document: The document's JSON; only looked at where there is no structure id.
     """
     found = structure_id if structure_id is not None else structure_or_null(document)
-    return f"outline:{outline(document)}" if found is None else f"structure:{found}"
+    return outline_group(document) if found is None else f"structure:{found}"
+
+
+def outline_group(document: Mapping[str, Any]) -> str:
+    """The group of the documents that are too regular and have the outline of this one."""
+    return f"{OUTLINE}{outline(document)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The group of each task, and where groups have to stay."""
+
+    of: dict[str, str]
+    """Task to group."""
+    kept: dict[str, str]
+    """Group to split, of this release and of those before it."""
+
+
+def groups_of(
+    structures: Mapping[str, str], outlines: Callable[[], Mapping[str, str]], kept: Mapping[str, str]
+) -> Groups:
+    """The groups of tasks, with every task that may be of the structure of one too regular to be told in its group.
+
+    A document that is too regular may, under other names, just be told. So tasks of its outline go with it, in this
+    release and in all that come after one that had it.
+
+    Args:
+        structures: Task to what ``group_of`` says.
+        outlines: Gives task to ``outline:`` and outline of all of them; asked for only where some are too regular.
+        kept: Group to split, of the releases before.
+    """
+    regular = {group for group in (*structures.values(), *kept) if group.startswith(OUTLINE)}
+    groups, kept = dict(structures), dict(kept)
+    if not regular:
+        return Groups(groups, kept)
+    joining: dict[str, set[str]] = {}
+    for task_id, outlined in outlines().items():
+        if outlined in regular:
+            joining.setdefault(outlined, set()).add(structures[task_id])
+    joined = {}
+    for outlined, members in joining.items():
+        places = {kept[group] for group in (outlined, *members) if group in kept}
+        divided = len(places) > 1
+        if len(places) == 1:
+            kept[outlined] = places.pop()
+        # Divided by releases before: what they had stays, the rest comes together.
+        joined.update({group: outlined for group in members if not (divided and group in kept)})
+    return Groups({task_id: joined.get(group, group) for task_id, group in groups.items()}, kept)
 
 
 def outline(document: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
@@ -22,7 +22,7 @@ from hazardmill.release.options import Options
 from hazardmill.release.rows_plans import pair_row, plan_rows, twin_row
 from hazardmill.release.rows_reviews import Reviews
 from hazardmill.release.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
-from hazardmill.release.splits import Split
+from hazardmill.release.splits import Groups, Split
 from hazardmill.release.tables import Tables
 
 if TYPE_CHECKING:
@@ -32,8 +32,20 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_BESIDE: Final = frozenset({"dangers", "drafts", "reviews"})
+"""Configs whose rows do not follow from the task."""
+
 _SHOWN: Final = 20
 """Tasks named in an error that is a bug of ours or of the store."""
+
+
+class Added(NamedTuple):
+    """What the gates have to see of a task beside its row."""
+
+    document: Document | None
+    """Null where it cannot be read."""
+    beside: tuple[tuple[str, Row], ...]
+    """Config and row of what is released with it and does not follow from it."""
 
 
 @dataclass
@@ -43,7 +55,7 @@ class Writing:
     gathered: Gathered
     options: Options
     included: Mapping[str, Candidate]
-    groups: Mapping[str, str]
+    groups: Groups
     splits: Mapping[str, Split]
     folder: Path
     tasks: list[TaskFact] = field(default_factory=list)
@@ -57,8 +69,8 @@ class Writing:
         reviewed = self.options.policy != "none"
         self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
 
-    def add(self, row: Row) -> None:
-        """Write everything that follows from a task."""
+    def add(self, row: Row) -> Added:
+        """Write everything that there is of a task."""
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]
         try:
@@ -68,13 +80,14 @@ class Writing:
         except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Gates look at every task, whatever is wrong with one; they say it better, and what to do.
             self.problems.append(f"{candidate.task_id}: {error}")
-            return
+            return Added(None, ())
         for config, made in rows:
             self.tables.add(config, split, made)
             if config == "tasks" and split == "train" and self.example is None:
                 self.example = made
         self.archives.add(row, document)
         self.tasks.append(fact)
+        return Added(document, tuple((config, made) for config, made in rows if config in _BESIDE))
 
     def _rows(self, row: Row, candidate: Candidate, document: Document) -> Iterator[tuple[str, Row]]:
         base = "unavoidable" if is_unavoidable(row) else "tasks"
@@ -83,7 +96,7 @@ class Writing:
             task_row(
                 row,
                 candidate,
-                group=self.groups[candidate.task_id],
+                group=self.groups.of[candidate.task_id],
                 drafts=self.gathered.drafts_used[candidate.task_id],
                 policy=self.options.policy,
                 heard=None if self.reviews is None else self.reviews.heard(candidate.task_id),
@@ -200,8 +213,15 @@ class Writing:
             review=None if self.reviews is None else self.reviews.counted(self.included, sum(left_out.values())),
             archive=self.archives.counted,
             parent=parent,
+            former_groups=_former(self.groups),
             files=dict(sorted(files.items())),
         )
+
+
+def _former(groups: Groups) -> dict[str, str]:
+    """Groups of releases before of which there is no task now, to their splits."""
+    present = set(groups.of.values())
+    return {group: split for group, split in sorted(groups.kept.items()) if group not in present}
 
 
 def _left_out(gathered: Gathered) -> dict[str, int]:

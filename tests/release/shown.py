@@ -44,6 +44,8 @@ class Release:
     splits: dict[str, str]
     options: Options = field(default_factory=lambda: Options(version="1.0.0", policy="none", thresholds=FEW))
     accepted: Accepted | None = None
+    beside: dict[str, list[tuple[str, Row]]] = field(default_factory=dict)
+    """Task to config and row of what is released with it."""
 
     def gates(self) -> Gates:
         return Gates(self.options, self.candidates, self.splits, self.accepted)
@@ -51,7 +53,7 @@ class Release:
     def results(self) -> dict[str, GateResult]:
         with self.gates() as gates:
             for row in self.rows:
-                gates.see(row)
+                gates.see(row, self.beside.get(row["task_id"], ()))
             return {result.name: result for result in gates.results()}
 
     def stopped(self) -> dict[str, GateResult]:
@@ -80,7 +82,11 @@ class Release:
     def copy(self) -> Release:
         """One that can be changed."""
         return replace(
-            self, rows=[dict(row) for row in self.rows], candidates=[*self.candidates], splits={**self.splits}
+            self,
+            rows=[dict(row) for row in self.rows],
+            candidates=[*self.candidates],
+            splits={**self.splits},
+            beside={**self.beside},
         )
 
 

@@ -19,12 +19,16 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
+from hazardmill.quality.duplicates import structure_or_null
+from hazardmill.release import gate_proofs, splits
 from hazardmill.release.build import build
 from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import MODEL, rewritten
+
+from .shown import other_words, remade, renamed
 
 Row = dict[str, Any]
 
@@ -265,6 +269,29 @@ def test_a_document_that_cannot_be_read_is_a_finding_and_no_crash(
     assert any(first in line and "cannot be read" in line for line in caught.value.findings)
 
 
+@pytest.mark.parametrize("column", ["feedback", "answer"])
+def test_personal_data_in_drafts_stop_a_release_that_gives_them_away(
+    model_store: Store, options: Options, tmp_path: Path, column: str
+) -> None:
+    drafts = model_store.rows("drafts", {"source": "neiss"})
+    tasks = {row["record_id"]: row["task_id"] for row in model_store.rows("tasks", {"source": "neiss"})}
+    (draft, *_) = [row for row in drafts if row["record_id"] in tasks]
+
+    def change(table: str, row: Row) -> Row:
+        if table == "drafts" and (row["record_id"], row["draft"]) == (draft["record_id"], draft["draft"]):
+            return {**row, column: "CALL 555-867-5309"}
+        return row
+
+    store = rewritten(model_store, tmp_path / "store", change)
+    with pytest.raises(ReleaseRefused, match=r"refused by personal_data \[") as caught:
+        build(store, None, options.model_copy(update={"with_answers": True}), tmp_path / "release")
+    (finding,) = caught.value.findings
+    assert f"{tasks[draft['record_id']]}: " in finding
+    assert f"telephone number (in drafts[{draft['draft']}].{column}, at character 5)" in finding
+    if column == "answer":
+        assert build(store, None, options, tmp_path / "release").manifest.tasks
+
+
 def test_offline_tasks_are_refused_unless_they_are_allowed(mill_store: Store, options: Options, tmp_path: Path) -> None:
     with pytest.raises(ReleaseRefused, match="refused by offline"):
         build(mill_store, None, options, tmp_path / "release")
@@ -332,6 +359,57 @@ def test_tasks_stay_in_the_splits_of_the_parent(
     assert {row["task_id"]: split for _, split, rows in rows_of(made.folder, "tasks") for row in rows} == was
     assert made.manifest.parent is not None
     assert made.manifest.parent.model_dump() == {"version": "1.0.0", "manifest_sha256": read_manifest(built).sha256()}
+
+
+def test_a_group_that_comes_back_goes_where_it_was(
+    built: Path, model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    (row, *_) = next(rows for _, split, rows in rows_of(built, "tasks") if split == "test")
+
+    def without(table: str, each: Row) -> Row | None:
+        return None if table == "tasks" and each["task_id"] == row["task_id"] else each
+
+    fewer = rewritten(model_store, tmp_path / "store", without)
+    out = tmp_path / "1.1.0"
+    asked = options.model_copy(update={"version": "1.0.1", "parent": built})
+    with pytest.raises(ReleaseRefused, match=r"1\.0\.1 is too small a step from its parent 1\.0\.0") as caught:
+        build(fewer, None, asked, out)
+    (finding,) = caught.value.findings
+    assert "1 removed" in finding and "1.1.0 or higher" in finding and not out.exists() and left_beside(out) == []
+
+    second = build(fewer, None, asked.model_copy(update={"version": "1.1.0"}), out)
+    assert second.manifest.former_groups == {row["group"]: "test"}
+    # Dealt out anew it would be tested on too, where a place is free: what the manifest says must count.
+    second.manifest.model_copy(update={"former_groups": {row["group"]: "validation"}}).write(out)
+    back = asked.model_copy(update={"version": "1.2.0", "parent": out})
+    third = build(model_store, None, back, tmp_path / "1.2.0")
+    splits = {each["task_id"]: split for _, split, rows in rows_of(third.folder, "tasks") for each in rows}
+    assert splits[row["task_id"]] == "validation"
+    assert third.manifest.former_groups == {}
+
+
+def test_a_task_too_regular_to_be_told_goes_with_those_that_it_may_be(
+    model_store: Store, options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = model_store.rows("tasks", {"source": "alfred"})[0]
+    twin = other_words({**remade(row, renamed(row, lambda name: f"{name}_b")), "structure_id": None})
+    store = rewritten(model_store, tmp_path / "store", lambda table, each: each)
+    with store.writer(row["run_id"]) as writer:
+        writer.append_sync({"tasks": [twin]})
+    regular = {each["name"] for each in json.loads(twin["document"])["actions"]}
+    tell = structure_or_null
+    for module in (splits, gate_proofs):
+        monkeypatch.setattr(
+            module,
+            "structure_or_null",
+            lambda document: None if regular == {each["name"] for each in document["actions"]} else tell(document),
+        )
+    made = build(store, None, options, tmp_path / "release")
+    found = {
+        each["task_id"]: (each["group"], split) for _, split, rows in rows_of(made.folder, "tasks") for each in rows
+    }
+    assert found[twin["task_id"]] == found[row["task_id"]]
+    assert found[row["task_id"]][0].startswith(splits.OUTLINE)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hazardmill.release import card as module
+from hazardmill.release import figures
 from hazardmill.release.card import card, front_matter, notice, write_card
 from hazardmill.release.configs import CONFIGS
 from hazardmill.release.facts import Facts
@@ -43,7 +43,7 @@ def facts(folder: Path, rows: Any = ROWS, *, other: dict[str, Any] | None = None
 def no_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures have tests of their own, and take their time."""
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(module, "figures", lambda facts: [])
+        monkeypatch.setattr(figures, "figures", lambda facts: [])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.release.changelog import NAMED, changelog, write_changelog
 from hazardmill.release.facts import Facts
 from hazardmill.release.manifest import file_of
@@ -66,12 +66,16 @@ def test_only_distributions_that_moved_are_told(tmp_path: Path) -> None:
     assert "split: test" not in told
 
 
-def test_a_version_that_says_too_little_is_owned_up_to(tmp_path: Path) -> None:
+def test_a_version_that_says_too_little_is_refused(tmp_path: Path) -> None:
     release(tmp_path / "1", "1.0.0", ONE)
 
-    told = changelog(tmp_path / "2", release(tmp_path / "2", "1.0.1", TWO, tmp_path / "1"))
+    with pytest.raises(ReleaseRefused, match=r"1\.0\.1 is too small a step from its parent 1\.0\.0") as caught:
+        release(tmp_path / "2", "1.0.1", TWO, tmp_path / "1")
 
-    assert "The version number is too small for this: tasks are not the same: 1 added, 1 removed, 1 changed." in told
+    assert caught.value.findings == (
+        "version: tasks are not the same: 1 added, 1 removed, 1 changed [call the later release 1.1.0 or higher]",
+    )
+    assert not (tmp_path / "2" / "CHANGELOG.md").exists()
 
 
 def test_of_many_tasks_the_first_are_named_and_all_are_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import subprocess
@@ -215,6 +216,19 @@ def test_a_worker_loads_no_more_than_it_needs() -> None:
     code = f"import sys, hazardmill.release.gate_proofs; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_worker_that_cannot_be_started_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(Idle):
+        def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(gate_proofs, "ProcessPoolExecutor", lambda *_: Gone())
+    examiners = Examiners(2)
+    with pytest.raises(SandboxError, match="cannot be started: Broken pipe"):
+        for number in range(100):
+            list(examiners.give({"task_id": f"task-{number}"}))
+    assert list(examiners.rest()) == []
 
 
 @pytest.mark.full

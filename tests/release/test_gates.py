@@ -100,18 +100,17 @@ def a_row_of_the_offline_backend(release: Release) -> tuple[str, str]:
 @stops("local_model")
 def an_answer_from_this_machine(release: Release) -> tuple[str, str]:
     row = release.row("neiss")
-    release.candidate(row["task_id"], hosts=frozenset({"127.0.0.1"}))
-    return row["task_id"], "test/model-1 answered for it, and 127.0.0.1"
+    release.candidate(row["task_id"], answered_at=frozenset({("127.0.0.1", "test/model-1")}))
+    return row["task_id"], "test/model-1 answered for it at 127.0.0.1"
 
 
 @stops("local_model")
 def another_local_model_than_the_one_named(release: Release) -> tuple[str, str]:
     row = release.row("alfred")
     release.options = release.options.model_copy(update={"local_models": ("test/model-2",)})
-    release.candidate(
-        row["task_id"], hosts=frozenset({"gpu-box", "10.1.2.3"}), answered_by=frozenset({"test/model-2", "other"})
-    )
-    return row["task_id"], "other answered for it, and 10.1.2.3, gpu-box"
+    at = {("gpu-box", "test/model-2"), ("gpu-box", "other"), ("10.1.2.3", "other"), ("api.example", "third")}
+    release.candidate(row["task_id"], answered_at=frozenset(at))
+    return row["task_id"], "other answered for it at 10.1.2.3, gpu-box"
 
 
 @stops("licence")
@@ -186,6 +185,14 @@ def an_age_in_the_text_of_a_document(release: Release) -> tuple[str, str]:
     # Of the texts nothing but the contrast twin in the certificate depends.
     row.update(remade(row, replace(document, texts=texts)))
     return row["task_id"], "age over 89 (in texts.title, at character 7)"
+
+
+@stops("personal_data")
+def an_address_in_the_feedback_to_an_earlier_draft(release: Release) -> tuple[str, str]:
+    row = release.row("neiss")
+    draft = {"draft": 1, "feedback": "The robot walks to 12 Elm Street.", "document": None}
+    release.beside[row["task_id"]] = [("drafts", draft)]
+    return row["task_id"], "address (in drafts[1].feedback, at character 19)"
 
 
 def people(release: Release, **others: Any) -> Accepted:
@@ -267,12 +274,12 @@ def test_a_change_is_stopped_by_its_gate_alone(release: Release, gate: str, chan
 def test_what_the_offline_author_wrote_passes_where_it_is_allowed(release: Release) -> None:
     for row in release.rows:
         row.update(model_answered="offline-author", backend="offline")
-        release.candidate(row["task_id"], answered_by=frozenset({"offline-author"}), hosts=frozenset())
+        release.candidate(row["task_id"], answered_by=frozenset({"offline-author"}), answered_at=frozenset())
     assert list(release.stopped()) == ["offline"]
     release.options = release.options.model_copy(update={"allow_offline": True})
     assert release.stopped() == {}
     # Also where it answered over HTTP, on this machine: no model did.
-    release.candidate(release.rows[0]["task_id"], hosts=frozenset({"127.0.0.1"}))
+    release.candidate(release.rows[0]["task_id"], answered_at=frozenset({("127.0.0.1", "offline-author")}))
     assert release.stopped() == {}
 
 
@@ -282,13 +289,12 @@ def test_a_local_model_passes_where_it_is_named(release: Release) -> None:
     assert release.stopped() == {}
 
 
-def test_beside_hosts_of_others_one_named_model_is_enough(release: Release) -> None:
-    release.candidate(
-        release.rows[0]["task_id"],
-        hosts=frozenset({"localhost", "api.example"}),
-        answered_by=frozenset({"local/judge", "test/model-1"}),
-    )
-    assert list(release.stopped()) == ["local_model"]
+def test_models_that_answered_elsewhere_need_not_be_named(release: Release) -> None:
+    at = frozenset({("localhost", "local/judge"), ("api.example", "test/model-1")})
+    release.candidate(release.rows[0]["task_id"], answered_at=at)
+    release.options = release.options.model_copy(update={"local_models": ("test/model-1",)})
+    (line,) = release.stopped()["local_model"].in_words
+    assert "local/judge answered for it at localhost" in line and "test/model-1" not in line
     release.options = release.options.model_copy(update={"local_models": ("local/judge",)})
     assert release.stopped() == {}
 
@@ -316,7 +322,9 @@ def test_a_structure_may_be_told_otherwise_within_a_split(release: Release) -> N
 
 
 def test_personal_data_are_looked_for_in_reports_of_injuries_only(release: Release) -> None:
-    release.row("alfred")["context"] = "Call 555-867-5309"
+    row = release.row("alfred")
+    row["context"] = "Call 555-867-5309"
+    release.beside[row["task_id"]] = [("drafts", {"draft": 1, "feedback": "Call 555-867-5309"})]
     assert release.stopped() == {}
 
 

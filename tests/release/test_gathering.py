@@ -48,7 +48,7 @@ def test_candidates_are_the_tasks_of_the_store_in_order_of_ids(
         row = stored[candidate.task_id]
         for name in ("run_id", "record_id", "source", "document_hash", "structure_id", "licence", "avoidability"):
             assert getattr(candidate, name) == row[name]
-        assert (candidate.answered_by, candidate.hosts) == ({MODEL}, {HOST})
+        assert (candidate.answered_by, candidate.answered_at) == ({MODEL}, {(HOST, MODEL)})
     assert found.accepted is None and found.runs == (RUN_ID,)
     latest = max(row["at"] for row in model_store.rows("runs"))
     assert found.date == latest.date()
@@ -132,14 +132,14 @@ def test_everybody_who_answered_is_named_whichever_stage_it_was(
 
     found = gathered_of(changed(model_store, tmp_path / "ledger", "llm_calls", fallback))
     others = [c for c in found.candidates if "test/fallback" in c.answered_by]
-    assert [(c.task_id, c.answered_by, c.hosts) for c in others] == [
-        (first["task_id"], {MODEL, "test/fallback"}, {HOST, "127.0.0.1"})
+    assert [(c.task_id, c.answered_by, c.answered_at) for c in others] == [
+        (first["task_id"], {MODEL, "test/fallback"}, {(HOST, MODEL), ("127.0.0.1", "test/fallback")})
     ]
     # Where the ledger was lost, the rows still tell it.
     ours = changed(model_store, tmp_path / "rows", "dangers", lambda row: {**row, "model_answered": OFFLINE_MODEL})
     ours = changed(ours, tmp_path / "rows without ledger", "llm_calls", lambda row: None)
     found = gathered_of(ours)
-    assert all(c.answered_by == {MODEL, OFFLINE_MODEL} and not c.hosts for c in found.candidates)
+    assert all(c.answered_by == {MODEL, OFFLINE_MODEL} and not c.answered_at for c in found.candidates)
 
 
 def test_models_prompts_and_cost_are_those_of_the_records(

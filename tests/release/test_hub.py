@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from hazardmill.errors import HubError, InputError, ReleaseRefused, UsageError
-from hazardmill.release import hub_client
+from hazardmill.release import hub_loading, hub_patience
 from hazardmill.release.hub import push
 from hazardmill.release.hub_loading import count_rows
 from hazardmill.testing.hub_server import READ_TOKEN, Account, HubServer, ScriptedFaults
@@ -57,9 +57,9 @@ def folder(tmp_path):
     return pushable(tmp_path / "1.0.0")
 
 
-def as_counted(client, revision, configs):
+def as_counted(client, revision, local):
     """Stands for loading: the rows that the release should have."""
-    return {config: COUNTS[config] for config in configs}
+    return local.manifest.counts
 
 
 @pytest.fixture
@@ -289,14 +289,106 @@ def test_an_error_says_what_to_do(server, folder, pushed, script, said):
     assert stopped.value.file == f"{server.address}/datasets/{REPO}"
 
 
-def test_a_hub_that_says_nothing_is_not_waited_for_for_ever(server, folder, pushed, monkeypatch):
-    monkeypatch.setattr(hub_client, "PATIENCE_S", 0.5)
-    server.faults = ScriptedFaults({"info": "slow:60", "commit": "slow:60"})
-    with pytest.raises(HubError, match="the hub does not answer: ReadTimeout"):
+@pytest.mark.parametrize("endpoint", ["info", "refs", "tree", "create", "preupload", "lfs-put"])
+def test_a_hub_that_says_nothing_is_not_waited_for_for_ever(server, tmp_path, pushed, monkeypatch, endpoint):
+    """With every kind of call that has no limit of huggingface_hub's own."""
+    if endpoint == "tree":
+        pushed(pushable(tmp_path / "old"))
+    for name in ("LOOK_S", "SEND_S"):
+        monkeypatch.setattr(hub_patience, name, 0.2)
+    server.faults = ScriptedFaults({endpoint: "slow:60*"})
+    new = pushable(tmp_path / "new", "1.0.1")
+    with pytest.raises(HubError, match=r"the hub does not answer: .*Timeout"):
+        pushed(new)
+    server.faults = None
+    assert pushed(new).tagged
+
+
+def test_a_hub_that_falls_silent_over_the_history_is_not_waited_for(server, folder, pushed, monkeypatch):
+    server.faults = ScriptedFaults({"tag": "500"})
+    with pytest.raises(HubError):
         pushed(folder)
-    assert server.requests[-1].endpoint == "info"
-    assert pushed(folder).committed, "the commit was made, and its answer never came"
+    server.hub.commit(REPO, "By hand", "", {"README.md": server.hub.keep(b"# Nicer\n")})
+    monkeypatch.setattr(hub_patience, "LOOK_S", 0.2)
+    server.faults = ScriptedFaults({"commits": "slow:60*"})
+    with pytest.raises(HubError, match="asked for the history, the hub does not answer: ReadTimeout"):
+        pushed(folder)
+
+
+def test_a_commit_whose_answer_never_comes_is_found(server, folder, pushed, monkeypatch):
+    monkeypatch.setattr(hub_patience, "SEND_S", 0.5)
+    server.faults = ScriptedFaults({"commit": "slow:60"})
+    assert pushed(folder).committed
     assert is_there_once(server, folder)
+
+
+def test_a_client_that_somebody_set_stays_in_use(server, folder, pushed):
+    """Such as one with a proxy; and it is wrapped once, however often one pushes."""
+    import httpx
+    import huggingface_hub
+    from huggingface_hub.utils import _http
+
+    made = []
+
+    def make():
+        made.append(httpx.Client(timeout=None, headers={"x-from": "the lab"}))
+        return made[-1]
+
+    huggingface_hub.set_client_factory(make)
+    try:
+        pushed(folder)
+        limited = _http._GLOBAL_CLIENT_FACTORY
+        pushed(folder)
+        assert made and _http._GLOBAL_CLIENT_FACTORY is limited
+    finally:
+        huggingface_hub.set_client_factory(_http.default_client_factory)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_main_is_never_taken_back_to_an_older_release(server, tmp_path, pushed, dry_run):
+    pushed(pushable(tmp_path / "1.9.0", "1.9.0"))
+    pushed(pushable(tmp_path / "1.10.0", "1.10.0"))
+    before, asked = server.hub.repository(REPO), len(server.requests)
+    with pytest.raises(HubError, match=r"main has release 1\.10\.0, and 1\.9\.1 would .*above 1\.10\.0") as refused:
+        pushed(pushable(tmp_path / "1.9.1", "1.9.1"), dry_run=dry_run)
+    assert refused.value.exit_code == 5
+    assert server.hub.repository(REPO) == before
+    assert not any(request.changes for request in server.requests[asked:])
+
+
+def test_an_older_release_that_was_committed_before_is_still_tagged(server, tmp_path, pushed):
+    old = pushable(tmp_path / "1.0.0")
+    server.faults = ScriptedFaults({"tag": "500"})
+    with pytest.raises(HubError):
+        pushed(old)
+    pushed(pushable(tmp_path / "2.0.0", "2.0.0"))
+    assert not pushed(old).committed
+    commits, tags, _ = there(server)
+    assert tags == {"v1.0.0": commits[0], "v2.0.0": commits[1]}
+
+
+def test_a_release_that_names_no_version_is_replaced(server, folder, pushed):
+    """By a hazardmill that this one does not know: nothing can be compared."""
+    server.hub.create(REPO, private=True)
+    other = {"manifest.json": b'{"schema": 9, "version": "next", "files": {"old.txt": {}}}', "old.txt": b"x"}
+    server.hub.commit(REPO, "Another", "", {name: server.hub.keep(content) for name, content in other.items()})
+    assert pushed(folder).deleted == ("old.txt",)
+
+
+def test_a_repository_that_somebody_fills_meanwhile_is_looked_at_again(server, tmp_path, pushed):
+    """Between looking and making it: what was planned for an empty one is not done."""
+    new = pushable(tmp_path / "2.0.0", "2.0.0")
+
+    def overtake(change):
+        if change.endpoint == "create" and change.status is None and change.ended_at is None:
+            server.hub.create(REPO, private=True)
+            entries = {p.relative_to(new).as_posix(): server.hub.keep(p.read_bytes()) for p in new.rglob("*.*")}
+            server.hub.commit(REPO, "theirs", "", entries)
+
+    server._journal._on_change = overtake
+    with pytest.raises(HubError, match=r"main has release 2\.0\.0"):
+        pushed(pushable(tmp_path / "1.0.0"))
+    assert len(there(server)[0]) == 1
 
 
 def test_who_is_overtaken_looks_again(server, tmp_path, pushed):
@@ -371,7 +463,7 @@ DAMAGE = {
     "data/plans/train.parquet has other bytes": lambda at: _append(at / "data/plans/train.parquet"),
     "README.md is missing": lambda at: (at / "README.md").unlink(),
     "notes.txt is in no release": lambda at: (at / "notes.txt").write_text("x"),
-    "there is no manifest": lambda at: (at / "manifest.json").unlink(),
+    "there is no manifest of a release": lambda at: (at / "manifest.json").unlink(),
     "the manifest is no JSON": lambda at: _append(at / "manifest.json"),
 }
 
@@ -393,9 +485,11 @@ def test_offline_tasks_go_out_only_when_allowed(server, tmp_path, pushed):
     assert pushed(folder, allow_offline=True).committed
 
 
-@pytest.mark.parametrize("name", ["soups", "a/b/c", "../soups", "acme/", "acme/so ups", "-a/b"])
+@pytest.mark.parametrize(
+    "name", ["soups", "a/b/c", "../soups", "acme/", "acme/so ups", "-a/b", "acme/a--b", "acme/a..b"]
+)
 def test_a_name_that_is_no_repository_is_refused(folder, name):
-    with pytest.raises(UsageError, match="ORG/NAME"):
+    with pytest.raises(UsageError, match="no repository of a hub"):
         push(folder, name, token=TOKEN)
 
 
@@ -415,7 +509,7 @@ def test_a_card_that_the_hub_does_not_take_is_told(server, tmp_path, pushed):
 )
 def test_rows_that_do_not_agree_leave_the_commit_untagged(server, folder, pushed, rows, said):
     with pytest.raises(HubError, match=said):
-        pushed(folder, rows_of=lambda client, revision, configs: rows)
+        pushed(folder, rows_of=lambda client, revision, local: rows)
     commits, tags, _ = there(server)
     assert len(commits) == 1 and tags == {}
     assert pushed(folder).tagged
@@ -464,6 +558,26 @@ def test_who_lacks_the_client_is_told_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(UsageError, match=r"huggingface_hub is not installed.*pip install 'hazardmill\[hub\]'"):
         push(folder, REPO, token=TOKEN)
+
+
+def test_loading_has_an_end(server, folder, pushed, monkeypatch):
+    monkeypatch.setattr(hub_loading, "PATIENCE_S", 0.05)
+    with pytest.raises(HubError, match=r"loading the release took more than \d+ s"):
+        pushed(folder, rows_of=count_rows)
+    assert there(server)[1] == {}
+
+
+def test_a_wrong_address_and_a_hub_that_may_not_be_asked_are_told(server, folder, pushed, monkeypatch):
+    import huggingface_hub.constants
+
+    with pytest.raises(HubError, match=r"write HF_ENDPOINT with https://"):
+        pushed(folder, endpoint="localhost:1")
+    with pytest.raises(HubError, match=r"letters that no token has.*copy it again"):
+        pushed(folder, token="hf_\N{LATIN SMALL LETTER SHARP S}")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(HubError, match=r"unset HF_HUB_OFFLINE"):
+        pushed(folder)
+    assert server.requests == ()
 
 
 @pytest.mark.full

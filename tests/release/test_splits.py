@@ -16,7 +16,7 @@ from quality.test_structure import changed, drawn, scrambled
 from hazardmill.errors import InputError, UsageError
 from hazardmill.quality.structure import structure_id
 from hazardmill.release import splits
-from hazardmill.release.splits import SHARES, SPLITS, Member, assign_splits, group_of, outline
+from hazardmill.release.splits import OUTLINE, SHARES, SPLITS, Member, assign_splits, group_of, groups_of, outline
 
 SOURCES = {"alfred": 50, "bddl": 20, "neiss": 15, "normbank": 10, "virtualhome": 5}
 TYPES = {f"type-{number}": number for number in range(1, 14)}
@@ -209,3 +209,63 @@ def test_an_outline_tells_formal_changes() -> None:
             told += outline(other) != outline(task)
     assert seen >= 30
     assert told == seen
+
+
+X = f"{OUTLINE}x"
+A, B, C = "structure:a", "structure:b", "structure:c"
+OUTLINES = {"a": X, "b": X, "c": f"{OUTLINE}y", "u": X}
+
+
+def grouped(tasks: str, kept: dict[str, str] | None = None, *, asked: bool = True) -> dict[str, str]:
+    """Task to its group; `u` is too regular to be told."""
+
+    def outlines() -> dict[str, str]:
+        assert asked
+        return {task: OUTLINES[task] for task in tasks}
+
+    structures = {task: X if task == "u" else f"structure:{task}" for task in tasks}
+    return groups_of(structures, outlines, kept or {}).of
+
+
+def test_told_tasks_go_with_those_that_they_may_be_under_other_names() -> None:
+    assert grouped("abcu") == {"a": X, "b": X, "c": C, "u": X}
+
+
+def test_where_every_structure_is_told_nobody_reads_documents_for_outlines() -> None:
+    assert grouped("abc", {A: "test"}, asked=False) == {"a": A, "b": B, "c": C}
+
+
+def test_what_a_release_before_told_together_stays_together() -> None:
+    assert grouped("ab", {X: "test"}) == {"a": X, "b": X}
+
+
+def test_a_group_goes_where_one_of_its_structures_was() -> None:
+    found = groups_of({"a": A, "u": X}, lambda: {"a": X, "u": X}, {A: "validation"})
+    assert (found.of, found.kept) == ({"a": X, "u": X}, {A: "validation", X: "validation"})
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        # Nothing that a release before divided is moved: the gate asks for `u` to be left out.
+        ({A: "train", B: "test"}, {"a": A, "b": B, "u": X}),
+        # It had `a` under the outline, so that it stays there.
+        ({X: "train", B: "test"}, {"a": X, "b": B, "u": X}),
+    ],
+)
+def test_what_releases_before_divided_stays_where_it_was(kept: dict[str, str], expected: dict[str, str]) -> None:
+    assert grouped("abu", kept) == expected
+
+
+@given(
+    st.sets(st.sampled_from("abcu")).map("".join),
+    st.dictionaries(st.sampled_from([A, B, C, X]), st.sampled_from(SPLITS)),
+)
+def test_no_kept_group_is_moved_and_nothing_else_divided(tasks: str, kept: dict[str, str]) -> None:
+    structures = {task: X if task == "u" else f"structure:{task}" for task in tasks}
+    groups = groups_of(structures, lambda: {task: OUTLINES[task] for task in tasks}, kept)
+    members = [Member(task, groups.of[task], "s", "t") for task in tasks]
+    found = assign_splits(members, kept=groups.kept)
+    assert all(found[task] == kept[structures[task]] for task in tasks if structures[task] in kept)
+    if "u" in tasks and len({kept[group] for group in (A, B, X) if group in kept}) <= 1:
+        assert len({found[task] for task in tasks if task in "abu"}) == 1
