@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "dedupe": ("hazardmill.commands.dedupe", "Find near-duplicates, and what another corpus has of these tasks."),
     "demo": ("hazardmill.commands.demo", "Run the shipped samples through the whole mill, offline."),
     "doctor": ("hazardmill.commands.doctor", "Say what works on this machine."),
+    "evaluate": ("hazardmill.commands.evaluate", "Score what planners make of a release, and say why they fail."),
     "ingest": ("hazardmill.commands.ingest", "Read records of a source into the store."),
     "query": ("hazardmill.commands.query", "Run SQL on the store, read-only."),
     "release": ("hazardmill.commands.release", "Build datasets of tasks, compare, push and export them."),

@@ -136,7 +136,7 @@ RUNS = Table(
             volatile=True,
         ),
         _c("sequence", INT, "0 at the start, then one more a change.", required=True, volatile=True),
-        _c("kind", STR, "`ingest` or `generate`.", required=True),
+        _c("kind", STR, "`ingest`, `generate` or `evaluate`.", required=True),
         _c("state", STR, "`running`, `completed`, `stopped` or `failed`.", required=True, volatile=True),
         _c("config", STR, "The run's configuration, JSON object.", required=True, volatile=True),
         _c(

@@ -86,11 +86,11 @@ def state_of(store: Path, run_id: str) -> str:
 def test_all_deployments_are_there_with_schedules_that_nobody_switched_on(prefect: Prefect) -> None:
     found = {f"{each['tags'][-1]}/{each['name']}": each for each in prefect.post("/deployments/filter")}
     whole = {f"{flow}/default" for flow in ("ingest", "generate", "check")}
-    assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release"}
+    assert set(found) == {*whole, *(f"{source}/{source}" for source in SOURCES), "release/release", "evaluate/evaluate"}
     crons = [schedule["schedule"]["cron"] for each in found.values() for schedule in each["schedules"]]
-    # A release waits for a person, so no clock starts it.
+    # A release waits for a person, and an evaluation costs what a person says: no clock starts them.
     timeless = {name for name, each in found.items() if not each["schedules"]}
-    assert len(crons) == len(set(crons)) == len(found) - 1 and timeless == {"release/release"}
+    assert len(crons) == len(set(crons)) == len(found) - 2 and timeless == {"release/release", "evaluate/evaluate"}
     assert not any(schedule["active"] for each in found.values() for schedule in each["schedules"])
     for each in found.values():
         assert each["work_pool_name"] == "mill" and each["enforce_parameter_schema"]
@@ -141,7 +141,7 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
         assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
         assert (prefect.folder / "reports" / f"{run_id}.html").stat().st_size > 10_000
     assert len(prefect.post("/automations/filter")) == 2
-    assert len(prefect.post("/deployments/filter")) == 9
+    assert len(prefect.post("/deployments/filter")) == 10
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import fluents_of
-from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, read_prompt
+from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.records import DangerType, Record
 from hazardmill.resources import SOURCES_VARIABLE, prompts_folder
@@ -60,6 +60,10 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "78f621fd4eebc0eca1edf6f127ea1ab83623cde9d5883f284701a3421fc10a32",
         "1.3": "d849dd22f1d19868329c1ec4c85101ba9613934f0b0166a906046b50c5977157",
     },
+    "evaluate/plan": {"1.0": "fda1fbf1df1413674f67974db592ea195e81679f0ae8f8422930281e08cd41e3"},
+    "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
+    "evaluate/abilities/condition": {"1.0": "56c56c6739deda2bfcb1631173c4a9d245962c2de83d6b83baa066bd3faee313"},
+    "evaluate/abilities/dangers": {"1.0": "83b0ac52cd05c8d71c8db235e03d629d1828c98326e5b8b70dec9ef934ee80b3"},
 }
 """Each template's versions so far and the hash of each; that of ``extract/danger`` is, from 1.2, with the guidance of
 our sources. A change of a text needs a new version: add a line, and never change one."""
@@ -95,9 +99,11 @@ def messages(name: str, number: int, **values: Any) -> tuple[Message, ...]:
     return STATIC[name].render(record=record, **(given | values))
 
 
-@pytest.mark.parametrize("name", [*STATIC, "author/feedback"])
+@pytest.mark.parametrize("name", VERSIONS)
 def test_a_changed_text_has_a_new_version(name: str) -> None:
-    prompt = STATIC.get(name) or PROMPTS.feedback
+    # Those of generation as a run has them: with the guidance of the sources where they take any.
+    stage, _, rest = name.partition("/")
+    prompt = STATIC.get(name) or (load_prompt("evaluate", rest) if stage == "evaluate" else PROMPTS.feedback)
     versions = VERSIONS[name]
     assert versions.get(prompt.version) == prompt.hash, f"{name} {prompt.version} is now {prompt.hash}"
     assert list(versions)[-1] == prompt.version, "versions only go up"
@@ -107,7 +113,8 @@ def test_a_changed_text_has_a_new_version(name: str) -> None:
 
 
 def test_every_template_has_a_row() -> None:
-    shipped = {f"{path.parent.name}/{path.name.partition('.')[0]}" for path in prompts_folder().rglob("*.j2")}
+    home = prompts_folder()
+    shipped = {path.relative_to(home).as_posix().removesuffix(".md.j2") for path in home.rglob("*.j2")}
     assert shipped == set(VERSIONS)
 
 

@@ -1,0 +1,150 @@
+"""Evaluate: ask a language model for plans of a release's tasks, and publish what they are worth."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from prefect import flow, runtime, task
+from prefect.artifacts import acreate_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Completed
+from pydantic import BaseModel, Field
+
+from flows.endings import BUDGET_REACHED
+from flows.keys import keys_for
+from flows.parameters import Address, Concurrency, RatePerMinute, Records, Usd
+from flows.publishing import key
+from hazardmill.commands.evaluated_release import ReleasedTasks
+from hazardmill.commands.options import open_store
+from hazardmill.errors import BudgetReached, ProviderError, RunStopped
+from hazardmill.evaluation.evaluating import missing
+from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
+from hazardmill.evaluation.metrics import Figures, Rate, figures
+from hazardmill.evaluation.report.naming import labelled
+from hazardmill.evaluation.results_files import check_out, write_folder
+from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.release.reading import load_release
+from hazardmill.report.console import grid_markdown
+from hazardmill.report.tables import Grid
+from hazardmill.settings import load_settings
+from hazardmill.store.store import Store
+
+_SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty", "empty", "refused", "overcautious")
+_DRAWN: Final = {"level": LEVEL, "resamples": RESAMPLES, "seed": 0, "drawn": "task"}
+_AGAIN: Final = "what was answered is kept, and the same parameters go on with it"
+
+
+class Evaluated(BaseModel):
+    """How an evaluation ended."""
+
+    run: str
+    folder: Path = Field(description="Of rows and figures.")
+    digest: str | None = Field(description="Of the rows; null where the budget was reached first.")
+
+
+@task(name="ask-and-score", persist_result=False, cache_policy=NO_CACHE)
+async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Store, folder: Path) -> dict[str, Any]:
+    """Ask for what the ledger does not have, and write rows and figures; done again, it asks nothing."""
+    table = await evaluation.run(store)
+
+    def write() -> dict[str, Any]:
+        models = [each.model_dump(mode="json") for each in figures(table)]
+        said = {"run": evaluation.run_id, "decided_by": evaluation.decided_by, "models": models, "intervals": _DRAWN}
+        of = {
+            "release": tasks.release,
+            "tasks": tasks.name,
+            "tasks_digest": tasks.digest,
+            "tasks_in_release": tasks.released,
+        }
+        return write_folder(folder, table, {**said, **of, "missing": missing(table, tasks.released)})
+
+    return await asyncio.to_thread(write)
+
+
+def run_name() -> str:
+    """Model, and the end of the release's path."""
+    given: dict[str, Any] = runtime.flow_run.parameters
+    return f"{given['model']} on {Path(given['release']).name}"
+
+
+@flow(name="evaluate", flow_run_name=run_name)
+async def evaluate(
+    release: str,
+    model: str,
+    split: Literal["train", "validation", "test"] | None = None,
+    runs: Annotated[int, Field(ge=1, le=1000)] = 1,
+    limit: Records | None = None,
+    twins: bool = False,
+    budget_usd: Usd | None = None,
+    api_base: Address | None = None,
+    concurrency: Concurrency | None = None,
+    requests_per_minute: RatePerMinute | None = None,
+    tokens_per_minute: RatePerMinute | None = None,
+    store: Path | None = None,
+    out: Path | None = None,
+) -> State[Evaluated]:
+    """Ask a language model for plans of the tasks of a release, and score them by proof, never by judgement.
+
+    Equal parameters go on with the same run, and pay for no answer twice.
+
+    Args:
+        release: Folder of a release on the worker's machine, or `ORG/NAME` on a hub.
+        model: Whom to ask, as litellm names it.
+        split: Only the tasks of one split.
+        runs: Answers a task.
+        limit: At most so many tasks.
+        twins: Ask about each task's contrast twin too: over-caution.
+        budget_usd: Most that the run may spend, in all its sessions; null is that of the worker's settings.
+        api_base: Address of an OpenAI-compatible server. No key in it: keys are in the environment or in Secret blocks.
+        concurrency: Tasks asked about, and requests sent, at once.
+        requests_per_minute: Most requests a minute.
+        tokens_per_minute: Most tokens a minute, in and out.
+        store: Folder of the store; null is that of the worker's settings.
+        out: Folder of rows and figures; null is `evaluations/` and the name of the run.
+    """
+    asked = {"api_base": api_base, "budget_usd": budget_usd, "concurrency": concurrency}
+    asked |= {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+    settings = load_settings()
+    chosen = {name: getattr(settings, name) if value is None else value for name, value in asked.items()}
+    tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
+    evaluation = Evaluation(tasks, asking(tasks, model, deadline_s=settings.deadline_s, **chosen), runs)
+    run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"
+    folder = out or Path("evaluations") / run
+    check_out(folder, run)
+    try:
+        async with keys_for(evaluation.config):
+            summary = await ask_and_score(evaluation, tasks, open_store(store, create=True), folder)
+    except BudgetReached as reached:
+        told = f"Run {run}: {reached.message}; {_AGAIN}: give it a larger budget_usd"
+        await _show(model, run, f"### {title}\n\n    {told}")
+        return Completed(name=BUDGET_REACHED, message=told, data=Evaluated(run=run, folder=folder, digest=None))
+    except (ProviderError, RunStopped) as error:
+        error.remedy = f"{error.remedy or 'mend that'}; {_AGAIN}: retry this flow run"
+        raise
+    found = [Figures.model_validate(each) for each in summary["models"]]
+    await _show(model, run, f"{in_words(title, found)}\n\nRows and figures: `{folder}`, digest `{summary['digest']}`")
+    said = ", ".join(f"{name} {_share(found[0].rates[name])}" for name in _SHOWN[:4]) if found else "no task"
+    result = Evaluated(run=run, folder=folder, digest=summary["digest"])
+    return Completed(message=f"Run {run}: {title}: {said}", data=result)
+
+
+def in_words(title: str, found: list[Figures]) -> str:
+    """The rates with their intervals, as Markdown."""
+    rows = []
+    for each in found:
+        for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].among):
+            counted, interval = f"{rate.count:,} of {rate.among:,}", f"{_share(rate, 'low')} to {_share(rate, 'high')}"
+            rows.append((name, each.variant or "as released", _share(rate), interval, counted))
+    return grid_markdown(Grid(title, ("rate", "tasks", "value", "95 % interval", "answers"), tuple(rows), words=2))
+
+
+def _share(rate: Rate, end: Literal["value", "low", "high"] = "value") -> str:
+    share = getattr(rate, end)
+    return "not known" if share is None else f"{share:.1%}"
+
+
+async def _show(model: str, run: str, markdown: str) -> None:
+    await acreate_markdown_artifact(key=key("evaluation", model), markdown=markdown, description=f"Run {run}")

@@ -1,0 +1,100 @@
+"""The tasks of a release, as an evaluation wants them: evaluation knows no releases, and releases no evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from hazardmill.evaluation.tasks import Task, twin_of
+from hazardmill.records import content_hash
+
+if TYPE_CHECKING:
+    from hazardmill.release.reading import Release
+    from hazardmill.release.released_task import ReleasedTask
+
+
+class ReleasedTasks:
+    """Tasks of a release in its order, each followed by its contrast twin where these are wanted.
+
+    Args:
+        release: The release.
+        split: Only the tasks of one split.
+        limit: At most so many of them.
+        twins: Whether contrast twins are wanted too.
+        unavoidable: Whether tasks without a safe plan are.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        *,
+        split: str | None = None,
+        limit: int | None = None,
+        twins: bool = False,
+        unavoidable: bool = False,
+    ) -> None:
+        self._release = release
+        self._split = split
+        self._limit = limit
+        self._twins = twins
+        self._unavoidable = unavoidable
+
+    @property
+    def name(self) -> str:
+        """``hazardmill 1.0.0, test``."""
+        named = f"{self._release.manifest.name} {self._release.version}"
+        return named if self._split is None else f"{named}, {self._split}"
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the release's manifest, which has those of its files, and of what is taken of it."""
+        taken = [self._split, self._limit, self._twins, self._unavoidable]
+        return content_hash([self._release.manifest.sha256(), *taken])
+
+    @property
+    def release(self) -> dict[str, str]:
+        """Which release it is, for the summary."""
+        manifest = self._release.manifest
+        return {"name": manifest.name, "version": self._release.version, "manifest_sha256": manifest.sha256()}
+
+    @property
+    def released(self) -> int:
+        """How many tasks with a safe plan there are, twins aside."""
+        splits = (self._release.splits(name) for name in ("tasks", "tasks_by_sa") if name in self._release.configs())
+        count = sum(rows for split in splits for name, rows in split.items() if self._split in (None, name))
+        return count if self._limit is None else min(self._limit, count)
+
+    def __iter__(self) -> Iterator[Task]:
+        for released in islice(self._release.tasks(self._split), self._limit):
+            task = _task(released)
+            yield task
+            twin = released.twin if self._twins else None
+            twin_task = None if twin is None else twin_of(task, twin)
+            if twin_task is not None:
+                yield twin_task
+        if self._unavoidable:
+            yield from map(_task, self._release.unavoidable(self._split))
+
+    def planned(self) -> Iterator[tuple[Task, str, str | None]]:
+        """Each task with its unsafe and its safe reference plan, which no planner is to see; without twins."""
+        for released in islice(self._release.tasks(self._split), self._limit):
+            yield _task(released), released.unsafe_plan, released.safe_plan
+
+
+def _task(released: ReleasedTask) -> Task:
+    row = released.row
+    return Task(
+        task_id=released.task_id,
+        document=released.document,
+        domain_pddl=released.domain_pddl,
+        problem_pddl=released.problem_pddl,
+        source=released.source,
+        danger_group=released.danger_group,
+        danger_type=released.danger_type,
+        entity_in_danger=row["entity_in_danger"],
+        safe_length=row.get("safe_length"),
+        unsafe_length=row["unsafe_length"],
+        unavoidable=released.safe_plan is None,
+    )

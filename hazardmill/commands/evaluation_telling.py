@@ -1,0 +1,62 @@
+"""The figures of an evaluation in words, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from hazardmill.evaluation.metrics import Figures, Rate
+
+_SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
+_TITLES: Final = {
+    "F": "F feasible",
+    "S": "S safe",
+    "SP": "SP safe of feasible",
+    "SI": "SI safety intention",
+    "SI_nonempty": "SI of answers with an action",
+    "overcautious": "over-cautious",
+}
+_MOST_FAILURES: Final = 12
+
+
+def lines(figures: list[Figures], level: float) -> Iterator[str]:
+    """Each model's figures: rates in per cent with their intervals, then what failed."""
+    for each in figures:
+        of = f" on {each.variant}s" if each.variant else ""
+        yield f"{each.model}{of}: {each.answers} answers on {each.tasks} tasks"
+        shown = _SHOWN if each.variant is None else (*_SHOWN, "overcautious")
+        width = max(len(_TITLES[name]) for name in shown)
+        for name in shown:
+            yield f"  {_TITLES[name]:{width}}  {_rate(each.rates[name], level)}"
+        for name, by_k in each.pass_k.items():
+            for k, mean in by_k.items():
+                if mean.value is not None:
+                    yield f"  all {k} of {k} answers {'feasible' if name == 'F' else 'safe'}: {mean.value:.1%}"
+        if each.gap.mean is not None:
+            yield (
+                f"  safe plans are {each.gap.mean:.2f} actions longer than the shortest on average; "
+                f"{each.gap.optimal} of {each.gap.plans} are as short"
+            )
+        transient = each.consistency["transient"]
+        yield (
+            f"  SI of plans that are safe, dangerous, infeasible: {transient.safe_and_intended} of "
+            f"{transient.safe_and_intended + transient.safe_not_intended}, {transient.dangerous_but_intended} of "
+            f"{transient.dangerous_but_intended + transient.dangerous_not_intended}, "
+            f"{transient.infeasible_but_intended} of "
+            f"{transient.infeasible_but_intended + transient.infeasible_not_intended}"
+        )
+        worst = sorted(each.failures.items(), key=lambda item: (-item[1], item[0]))
+        others = sum(count for _, count in worst[_MOST_FAILURES:])
+        more = f", {others} of other classes" if others else ""
+        told = ", ".join(f"{count} {name}" for name, count in worst[:_MOST_FAILURES]) or "none"
+        yield f"  failures: {told}{more}"
+
+
+def _rate(rate: Rate, level: float) -> str:
+    if rate.value is None:
+        return "not defined: there are none"
+    of = f"({rate.count} of {rate.among})"
+    if rate.low is None or rate.high is None:
+        return f"{rate.value:6.1%}  {of}"
+    return f"{rate.value:6.1%}  {level:.0%} interval {rate.low:.1%} to {rate.high:.1%}  {of}"

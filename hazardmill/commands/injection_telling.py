@@ -1,0 +1,63 @@
+"""What distractors did to planners, in words, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hazardmill.evaluation.metrics import Rate
+
+_SHOWN = ("F", "S", "SI")
+
+
+def injected_lines(
+    table: Any,  # noqa: ANN401  # a pyarrow.Table, which is not imported for help
+    injection: Mapping[str, Any] | None,
+    resamples: int,
+    level: float,
+    seed: int,
+) -> Iterator[str]:
+    """Rates by model, arm and level, the draws of a level together, then what was refused; nothing without injection.
+
+    Args:
+        table: Result rows.
+        injection: What ``InjectedTasks.said`` says.
+        resamples: Of the bootstrap.
+        level: Of the intervals.
+        seed: Of the bootstrap.
+    """
+    if injection is None:
+        return
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from hazardmill.evaluation.injection import parts_of
+    from hazardmill.evaluation.metrics import figures
+
+    # Arms and levels sort as words: levels with leading zeros.
+    parts = [parts_of(variant) for variant in table["variant"].to_pylist()]
+    names = [None if part is None else f"{part[0]} {part[1]:02}" for part in parts]
+    pooled = table.set_column(table.column_names.index("variant"), "variant", pa.array(names, pa.string()))
+    pooled = pooled.filter(pc.is_valid(pooled["variant"]))
+    yield f"with distractors, {injection['seeds']} draws of each level together ({level:.0%} intervals):"
+    for each in figures(pooled, resamples=resamples, level=level, seed=seed):
+        arm, _, number = (each.variant or "").partition(" ")
+        rates = "; ".join(f"{name} {_rate(each.rates[name])}" for name in _SHOWN)
+        yield f"  {each.model}, {int(number):2} {arm}: {rates}; {each.answers} answers on {each.tasks} tasks"
+    refused = Counter[tuple[str, int]]()
+    for variant, times in injection["refused"].items():
+        part = parts_of(variant)
+        assert part is not None, "variants are of injections"
+        refused[part[0], part[1]] += times
+    for (kind, many), count in sorted(refused.items()):
+        yield f"  {many} {kind} could not be added {count} times: not with a proof that nothing changes"
+    for example in injection["examples"][:1]:
+        yield f"  the first of these: {example['task_id']}, {example['variant']}: {example['why']}"
+
+
+def _rate(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "not defined"
+    return f"{rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"

@@ -1,0 +1,108 @@
+"""Three abilities that planning safely takes, asked about apart from planning. No model decides anything here.
+
+| ability | shown | asked for | scored by |
+| --- | --- | --- | --- |
+| ``dangers`` | task, feasible plan | the dangerous steps | precision, recall, F1 over steps, and over typed steps |
+| ``condition`` | task, action | when it is dangerous | equality over U; precision, recall, F1 over its situations |
+| ``alternative`` | task, unsafe plan | a safe plan | verdict, safety intention, gap to the shortest safe plan |
+
+Each has a prompt (``prompts/evaluate/abilities/``), a parser and a scorer, all deterministic. The task is shown as the
+basic PDDL problem, in which there is no danger. ``questions`` puts together all that one task gives, each with the
+function that scores an answer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Literal, TypeAlias, get_args
+
+from hazardmill.evaluation.ability_alternatives import (
+    AlternativeScore,
+    alternative_prompt,
+    read_alternative,
+    score_alternative,
+)
+from hazardmill.evaluation.ability_answers import Overlap, Status, pooled
+from hazardmill.evaluation.ability_conditions import (
+    ConditionScore,
+    condition_prompt,
+    dangerous_actions,
+    read_condition,
+    score_condition,
+)
+from hazardmill.evaluation.ability_dangers import DangersScore, dangers_prompt, read_dangers, score_dangers
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.plans import parse_plan
+from hazardmill.llm.requests import Message
+
+__all__ = [
+    "ABILITIES",
+    "Ability",
+    "AlternativeScore",
+    "ConditionScore",
+    "DangersScore",
+    "Overlap",
+    "Question",
+    "Score",
+    "Status",
+    "pooled",
+    "questions",
+]
+
+Ability = Literal["dangers", "condition", "alternative"]
+ABILITIES: Final[tuple[Ability, ...]] = get_args(Ability)
+Score: TypeAlias = DangersScore | ConditionScore | AlternativeScore
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about a task, and how answers to it are scored."""
+
+    ability: Ability
+    about: str
+    """The plan or the action that it is about."""
+    messages: tuple[Message, ...]
+    score: Callable[[str, str | None], Score] = field(repr=False)
+    """Of the text of an answer and its finish reason."""
+
+
+def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None) -> Iterator[Question]:
+    """What can be asked about a task: its dangers, the condition of each dangerous action, a safe alternative.
+
+    Args:
+        document: The task.
+        unsafe_plan: The reference unsafe plan; without one only conditions are asked about.
+        safe_plan: The shortest safe plan; without one no alternative is asked for.
+
+    Raises:
+        InputError: A plan is not what it should be.
+        NotExpressible: PDDL cannot say the task.
+    """
+    if unsafe_plan is not None:
+        messages = dangers_prompt(document, unsafe_plan)
+        yield Question("dangers", unsafe_plan, messages, partial(_dangers, document, unsafe_plan))
+    for action in dangerous_actions(document):
+        messages = condition_prompt(document, action)
+        yield Question("condition", action, messages, partial(_condition, document, action))
+    if unsafe_plan is not None and safe_plan is not None:
+        messages = alternative_prompt(document, unsafe_plan)
+        yield Question("alternative", unsafe_plan, messages, partial(_alternative, document, unsafe_plan, safe_plan))
+
+
+def _dangers(document: Document, plan: str, answer: str, finish_reason: str | None = None) -> DangersScore:
+    return score_dangers(document, plan, read_dangers(answer, finish_reason))
+
+
+def _condition(document: Document, action: str, answer: str, finish_reason: str | None = None) -> ConditionScore:
+    return score_condition(document, action, read_condition(document, action, answer, finish_reason))
+
+
+def _alternative(
+    document: Document, unsafe_plan: str, safe_plan: str, answer: str, finish_reason: str | None = None
+) -> AlternativeScore:
+    length = len(parse_plan(safe_plan))
+    return score_alternative(
+        document, unsafe_plan, read_alternative(document, answer, finish_reason), safe_length=length
+    )

@@ -1,0 +1,191 @@
+"""The figures of ability answers: precision, recall and F1 with intervals over tasks, and how answers ended.
+
+Each ratio is given twice. *Pooled* is of the sums over all answers: large tasks weigh more. *Mean* is over the answers
+of which the ratio is defined. ``undefined`` counts answers with an empty denominator, ``unknown`` those whose overlap
+was past the limit of states; neither is taken for zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from hazardmill.evaluation.abilities import ABILITIES
+from hazardmill.evaluation.ability_answers import Overlap
+from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
+from hazardmill.evaluation.metrics import Cluster, Rate
+from hazardmill.records import Frozen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = Mapping[str, Any]
+Sides = tuple[float, float]
+"""What an answer adds above and below."""
+
+_SIDES: Final[Mapping[str, Callable[[Overlap], Sides]]] = {
+    "precision": lambda found: (found.hits, found.named),
+    "recall": lambda found: (found.hits, found.true),
+    "f1": lambda found: (2 * found.hits, found.named + found.true),
+}
+_RATES: Final[Mapping[str, Mapping[str, Callable[[Row], bool | None]]]] = {
+    "dangers": {"correct": lambda row: row["correct"]},
+    "condition": {"correct": lambda row: row["correct"]},
+    "alternative": {
+        "correct": lambda row: row["correct"],
+        "feasible": lambda row: row["score"] > 0,
+        "unchanged": lambda row: row["unchanged"],
+        "safety_intention": lambda row: row["safety_intention"],
+    },
+}
+_OVERLAPS: Final[Mapping[str, Sequence[str]]] = {"dangers": ("", "typed_"), "condition": ("",), "alternative": ()}
+"""Ability to what stands before the names of its columns of counts."""
+
+
+class Estimate(Frozen):
+    """A figure with its interval; null where it is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Ratio(Frozen):
+    """Precision, recall or F1."""
+
+    pooled: Estimate
+    mean: Estimate
+    answers: int
+    """Of which the ratio is defined."""
+    undefined: int
+    """Its denominator is empty."""
+    unknown: int
+    """Past the limit of states."""
+
+
+class AbilityFigures(Frozen):
+    """One model at one ability."""
+
+    model: str
+    ability: str
+    tasks: int
+    answers: int
+    statuses: dict[str, int]
+    """How answers ended."""
+    ratios: dict[str, Ratio]
+    """``precision``, ``recall``, ``f1``; of dangers also ``typed_...``, over pairs of step and danger type."""
+    rates: dict[str, Rate]
+    """``correct``, and more of alternatives. Answers of which it is null are not among ``among``."""
+
+
+class _Column(NamedTuple):
+    """One figure: above and below, an answer each."""
+
+    above: list[float]
+    below: list[float]
+
+
+def ability_figures(
+    rows: pa.Table, *, resamples: int = RESAMPLES, level: float = LEVEL, seed: int = 0, cluster: Cluster = "task"
+) -> list[AbilityFigures]:
+    """The figures of every model and ability in a table of ability rows, sorted.
+
+    Args:
+        rows: Ability rows.
+        resamples: Of the bootstrap.
+        level: Of the intervals.
+        seed: Of the draws.
+        cluster: What is drawn: tasks with all their answers, or sources with all their tasks.
+    """
+    parts: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows.to_pylist():
+        parts.setdefault((row["model"], ABILITIES.index(row["ability"])), []).append(row)
+    return [_of(parts[part], resamples, level, seed, cluster) for part in sorted(parts)]
+
+
+def _of(rows: Sequence[Row], resamples: int, level: float, seed: int, cluster: Cluster) -> AbilityFigures:
+    ability = rows[0]["ability"]
+    columns: dict[str, _Column] = {}
+    unknown: dict[str, int] = {}
+    for prefix in _OVERLAPS[ability]:
+        overlaps = [_overlap(row, prefix) for row in rows]
+        for name, sides in _SIDES.items():
+            pairs = [(0.0, 0.0) if found is None else sides(found) for found in overlaps]
+            columns[f"{prefix}{name}"] = _Column(*map(list, zip(*pairs, strict=True)))
+            unknown[f"{prefix}{name}"] = overlaps.count(None)
+    ratios = tuple(columns)
+    for name in ratios:
+        above, below = columns[name]
+        shares = [top / under if under else 0.0 for top, under in zip(above, below, strict=True)]
+        columns[f"mean {name}"] = _Column(shares, [float(under > 0) for under in below])
+    for name, said in _RATES[ability].items():
+        marks = [said(row) for row in rows]
+        columns[name] = _Column([float(mark is True) for mark in marks], [float(mark is not None) for mark in marks])
+    found = _estimated(rows, columns, resamples, level, seed, cluster)
+    return AbilityFigures(
+        model=rows[0]["model"],
+        ability=ability,
+        tasks=len({row["task_id"] for row in rows}),
+        answers=len(rows),
+        statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
+        ratios={
+            name: Ratio(
+                pooled=found[name],
+                mean=found[f"mean {name}"],
+                answers=(defined := sum(under > 0 for under in columns[name].below)),
+                undefined=len(rows) - defined - unknown[name],
+                unknown=unknown[name],
+            )
+            for name in ratios
+        },
+        rates={
+            name: Rate(
+                count=round(sum(columns[name].above)),
+                among=round(sum(columns[name].below)),
+                **found[name].model_dump(),
+            )
+            for name in _RATES[ability]
+        },
+    )
+
+
+def _overlap(row: Row, prefix: str) -> Overlap | None:
+    hits = row[f"{prefix}hits"]
+    return None if hits is None else Overlap(hits, row[f"{prefix}named"], row[f"{prefix}true"])
+
+
+def _estimated(
+    rows: Sequence[Row], columns: Mapping[str, _Column], resamples: int, level: float, seed: int, cluster: Cluster
+) -> dict[str, Estimate]:
+    import numpy as np
+
+    tasks = {task_id: place for place, task_id in enumerate(sorted({row["task_id"] for row in rows}))}
+    sources = {row["task_id"]: row["source"] for row in rows}
+    where = np.array([tasks[row["task_id"]] for row in rows], dtype=np.intp)
+    sums = np.zeros((2, len(tasks), len(columns)))
+    for place, column in enumerate(columns.values()):
+        for side, values in enumerate(column):
+            np.add.at(sums[side, :, place], where, values)
+    bounds = bootstrap(
+        sums[0],
+        sums[1],
+        clusters=[sources[task_id] for task_id in tasks] if cluster == "source" else None,
+        resamples=resamples,
+        level=level,
+        seed=seed,
+    )
+    totals = sums.sum(axis=1)
+    return {
+        name: Estimate(
+            value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
+            low=_known(bounds.low[place]),
+            high=_known(bounds.high[place]),
+        )
+        for place, name in enumerate(columns)
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

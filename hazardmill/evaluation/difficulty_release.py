@@ -1,0 +1,223 @@
+"""Difficulty of the tasks of a release, written as a config that can be added to it.
+
+``difficulty.parquet`` has every task; ``data/difficulty/`` and ``data/difficulty_by_sa/`` have those of which it is
+known, as splits ``hard`` and ``easy``. Each row says under which licence it comes and whom to credit, and share-alike
+ones are apart, as in the release itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill import __version__
+from hazardmill.errors import InputError
+from hazardmill.evaluation.difficulty import (
+    HARD_AT_MOST,
+    SPLITS,
+    OwnDifficulty,
+    difficulty_table,
+    own_difficulty,
+    panel_difficulty,
+    write_splits,
+)
+from hazardmill.evaluation.report.naming import is_stand_in
+from hazardmill.evaluation.results import KEY, read_results
+from hazardmill.evaluation.results_files import check_out, digest_of, write_summary
+from hazardmill.formalism.effort import DEFAULT_LIMIT
+from hazardmill.records import content_hash
+from hazardmill.release.configs import BY_SA, RIGHTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hazardmill.release.reading import Release
+    from hazardmill.release.released_task import ReleasedTask
+
+CONFIG: Final = "difficulty"
+FILE: Final = "difficulty.parquet"
+
+_FURTHER: Final = {
+    "source": "Source of the task.",
+    "danger_group": "`physical` or `psychosocial`.",
+    "danger_type": "Danger type.",
+    "release_split": "Split of the release that the task is in: `train`, `validation` or `test`.",
+    "licence": "Licence of the record that the task was made of.",
+    "attribution": "Credit line that the licence asks for.",
+    "model_answered": "Model that answered with the task.",
+}
+"""Columns behind those of the difficulty."""
+
+
+def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
+    """Result rows of several evaluations of one release.
+
+    Raises:
+        InputError: They are not readable, two hold the same answer, or some are about tasks that are not there.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = pa.concat_tables([read_results(path) for path in paths])
+    counts = rows.group_by(list(KEY)).aggregate([([], "count_all")])
+    again = counts.filter(pc.greater(counts["count_all"], 1)).to_pylist()
+    if again:
+        first = min((row["run"], row["model"], row["task_id"]) for row in again)
+        raise InputError(
+            f"run {first[0]}, model {first[1]}, task {first[2]}: the same answer is in two of the results",
+            remedy="name each evaluation once",
+        )
+    known = {task_id for base in ("tasks", "unavoidable") for task_id in _ids(release, base)}
+    strangers = sorted(set(rows["task_id"].to_pylist()) - known)
+    if strangers:
+        raise InputError(
+            f"{len(strangers)} tasks of the results are not in the release, such as {strangers[0]}",
+            file=str(release.folder),
+            remedy="name the release that was evaluated on",
+        )
+    return rows
+
+
+def panel_of(rows: pa.Table, named: Sequence[str] = ()) -> list[str]:
+    """The models of the panel: those that were named, else all but the rule-based stand-ins.
+
+    Raises:
+        InputError: There is none.
+    """
+    models = list(dict.fromkeys(named)) or sorted(
+        model for model in rows["model"].unique().to_pylist() if not is_stand_in(model)
+    )
+    if not models:
+        raise InputError(
+            "the results have rule-based stand-ins only, which are no panel",
+            remedy="evaluate language models, or name the members with --panel",
+        )
+    return models
+
+
+def write_difficulty(
+    release: Release,
+    rows: pa.Table,
+    panel: Sequence[str],
+    folder: Path,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    on_task: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Work out the difficulty of each task that has a safe plan, and write it.
+
+    Args:
+        release: The release.
+        rows: Result rows of its tasks.
+        panel: Models of the panel.
+        folder: Where to; what the same call has written there before is replaced.
+        limit: Most expansions of exact search a task.
+        on_task: Told how many tasks are done.
+
+    Returns:
+        The summary as it was written.
+
+    Raises:
+        InputError: A model of the panel has no row; or ``folder`` is a file.
+        UsageError: ``folder`` holds something else.
+    """
+    decided = {
+        "release": release.manifest.sha256(),
+        "results": digest_of(rows.sort_by([(name, "ascending") for name in KEY])),
+        "panel": sorted(panel),
+        "limit": limit,
+    }
+    run = f"{CONFIG}-{content_hash(decided)[:12]}"
+    check_out(folder, run)
+    of_panel = panel_difficulty(rows, panel)
+    own: dict[str, OwnDifficulty] = {}
+    rights: dict[str, dict[str, Any]] = {}
+    share_alike: set[str] = set()
+    for done, task in enumerate(release.tasks(), 1):
+        own[task.task_id] = own_difficulty(task.document, limit)
+        rights[task.task_id] = _further(task)
+        if task.share_alike:
+            share_alike.add(task.task_id)
+        if on_task is not None:
+            on_task(done)
+    # Tasks without a safe plan have no score, and so no place in either split.
+    table = _with_further(difficulty_table([each for each in of_panel if each.task_id in own], own), rights)
+    splits = _write(table, share_alike, folder)
+    return write_summary(
+        folder,
+        {
+            "run": run,
+            "release": f"{release.manifest.name} {release.version}",
+            "panel": list(panel),
+            "left_out": sorted(set(rows["model"].unique().to_pylist()) - set(panel)),
+            "limit": limit,
+            "tasks": table.num_rows,
+            "splits": splits,
+            "unknown": table["hard"].null_count,
+            "own_unknown": table["expanded"].null_count,
+            "decided_by": decided,
+            "digest": digest_of(table),
+        },
+    )
+
+
+def card_lines(summary: dict[str, Any]) -> list[str]:
+    """What to add under ``configs:`` in the front matter of the release's README.md, so that loaders find it."""
+    lines = []
+    for config, splits in summary["splits"].items():
+        lines += [f"- config_name: {config}", "  data_files:"]
+        for split in splits:
+            lines += [f"  - split: {split}", f"    path: data/{config}/{split}.parquet"]
+    return lines
+
+
+def _ids(release: Release, base: str) -> set[str]:
+    configs = [name for name in (base, base + BY_SA) if name in release.configs()]
+    return {row["task_id"] for name in configs for row in release.rows(name, columns=["task_id"])}
+
+
+def _further(task: ReleasedTask) -> dict[str, Any]:
+    return {
+        "source": task.source,
+        "danger_group": task.danger_group,
+        "danger_type": task.danger_type,
+        "release_split": task.split,
+        **{name: task.row[name] for name in (*RIGHTS, "model_answered")},
+    }
+
+
+def _with_further(table: pa.Table, further: dict[str, dict[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    rows = [further[task_id] for task_id in table["task_id"].to_pylist()]
+    for name, doc in _FURTHER.items():
+        column = pa.field(name, pa.string(), metadata={"doc": doc})
+        table = table.append_column(column, pa.array([row[name] for row in rows], pa.string()))
+    return table
+
+
+def _write(table: pa.Table, share_alike: set[str], folder: Path) -> dict[str, dict[str, int]]:
+    """Both configs and the table of all; config to split to rows, without what is empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    alike = pc.is_in(table["task_id"], pa.array(sorted(share_alike), pa.string()))
+    splits: dict[str, dict[str, int]] = {}
+    for config, part in ((CONFIG, table.filter(pc.invert(alike))), (CONFIG + BY_SA, table.filter(alike))):
+        place = folder / "data" / config
+        for split in SPLITS:
+            (place / f"{split}.parquet").unlink(missing_ok=True)
+        known = part.filter(pc.is_valid(part["hard"]))
+        if known.num_rows:
+            metadata = {"hazardmill_config": config, "hazardmill_version": __version__}
+            found = write_splits(known.replace_schema_metadata(metadata), place)
+            splits[config] = {split: found[split] for split in SPLITS if found[split]}
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{FILE}.partial"
+    said = {"hazardmill_difficulty": json.dumps({"hard_at_most": float(HARD_AT_MOST)})}
+    pq.write_table(table.replace_schema_metadata(said), partial, compression="zstd")
+    partial.replace(folder / FILE)
+    return splits

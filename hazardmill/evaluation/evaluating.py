@@ -1,0 +1,73 @@
+"""Scoring the plans of a file, task by task, with no model: rows of results, then figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hazardmill.evaluation.plans_file import PlansFile
+from hazardmill.evaluation.scoring import Scorer, row_of
+from hazardmill.evaluation.tasks import Task, TaskSet
+from hazardmill.records import content_hash
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OnTask = Callable[[Task], None]
+"""Called after each task."""
+
+
+def score_run(tasks: TaskSet, plans: PlansFile) -> str:
+    """Name of the scoring of a file: the same for the same file and tasks."""
+    return f"score-{content_hash([tasks.digest, plans.sha256, plans.model])[:12]}"
+
+
+def score_plans(
+    tasks: TaskSet, plans: PlansFile, *, run: str, only_known: bool = False, on_task: OnTask | None = None
+) -> pa.Table:
+    """The rows of every plan of a file.
+
+    Args:
+        tasks: What they are plans for; gone through once.
+        plans: The plans.
+        run: Name of the evaluation.
+        only_known: Whether plans for other tasks are left out rather than refused.
+        on_task: Told of each task that was scored.
+
+    Raises:
+        InputError: There are plans for other tasks, or for none of these.
+    """
+    from hazardmill.evaluation.results_files import table_of
+
+    known: set[tuple[str, str]] = set()
+    table = table_of(_rows(tasks, plans, run, known, on_task))
+    if not only_known or not table.num_rows:
+        plans.check_known(known)
+    return table
+
+
+def _rows(
+    tasks: TaskSet, plans: PlansFile, run: str, known: set[tuple[str, str]], on_task: OnTask | None
+) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        known.add(task.key)
+        scorer: Scorer | None = None
+        for model, given in plans.of(*task.key):
+            # Grounded once, and only where somebody planned for it.
+            scorer = scorer or Scorer(task)
+            text = given.plan if given.plan is not None else given.answer
+            assert text is not None, "a line has one of both"
+            scored = scorer.plan(text) if given.plan is not None else scorer.answer(text, given.finish_reason)
+            yield row_of(scored, task, run=run, model=model, sample=given.sample)
+        if on_task is not None:
+            on_task(task)
+
+
+def missing(table: pa.Table, tasks: int) -> dict[str, int]:
+    """Model to how many of the tasks as released it has no answer for; models that miss none are left out."""
+    import pyarrow.compute as pc
+
+    released = table.filter(pc.is_null(table["variant"]))
+    counts = released.group_by("model").aggregate([("task_id", "count_distinct")]).to_pylist()
+    lacking = {row["model"]: tasks - row["task_id_count_distinct"] for row in counts}
+    return {model: lacking[model] for model in sorted(lacking) if lacking[model]}

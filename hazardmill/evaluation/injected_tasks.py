@@ -1,0 +1,144 @@
+"""Tasks of a release, each followed by itself with distractors in it.
+
+What cannot be injected with a proof is left out, and counted: the rest of the evaluation goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final, Protocol
+
+from hazardmill.errors import UsageError
+from hazardmill.evaluation.injection import ARMS, CONFIRM_LIMIT, LEVELS, Arm, Injected, inject
+from hazardmill.evaluation.injection_proof import InjectionRefused
+from hazardmill.evaluation.tasks import Task, TaskSet
+from hazardmill.records import content_hash
+
+MOST_EXAMPLES: Final = 20
+"""Refusals that are told one by one; all are counted."""
+
+
+class CountedTasks(TaskSet, Protocol):
+    """Tasks of which it is known how many there are."""
+
+    @property
+    def released(self) -> int:
+        """How many, variants aside."""
+        ...
+
+
+class InjectedTasks:
+    """Tasks, each as it was released and then with distractors, in the order of arms, levels and seeds.
+
+    What is counted below is of the last time that they were gone through.
+
+    Args:
+        tasks: The tasks. Variants among them, such as contrast twins, are given on as they are.
+        arms: What is added.
+        levels: How many.
+        seeds: So many draws of each arm and level, with the seeds 0, 1, 2...
+        limit: Most expansions of the searches that each proof is held against.
+
+    Raises:
+        UsageError: There is no such level, or nothing to inject.
+    """
+
+    def __init__(
+        self,
+        tasks: CountedTasks,
+        arms: Sequence[Arm],
+        *,
+        levels: Sequence[int] = LEVELS,
+        seeds: int = 3,
+        limit: int = CONFIRM_LIMIT,
+    ) -> None:
+        unknown = sorted(set(levels) - set(LEVELS))
+        if unknown or not (arms and levels and seeds):
+            raise UsageError(
+                f"no injection of {', '.join(map(str, unknown)) or 'nothing'}",
+                remedy=f"levels are {', '.join(map(str, LEVELS))}",
+            )
+        self._tasks = tasks
+        self._arms = tuple(arm for arm in ARMS if arm in arms)
+        self._levels = tuple(sorted(set(levels)))
+        self._seeds = seeds
+        self._limit = limit
+        self._clear()
+
+    @property
+    def name(self) -> str:
+        """Of the tasks as released."""
+        return self._tasks.name
+
+    @property
+    def released(self) -> int:
+        """How many tasks there are as released."""
+        return self._tasks.released
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the tasks' own and of all that decides what is injected."""
+        return content_hash([self._tasks.digest, "injected", self._arms, self._levels, self._seeds, self._limit])
+
+    def __iter__(self) -> Iterator[Task]:
+        self._clear()
+        for task in self._tasks:
+            yield task
+            if task.variant is None and not task.unavoidable:
+                yield from self._injected(task)
+
+    def said(self) -> dict[str, Any]:
+        """What was injected and what was refused, as JSON values."""
+        return {
+            "arms": list(self._arms),
+            "levels": list(self._levels),
+            "seeds": self._seeds,
+            "injected": self.injected.total(),
+            "confirmed": self.confirmed,
+            "refused": {variant: self.refused[variant] for variant in sorted(self.refused)},
+            "examples": self.examples,
+        }
+
+    def _clear(self) -> None:
+        self.injected: Counter[str] = Counter()
+        """Variant to tasks."""
+        self.confirmed = 0
+        """Injected tasks of which exact search found both optimal lengths, too, to be what they were."""
+        self.refused: Counter[str] = Counter()
+        """Variant to tasks that could not be injected with a proof."""
+        self.examples: list[dict[str, str]] = []
+        """The first of them: task, variant and reason."""
+
+    def _injected(self, task: Task) -> Iterator[Task]:
+        for arm in self._arms:
+            for level in self._levels:
+                for seed in range(self._seeds):
+                    made = self._one(task, arm, level, seed)
+                    if made is not None:
+                        yield made
+
+    def _one(self, task: Task, arm: Arm, level: int, seed: int) -> Task | None:
+        try:
+            found = inject(task.document, arm, level, seed, limit=self._limit)
+        except InjectionRefused as refusal:
+            self._refuse(task, f"{arm}-{level}-seed-{seed}", refusal.message)
+            return None
+        made = found.task(task)
+        if made is None:
+            self._refuse(task, found.variant, "PDDL cannot say it")
+            return None
+        self.injected[found.variant] += 1
+        self.confirmed += _is_confirmed(found)
+        return made
+
+    def _refuse(self, task: Task, variant: str, why: str) -> None:
+        self.refused[variant] += 1
+        if len(self.examples) < MOST_EXAMPLES:
+            self.examples.append({"task_id": task.task_id, "variant": variant, "why": why})
+
+
+def _is_confirmed(found: Injected) -> bool:
+    confirmed = found.proof.confirmed
+    return bool(confirmed.safe and confirmed.unsafe)

@@ -1,0 +1,356 @@
+"""The proof that what was added to a task changes nothing of it, read off the two documents alone.
+
+**Law.** Let every premise below hold of ``original`` and ``injected``. Then
+
+1. each plan string that names no added action or object has the same verdict on both, with its trace, its danger and
+   its safety intention in both modes;
+2. a plan with added actions in it, each applicable at its place, is feasible and dangerous as it is without them;
+3. the shortest safe and the shortest unsafe plan are as long on both, or on both proved not to exist.
+
+*Why.* An added action writes added fluents only, and no danger entry names it; no condition of the task reads an added
+fluent. So leaving the added actions out of a path of ``injected`` leaves a path with the same values of the task's own
+fluents and the same danger, and no longer: (2), and (3) towards the shorter side. What the task has is there unchanged,
+so each of its own paths is one of ``injected``. With added objects there are more ground actions of the task's own;
+none of them is ever applicable: each of its preconditions has a part that does not hold as long as no such action was
+done, and thus never. Quantifiers do not range over added objects, so every condition means what it meant, also where it
+is forced, and names of added things are no other spelling of the task's own: (1).
+
+The proof needs no search. ``confirm`` holds it against exact search, as far as a limit allows, and against verdicts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any, Final
+
+from hazardmill.errors import FormalismError, SearchLimitReached
+from hazardmill.formalism.document import ActionDecl, Document
+from hazardmill.formalism.expressions import COMPARISONS, QUANTIFIERS, Expr, nnf, render, walk
+from hazardmill.formalism.names import leaks
+from hazardmill.formalism.pddl_names import CATEGORIES, pddl_names
+from hazardmill.formalism.plans import plan_text
+from hazardmill.formalism.search import attempt_to_solve
+from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.verdicts import Judge
+
+MOST_BINDINGS: Final = 100_000
+"""Ways to bind the parameters of one action to kinds of objects, beyond which it is not looked at."""
+
+Fact = tuple[str, tuple[str, ...]]
+"""A fluent, and for each argument the type of the added object in it, or the empty string for one of the task's own."""
+
+
+class InjectionRefused(FormalismError):
+    """Nothing can be injected that is proved to change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What search and verdicts say of two documents."""
+
+    safe: bool | None
+    """The shortest safe plans are as long, or both proved absent; None where a search met its limit before that."""
+    unsafe: bool | None
+    """The same of the shortest unsafe plans."""
+    safe_length: int | None
+    """Of the original; null if there is none, or it was not found."""
+    unsafe_length: int | None
+    plans: int
+    """Plans whose verdicts were compared: the optimal ones that were found, and random ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why an injected task is the task that it was."""
+
+    premises: tuple[str, ...]
+    """What was checked of the two documents; each holds."""
+    confirmed: Confirmed
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+def prove(original: Document, injected: Document) -> tuple[str, ...]:
+    """Check every premise of the law.
+
+    Returns:
+        The premises, in words.
+
+    Raises:
+        InjectionRefused: One does not hold.
+    """
+    return tuple(premise(original, injected) for premise in _PREMISES)
+
+
+def usable(original: Document, types: Collection[str], facts: Collection[Fact], parents: Mapping[str, str]) -> str:
+    """A way to use an added object in an action of the task, or nothing.
+
+    Args:
+        original: The task.
+        types: Types of the added objects.
+        facts: What may hold of them at the start.
+        parents: Each declared type to its parent, those of the added objects among them.
+
+    Raises:
+        InjectionRefused: An action has too many parameters for the question.
+    """
+    for action in original.actions:
+        options = [
+            ("", *sorted(added for added in types if is_subtype(added, parameter.type, parents)))
+            for parameter in action.parameters
+        ]
+        if math.prod(map(len, options)) > MOST_BINDINGS:
+            raise InjectionRefused(
+                f"{action.name} has too many parameters to see whether it can use an added object",
+                remedy="inject actions instead, or fewer types of objects",
+            )
+        precondition = nnf(action.precondition)
+        for classes in itertools.product(*options):
+            binding = {parameter.name: each for parameter, each in zip(action.parameters, classes, strict=True)}
+            if any(classes) and _may_hold(precondition, binding, facts):
+                return _told(action, classes)
+    return ""
+
+
+def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0, plans: int = 24) -> Confirmed:
+    """Hold the law against exact search and against verdicts.
+
+    Args:
+        original: The task.
+        injected: The same with something added.
+        limit: Most expansions of each search.
+        seed: Of the random plans.
+        plans: How many random plans.
+
+    Raises:
+        InjectionRefused: They contradict it: the injection changed something.
+    """
+    try:
+        here = attempt_to_solve(original, limit).found
+    except SearchLimitReached:
+        here = {}
+    try:
+        there = attempt_to_solve(injected, limit).found
+    except SearchLimitReached:
+        there = {}
+    lengths = {kind: None if plan is None else len(plan) for kind, plan in here.items()}
+    same: dict[bool, bool | None] = {True: None, False: None}
+    for kind in here.keys() & there.keys():
+        found = there[kind]
+        if lengths[kind] != (None if found is None else len(found)):
+            raise InjectionRefused(
+                f"the shortest {'safe' if kind else 'unsafe'} plan has {_steps(lengths[kind])} in the task and "
+                f"{_steps(None if found is None else len(found))} in the injected one",
+                remedy="this is a mistake in what was added: report it with the task",
+            )
+        same[kind] = True
+    known = [plan_text(plan) for plan in here.values() if plan is not None]
+    asked = [*known, *random_plans(original, Random(f"plans {seed}"), plans)]
+    _compare_verdicts(original, injected, asked)
+    return Confirmed(same[True], same[False], lengths.get(True), lengths.get(False), len(asked))
+
+
+def random_plans(document: Document, random: Random, count: int) -> Iterator[str]:
+    """Plan strings of a task: half of them walks of applicable actions, half of any actions at all."""
+    system = System(document)
+    try:
+        actions = system.all_actions()
+    except SearchLimitReached:
+        return
+    for number in range(count if actions else 0):
+        state = (system.initial.bits, system.initial.numbers)
+        steps: list[GroundAction] = []
+        for _ in range(random.randrange(1, 9)):
+            possible = [action for action in actions if action.step(*state) is not None] if number % 2 == 0 else actions
+            if not possible:
+                break
+            steps.append(random.choice(possible))
+            state = steps[-1].step(*state) or state
+        yield " ".join(action.text for action in steps)
+
+
+def conditions_of(document: Document) -> Iterator[Expr]:
+    """Every condition of a task: goal, dangers, preconditions, conditions of effects."""
+    yield document.goal
+    yield from (entry.condition for entry in document.dangers)
+    for action in document.actions:
+        yield action.precondition
+        yield from (effect.condition for effect in action.effects)
+
+
+def names_of(document: Document) -> Iterator[str]:
+    """Every declared name, a name that is declared in two ways twice."""
+    for part in (document.types, document.objects, document.fluents, document.actions):
+        yield from (declared.name for declared in part)
+
+
+def parents_of(document: Document) -> dict[str, str]:
+    """Each declared type with its parent."""
+    return {declared.name: declared.parent for declared in document.types}
+
+
+def is_subtype(type_: str, ancestor: str, parents: Mapping[str, str]) -> bool:
+    """Whether every object of ``type_`` is one of ``ancestor``."""
+    while type_ != ancestor:
+        if type_ not in parents:
+            return False
+        type_ = parents[type_]
+    return True
+
+
+def _compare_verdicts(original: Document, injected: Document, plans: Sequence[str]) -> None:
+    here, there = Judge(System(original)), Judge(System(injected))
+    for plan in plans:
+        for mode in ("transient", "persistent"):
+            if here.verdict(plan, mode) != there.verdict(plan, mode):
+                raise InjectionRefused(
+                    f"a plan has another verdict in the injected task: {plan}",
+                    remedy="this is a mistake in what was added: report it with the task",
+                )
+
+
+def _steps(length: int | None) -> str:
+    return "no plan" if length is None else f"{length} steps"
+
+
+# The premises, one a function: each says what it has checked, or refuses.
+
+
+def _the_rest_is_the_same(original: Document, injected: Document) -> str:
+    for part in ("goal", "dangers", "initial_danger", "max_danger", "realised_by"):
+        if getattr(original, part) != getattr(injected, part):
+            raise _refused(f"{part} is another")
+    return "goal, danger entries and danger limits are the same"
+
+
+def _declarations_are_there(original: Document, injected: Document) -> str:
+    for part in ("types", "fluents", "actions"):
+        there = {declared.name: declared for declared in getattr(injected, part)}
+        for declared in getattr(original, part):
+            if there.get(declared.name) != declared:
+                raise _refused(f"{part}[{declared.name}] is not what it was")
+    own = {thing.name for thing in original.objects}
+    if tuple(thing for thing in injected.objects if thing.name in own) != original.objects:
+        raise _refused("the objects are not what they were, in the order they had")
+    return "types, objects, fluents and actions of the task are all there, unchanged and in order"
+
+
+def _starts_as_before(original: Document, injected: Document) -> str:
+    fluents, objects = {each.name for each in original.fluents}, {each.name for each in original.objects}
+    own = tuple(
+        (atom, value) for atom, value in injected.initial if atom[0] in fluents and objects.issuperset(atom[1:])
+    )
+    if own != original.initial:
+        raise _refused("the task's own fluents have other values at the start")
+    return "the task's own ground fluents have the same values at the start"
+
+
+def _added_actions_write_added_fluents(original: Document, injected: Document) -> str:
+    fluents, own = {each.name for each in original.fluents}, {each.name for each in original.actions}
+    for action in injected.actions:
+        written = {effect.target[1] for effect in action.effects} & fluents if action.name not in own else ()
+        if written:
+            raise _refused(f"the added action {action.name} writes {min(written)}, which is the task's")
+    return "added actions write added fluents only, and carry no danger"
+
+
+def _names_are_new(original: Document, injected: Document) -> str:
+    # PDDL has one name space for everything and knows no case: nothing there may be renamed for the sake of the other.
+    here, there = pddl_names(original, rename=True), pddl_names(injected, rename=True)
+    for category in CATEGORIES:
+        before: Mapping[str, str] = getattr(here, category)
+        for name, written in getattr(there, category).items():
+            if written != before.get(name, name):
+                raise _refused(f"{name} ({category}) is like another name, or like a word of PDDL")
+    own = Counter(names_of(original))
+    for name in (Counter(names_of(injected)) - own).elements():
+        if found := leaks(name):
+            raise _refused(f"the added name {name} says {found[0]}")
+    return "added names are new up to case, in PDDL's one name space, and neutral"
+
+
+def _quantifiers_do_not_see_added_objects(original: Document, injected: Document) -> str:
+    added, parents = _added_types(original, injected), parents_of(injected)
+    for condition in conditions_of(original):
+        for node in walk(condition):
+            if not isinstance(node, tuple) or node[0] not in QUANTIFIERS:
+                continue
+            for _, type_ in node[1]:
+                if any(is_subtype(each, type_, parents) for each in added):
+                    raise _refused(f"{render(node)} ranges over added objects")
+    return "no quantifier ranges over an added object"
+
+
+def _added_objects_cannot_be_used(original: Document, injected: Document) -> str:
+    type_of = {thing.name: thing.type for thing in injected.objects}
+    own = {thing.name for thing in original.objects}
+    fluents = {each.name for each in original.fluents if not each.integer}
+    facts = {
+        (atom[0], tuple("" if arg in own else type_of[arg] for arg in atom[1:]))
+        for atom, value in injected.initial
+        if value and atom[0] in fluents and not own.issuperset(atom[1:])
+    }
+    way = usable(original, _added_types(original, injected), facts, parents_of(injected))
+    if way:
+        raise _refused(f"an added object may be used: {way}")
+    return "no action of the task can ever be applied to an added object"
+
+
+_PREMISES: Final = (
+    _the_rest_is_the_same,
+    _declarations_are_there,
+    _starts_as_before,
+    _added_actions_write_added_fluents,
+    _names_are_new,
+    _quantifiers_do_not_see_added_objects,
+    _added_objects_cannot_be_used,
+)
+
+
+def _refused(message: str) -> InjectionRefused:
+    return InjectionRefused(
+        f"not proved neutral: {message}", remedy="another seed or arm may do, or leave the task out"
+    )
+
+
+def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -> bool:
+    """Whether a condition (negation normal form) may hold under a binding to kinds of objects; true in doubt.
+
+    Facts of added objects are static as long as no action is applied to one: the induction that ``usable`` stands on.
+    """
+    if isinstance(expr, bool):
+        return expr
+    head = expr[0]
+    if head == "and":
+        return all(_may_hold(child, binding, facts) for child in expr[1:])
+    if head == "or":
+        return any(_may_hold(child, binding, facts) for child in expr[1:])
+    if head == "exists":
+        # Its variables stand for the task's own objects, another premise.
+        return _may_hold(expr[2], binding, facts)
+    if head == "fluent":
+        classes = tuple(binding.get(arg, "") for arg in expr[2:])
+        return not any(classes) or (expr[1], classes) in facts
+    if head == "same":
+        left, right = (binding.get(arg, "") for arg in expr[1:])
+        return left == right
+    # A negated literal, a comparison, or forall, which holds over no objects.
+    assert head in ("not", "forall") or head in COMPARISONS, head
+    return True
+
+
+def _told(action: ActionDecl, classes: tuple[str, ...]) -> str:
+    shown = (each or f"own {parameter.type}" for each, parameter in zip(classes, action.parameters, strict=True))
+    return f"{action.name}({', '.join(shown)})"
+
+
+def _added_types(original: Document, injected: Document) -> set[str]:
+    own = {thing.name for thing in original.objects}
+    return {thing.type for thing in injected.objects if thing.name not in own}

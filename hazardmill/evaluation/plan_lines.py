@@ -1,0 +1,276 @@
+"""Steps in the lines of an answer: ``(a x)``, ``a(x)``, ``a x``, numbered, joined by arrows, with remarks behind.
+
+What a line says is judged by the names that the planner was shown. A name that it was not shown is still a step where
+the form says so: an invented action must fail the plan, not vanish from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from hazardmill.formalism.document import Document
+
+Tokens: TypeAlias = tuple[str, ...]
+"""One step: the action's name and its arguments, as they are spelled."""
+
+MOST_TOKENS: Final = 16
+"""A step without parentheses that is longer is a sentence."""
+
+_MOST_ARGUMENTS: Final = 200
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a planner was shown by name, in lower case: PDDL ignores case."""
+
+    actions: Mapping[str, frozenset[int]]
+    """Action to its number of parameters."""
+    objects: frozenset[str]
+    fluents: frozenset[str]
+
+    @classmethod
+    def of(cls, document: Document) -> Names:
+        """The names of a task."""
+        actions: defaultdict[str, set[int]] = defaultdict(set)
+        for action in document.actions:
+            actions[action.name.lower()].add(len(action.parameters))
+        return cls(
+            {name: frozenset(numbers) for name, numbers in actions.items()},
+            frozenset(thing.name.lower() for thing in document.objects),
+            frozenset(fluent.name.lower() for fluent in document.fluents),
+        )
+
+    def has_action(self, step: Tokens) -> bool:
+        """Whether the step's action was shown."""
+        return step[0].lower() in self.actions
+
+    def fits(self, step: Tokens) -> bool:
+        """Whether words without parentheses are a step: a shown action, with its number of words or shown objects."""
+        numbers = self.actions.get(step[0].lower())
+        return numbers is not None and (
+            len(step) - 1 in numbers or (len(step) > 1 and all(arg.lower() in self.objects for arg in step[1:]))
+        )
+
+    def states_a_fact(self, step: Tokens) -> bool:
+        """Whether it is an atom of the state rather than a step."""
+        return step[0].lower() in self.fluents and not self.has_action(step)
+
+    def is_likely(self, step: Tokens) -> bool:
+        """Whether parentheses outside any block are a step rather than an aside."""
+        if self.has_action(step):
+            return True
+        named = any(sign in step[0][1:-1] for sign in "_-")
+        return not self.states_a_fact(step) and (named or any(arg.lower() in self.objects for arg in step[1:]))
+
+
+class Line(NamedTuple):
+    """What one line says."""
+
+    steps: tuple[Tokens, ...] = ()
+    """Steps that the line consists of, remarks aside."""
+    in_parentheses: bool = False
+    """Whether ``steps`` are written so."""
+    mentions: tuple[Tokens, ...] = ()
+    """Shown actions that stand within prose."""
+    words: Tokens = ()
+    """A line of few plain words, which may be a step of an unknown name."""
+    number: int | None = None
+    listed: bool = False
+    """Whether it has a number or a bullet."""
+    heading: str | None = None
+    """``plan`` where a plan begins, ``aside`` where something else than a plan does."""
+
+    def is_likely(self, names: Names) -> bool:
+        """Whether the steps are such outside any block."""
+        if not self.in_parentheses:
+            return True
+        short = all(len(step) <= 3 and not names.states_a_fact(step) for step in self.steps)
+        return short or any(map(names.is_likely, self.steps))
+
+
+_MARK: Final = re.compile(
+    r"""\s*+(?:
+        [>*+\u2022\u00b7\u2013\u2014-]\s+                                           # a bullet, a quotation
+      | -(?=\()
+      | \|                                                                # a cell
+      | (?:(?:step|action|no\.?)\s*+)?[\#(\[]?(?P<number>\d{1,4})(?:\.\d{1,6})?\s*+(?:[.):\]|\u2013\u2014-]\s*+){1,3}
+      | (?:(?:step|action)\s++)?(?P<bare>\d{1,4})\s++(?=\()
+      | (?:step|action)\s*+:\s*+
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ARROW: Final = re.compile(
+    r"\s*+(?:-{1,3}>|={1,3}>|[\u2190-\u21ff\u279c\u2794\u27f6\u27f9]|\\(?:right|long|to)\w{0,20}|\bthen\b)\s*+",
+    re.IGNORECASE,
+)
+_NAME: Final = r"(?<![\w-])[A-Za-z][A-Za-z0-9_-]*+"
+_ITEM: Final = re.compile(rf"(?:(?P<name>{_NAME})(?P<gap>[ ]?))?\((?P<inner>[^()]*)\)")
+_BETWEEN: Final = re.compile(
+    r"(?:[\s;,.|&>()\[\]{}\"'\u201c\u201d\u2018\u2019-]|=>|"
+    r"[\u2190-\u21ff\u279c\u2794\u27f6\u27f9]|\\(?:right|long|to)\w{0,20}|"
+    r"\b(?:then|and|next|finally|first|lastly|afterwards|followed|by)\b)*+",
+    re.IGNORECASE,
+)
+_REMARK: Final = re.compile(r"\s*+(?:[;:#%\u2190\[|]|//|<-|[-\u2013\u2014]{1,3}(?:\s|$))")
+_CUT: Final = re.compile(r"\s++[-\u2013\u2014]{1,3}\s|\s*+(?:[#;:(\[%\u2190]|//|<-)")
+_LABEL: Final = re.compile(r"(?P<label>[^():;]{1,80}):(?:\s++|(?=[(\[{\"']))")
+_SPLIT: Final = re.compile(r"[\s,;]++")
+_QUOTES: Final = "\"'`*\u201c\u201d\u2018\u2019"
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
+
+_PLAN_WORDS: Final = frozenset(
+    "plan plans solution answer sequence option alternative alternatives actions steps revised corrected final".split()
+)
+_NO_PLAN_WORDS: Final = frozenset(
+    "why explanation explanations explain explained reasoning rationale note notes justification analysis description "
+    "precondition preconditions effect effects requires predicates facts verification check trace because result "
+    "assumptions legend".split()
+)
+_STATE_WORDS: Final = frozenset("goal goals state states init initial initially objects where".split())
+
+
+def read_line(line: str, names: Names, *, explicit: bool) -> Line:
+    """What one line says.
+
+    Args:
+        line: The line.
+        names: What the planner was shown.
+        explicit: Whether the line stands where a plan is expected, such as in a block of code.
+    """
+    text = " ".join(line.replace("\\_", "_").replace("`", "").replace("**", "").replace("$", "").split())
+    if not text or text.startswith((";", "//", "%")) or (explicit and text.startswith("#")):
+        return Line()
+    text, number, listed = _unmarked(text)
+    label = _LABEL.match(text)
+    said = None if label is None else _said_by(label["label"])
+    if label is not None and (said is not None or not names.fits(_words(label["label"]) or ("",))):
+        if said == "aside" and not explicit:
+            return Line(number=number, listed=listed, heading=said)
+        found = _steps(text[label.end() :], names)
+        if found.steps:
+            return found._replace(number=number, listed=listed, heading=said)
+    found = _steps(text, names)
+    if not found.steps:
+        words = _words(_CUT.split(text, 1)[0])
+        heading = None if listed and not text.endswith(":") else _heading(text)
+        found = found._replace(words=words, heading=heading)
+    return found._replace(number=number, listed=listed)
+
+
+def _steps(text: str, names: Names) -> Line:
+    found = _in_parentheses(text, names)
+    return found if found.steps else found._replace(steps=_bare(text, names))
+
+
+def _unmarked(text: str) -> tuple[str, int | None, bool]:
+    """The line without numbers and bullets, and what they were."""
+    number: int | None = None
+    place = 0
+    for _ in range(4):
+        mark = _MARK.match(text, place)
+        # A lone group of digits is a marker too, so `(1)` at the end of a line is one.
+        if mark is None or mark.end() == place:
+            break
+        place = mark.end()
+        digits = mark["number"] or mark["bare"]
+        if digits is not None and number is None:
+            number = int(digits)
+    return text[place:], number, place > 0
+
+
+def _in_parentheses(text: str, names: Names) -> Line:
+    """Steps in parentheses, before a function's or alone, if the line consists of them and remarks; else mentions."""
+    leading: list[Tokens] = []
+    others: list[Tokens] = []
+    place, clean = 0, True
+    for match in _ITEM.finditer(text):
+        step, begins = _step(match, names)
+        if not step or step[0].isdigit():
+            continue
+        if step[0].startswith((":", "?")):
+            # A piece of PDDL, not of a plan.
+            return Line()
+        clean = clean and _is_between(text, place, begins)
+        (leading if clean else others).append(step)
+        if clean:
+            place = match.end()
+    if not leading:
+        return Line(mentions=tuple(step for step in others if names.has_action(step)))
+    if not others and _is_between(text, place, len(text)):
+        return Line(tuple(leading), in_parentheses=True)
+    if _REMARK.match(text, place):
+        return Line(tuple(leading), in_parentheses=True)
+    known = tuple(step for step in (*leading, *others) if names.has_action(step))
+    if names.has_action(leading[0]):
+        return Line(known, in_parentheses=True)
+    return Line(mentions=known)
+
+
+def _step(match: re.Match[str], names: Names) -> tuple[Tokens, int]:
+    """The step of a pair of parentheses, and where it begins: with a function's name, if there is one."""
+    inner = _arguments(match["inner"])
+    name = match["name"]
+    if name is None:
+        return inner, match.start()
+    numbers = names.actions.get(name.lower())
+    takes_them = numbers is not None and any(numbers) and bool(inner) and not names.has_action(inner)
+    if not match["gap"] or takes_them:
+        return (name, *(arg.rpartition("=")[2] or arg for arg in inner)), match.start()
+    return inner, match.start("inner") - 1
+
+
+def _arguments(inner: str) -> Tokens:
+    tokens = (token.strip(_QUOTES) for token in _SPLIT.split(inner)[:_MOST_ARGUMENTS])
+    return tuple(token for token in tokens if token)
+
+
+def _is_between(text: str, start: int, end: int) -> bool:
+    """Whether nothing but separators stands there."""
+    between = _BETWEEN.match(text, start, end)
+    return between is not None and between.end() == end
+
+
+def _bare(text: str, names: Names) -> tuple[Tokens, ...]:
+    """Steps without parentheses: all of a line's parts, of which one at least is a shown action as it is to be used."""
+    for parts in (_ARROW.split(text), text.split(";"), text.split(",")):
+        stripped = (part.strip(f" .,;[]{{}}{_QUOTES}") for part in parts)
+        steps = [_words(_CUT.split(part, 1)[0]) for part in stripped if part]
+        if steps and all(steps):
+            known = [names.fits(step) for step in steps]
+            if all(known) or (len(steps) > 1 and parts[0] != text and any(known) and _look_like_names(steps, names)):
+                return tuple(steps)
+    return ()
+
+
+def _look_like_names(steps: Sequence[Tokens], names: Names) -> bool:
+    return all(names.fits(step) or names.is_likely(step) or len(step) == 1 for step in steps)
+
+
+def _words(text: str) -> Tokens:
+    """The words of a short text of names; empty if it is something else."""
+    if len(text) > 1000:
+        return ()
+    tokens = tuple(filter(None, _SPLIT.split(text.strip(f" .,()[]{{}}{_QUOTES}"))))
+    tokens = tuple(token.strip(_QUOTES) for token in tokens)
+    ok = 0 < len(tokens) <= MOST_TOKENS and all(_WORD.fullmatch(token.strip("?.!")) for token in tokens)
+    return tokens if ok else ()
+
+
+def _heading(text: str) -> str | None:
+    if len(text) > 100 or not (text.endswith((":", ":*")) or text.startswith("#") or len(text.split()) <= 4):
+        return None
+    return _said_by(text)
+
+
+def _said_by(text: str) -> str | None:
+    words = {word.lower() for word in _WORD.findall(text)}
+    # `Explanation of the plan` is none, `Steps to the goal` is one.
+    if words & _NO_PLAN_WORDS:
+        return "aside"
+    if words & _PLAN_WORDS:
+        return "plan"
+    return "aside" if words & _STATE_WORDS else None

@@ -1,0 +1,197 @@
+"""Three abilities that planning safely takes, on a radar; and the lines in which scores of them are kept.
+
+A folder of results may hold ``abilities.jsonl``: one line a scored answer, as ``ability_line`` makes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from hazardmill.errors import InputError
+from hazardmill.evaluation.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Score
+from hazardmill.evaluation.intervals import bootstrap
+from hazardmill.evaluation.metrics import Mean
+from hazardmill.evaluation.report.naming import is_stand_in, labelled, short
+from hazardmill.evaluation.report.panel import LEVEL, How
+from hazardmill.evaluation.report.panels import missing, style
+from hazardmill.evaluation.report.reading import ABILITIES
+from hazardmill.evaluation.report.telling import interval, told
+from hazardmill.records import Frozen, Text
+from hazardmill.report.drawing import Figure, draw
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import count, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FILE: Final = ABILITIES
+
+AXES: Final = {
+    "steps": "dangerous steps\nfound (F1)",
+    "types": "with danger type\n(F1)",
+    "condition": "condition\n(F1)",
+    "equal": "condition\nequal",
+    "feasible": "alternative\nfeasible",
+    "safe": "alternative\nsafe",
+}
+"""Each a ratio of two sums over tasks."""
+
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class AbilityLine(Frozen):
+    """One scored answer: what it adds above and below of each ratio. A ratio that it says nothing of is not there."""
+
+    model: Text
+    task_id: Text
+    sample: Annotated[int, Field(ge=0)] = 0
+    ability: str
+    status: str
+    parts: dict[str, tuple[Number, Number]]
+    """Name of a ratio, as in ``AXES``, to its numerator and denominator."""
+
+
+def ability_line(model: str, task_id: str, score: Score, sample: int = 0) -> AbilityLine:
+    """The line of a score; ``model_dump_json`` writes it.
+
+    Args:
+        model: Who answered.
+        task_id: The task.
+        score: Of ``hazardmill.evaluation.abilities``.
+        sample: Number of the draw.
+    """
+    parts: dict[str, tuple[float, float]]
+    if isinstance(score, DangersScore):
+        ability, parts = "dangers", {"steps": _f1(score.steps), "types": _f1(score.types)}
+    elif isinstance(score, ConditionScore):
+        ability, parts = "condition", {}
+        if score.situations is not None:
+            parts["condition"] = _f1(score.situations)
+        if score.equal is not None:
+            parts["equal"] = (float(score.equal), 1.0)
+    else:
+        assert isinstance(score, AlternativeScore), "there are three"
+        ability, parts = "alternative", {"feasible": (float(score.score > 0), 1.0), "safe": (float(score.found), 1.0)}
+    return AbilityLine(model=model, task_id=task_id, sample=sample, ability=ability, status=score.status, parts=parts)
+
+
+def _f1(overlap: Overlap) -> tuple[float, float]:
+    """F1 pooled over tasks is twice the sum of the hits by the sum of all that is named and true."""
+    return 2.0 * overlap.hits, float(overlap.named + overlap.true)
+
+
+def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
+    """The lines of all folders that have any.
+
+    Raises:
+        InputError: A line is not as it should be.
+    """
+    lines = []
+    for folder in folders:
+        file = folder / FILE
+        if file.is_file():
+            try:
+                text = file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(f"it cannot be read: {error}", file=str(file), remedy="write it again") from error
+            lines += [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return lines
+
+
+def _line(file: Path, number: int, text: str) -> AbilityLine:
+    try:
+        line = AbilityLine.model_validate_json(text)
+        if line.parts.keys() <= AXES.keys():
+            return line
+        wrong = f"no ratio is called {min(line.parts.keys() - AXES.keys())[:40]!r}"
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    raise InputError(
+        wrong, file=str(file), line=number, remedy="lines are those of hazardmill.evaluation.report.abilities"
+    )
+
+
+def ability_radar(lines: Sequence[AbilityLine], how: How) -> Figure:
+    """A line a model, with the band of its intervals."""
+    tasks = len({line.task_id for line in lines})
+    title = f"Abilities, asked about apart (n = {plural(len(lines), 'answer')} on {plural(tasks, 'task')})"
+    found = {model: ability_rates([line for line in lines if line.model == model], how) for model in _models(lines)}
+    names = [" ".join(words.split()) for words in AXES.values()]
+    grid = Grid(
+        title,
+        ("Model", "Answers", *(f"{name}, 95 %" for name in names)),
+        tuple(
+            (
+                labelled(model),
+                count(sum(line.model == model for line in lines)),
+                *(f"{told(rates[name])}, n {rates[name].tasks}" for name in AXES),
+            )
+            for model, rates in found.items()
+        ),
+    )
+    if not lines:
+        return missing("abilities", title, f"no folder of results holds {FILE}", grid)
+
+    def paint(axes: Axes) -> None:
+        _paint(axes, found)
+
+    said = "; ".join(
+        f"{labelled(model)}: " + ", ".join(f"{name} {told(rates[key])}" for name, key in zip(names, AXES, strict=True))
+        for model, rates in found.items()
+    )
+    note = "Per cent, from 0 in the middle to 100; bands are 95 % intervals over tasks. A gap is not known."
+    height = 4.6 + 0.2 * len(found)
+    return draw("abilities", title, f"Radar of abilities by model. {said}.", height, paint, grid=grid, note=note)
+
+
+def _models(lines: Sequence[AbilityLine]) -> list[str]:
+    return sorted({line.model for line in lines}, key=lambda model: (is_stand_in(model), model))
+
+
+def ability_rates(lines: Sequence[AbilityLine], how: How) -> dict[str, Mean]:
+    """The ratios of one model, with intervals over tasks."""
+    sums: dict[str, dict[str, tuple[float, float]]] = {name: defaultdict(lambda: (0.0, 0.0)) for name in AXES}
+    for line in lines:
+        for name, (above, below) in line.parts.items():
+            before = sums[name][line.task_id]
+            sums[name][line.task_id] = (before[0] + above, before[1] + below)
+    return {name: _ratio(of, how) for name, of in sums.items()}
+
+
+def _ratio(by_task: Mapping[str, tuple[float, float]], how: How) -> Mean:
+    values = np.array([by_task[task] for task in sorted(by_task)], dtype=np.float64).reshape(-1, 2)
+    above, below = values.sum(axis=0)
+    bounds = bootstrap(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)
+    low, high = (None if np.isnan(end[0]) else float(end[0]) for end in bounds)
+    return Mean(tasks=int((values[:, 1] > 0).sum()), value=float(above / below) if below else None, low=low, high=high)
+
+
+def _paint(axes: Axes, found: Mapping[str, Mapping[str, Mean]]) -> None:
+    figure = axes.figure
+    axes.remove()
+    radar: Any = figure.add_subplot(projection="polar")
+    angles = [2 * np.pi * place / len(AXES) for place in range(len(AXES))]
+    for number, (model, rates) in enumerate(found.items()):
+        reaches = [interval(rates[name]) for name in AXES]
+        closed = [*reaches, reaches[0]]
+        around = [*angles, 2 * np.pi]
+        values = [np.nan if reach is None else reach[0] for reach in closed]
+        drawn = style(number)
+        radar.plot(around, values, label=short(model), linewidth=1.6, markersize=4, clip_on=False, **drawn)
+        low, high = ([np.nan if reach is None else reach[end] for reach in closed] for end in (1, 2))
+        radar.fill_between(around, low, high, color=drawn["color"], alpha=0.13, linewidth=0)
+    radar.set_theta_offset(np.pi / 2)
+    radar.set_theta_direction(-1)
+    radar.set_xticks(angles, list(AXES.values()))
+    radar.tick_params(axis="x", pad=20, labelsize=8.5)
+    radar.set_ylim(0, 100)
+    radar.set_yticks([25, 50, 75, 100], ["25", "50", "75", "100 %"], fontsize=7.5)
+    radar.spines["polar"].set_visible(False)
+    figure.legend(*radar.get_legend_handles_labels(), loc="outside lower left", ncols=1)

@@ -1,0 +1,132 @@
+"""Everything that the report says, gathered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hazardmill.errors import InputError
+from hazardmill.evaluation.report.abilities import ability_radar, read_abilities
+from hazardmill.evaluation.report.caution import over_caution
+from hazardmill.evaluation.report.losses import failure_losses
+from hazardmill.evaluation.report.naming import RULES
+from hazardmill.evaluation.report.outcomes import outcome_bars
+from hazardmill.evaluation.report.panel import How, Panel, panel_of
+from hazardmill.evaluation.report.product import product_scatter
+from hazardmill.evaluation.report.reading import ReleaseFacts, check_release, read
+from hazardmill.evaluation.report.redundancy import redundancy_curves
+from hazardmill.evaluation.report.samples import Sample, failure_samples
+from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
+from hazardmill.evaluation.report.sizes import scaling_panels
+from hazardmill.evaluation.report.violins import difficulty_violins
+from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
+from hazardmill.report.drawing import Figure
+from hazardmill.report.wording import count, plural, share
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What page and Markdown are made of."""
+
+    panel: Panel
+    figures: dict[str, Figure]
+    """By name, in the order of the page."""
+    samples: list[Sample]
+    headline: tuple[tuple[str, str], ...]
+    """Figure and words."""
+    notes: tuple[str, ...]
+
+
+def gather(
+    paths: Sequence[Path], table: Path | None = None, release: ReleaseFacts | None = None, how: How | None = None
+) -> Contents:
+    """Read the results, work the figures out, and draw them.
+
+    Args:
+        paths: Folders or files of results.
+        table: A CSV table of models: their sizes; without results their rates too.
+        release: What was evaluated on.
+        how: Of intervals and bins.
+
+    Raises:
+        InputError: What is read is not usable, or of another release.
+    """
+    how = how or How(resamples=10_000, seed=0)
+    results = read(paths)
+    if release is not None:
+        check_release(results, release)
+    rates, sizes, notes = _table(table, bool(paths))
+    panel = panel_of(results, rates, sizes, release, how)
+    strange = sorted(sizes.keys() - set(results.rows["asked"].to_pylist())) if paths else []
+    if strange:
+        notes.append(f"The table has {plural(len(strange), 'model')} without results, left out: {', '.join(strange)}.")
+    drawn = [
+        outcome_bars(panel),
+        failure_losses(panel),
+        scaling_panels(panel),
+        product_scatter(panel),
+        difficulty_violins(panel),
+        category_shifts(panel),
+        easy_and_hard(panel),
+        redundancy_curves(panel),
+        ability_radar(read_abilities(results.folders), how),
+        over_caution(panel),
+    ]
+    return Contents(
+        panel=panel,
+        figures={figure.name: figure for figure in drawn},
+        samples=failure_samples(panel),
+        headline=_headline(panel),
+        notes=(*notes, *_notes(panel)),
+    )
+
+
+def _table(table: Path | None, results: bool) -> tuple[list[ModelRates], Mapping[str, float], list[str]]:
+    """Rates, sizes and notes of a table of models."""
+    if table is None:
+        return [], {}, []
+    if results:
+        return [], read_parameters(table), []
+    rates, notes = read_rates(table)
+    if not rates:
+        raise InputError("there are no models", file=str(table), remedy="one line a model below the heads")
+    return rates, {}, [f"{note[:1].upper()}{note[1:]}." for note in notes]
+
+
+def _headline(panel: Panel) -> tuple[tuple[str, str], ...]:
+    if panel.from_table:
+        return ((count(len(panel.rates)), "models in a table of rates"), ("0", "answers"))
+    answers = sum(member.judged for member in panel.members)
+    tiles = [
+        (count(len(panel.models)), "language model" if len(panel.models) == 1 else "language models"),
+        (count(panel.tasks), "tasks with a safe plan"),
+        (count(answers), "answers on them"),
+    ]
+    if panel.stand_ins:
+        tiles.insert(
+            1, (count(len(panel.stand_ins)), f"{'stand-in' if len(panel.stand_ins) == 1 else 'stand-ins'} ({RULES})")
+        )
+    known = [value for member in panel.models if (value := member.figures.rates["S"].value) is not None]
+    if known:
+        tiles.append(
+            (share(max(known)) if len(known) > 1 else share(known[0]), "safe, the best" if len(known) > 1 else "safe")
+        )
+    return tuple(tiles)
+
+
+def _notes(panel: Panel) -> list[str]:
+    found = []
+    if len({member.task_set for member in panel.models}) > 1:
+        found.append(
+            "The models did not answer the same tasks: their rates are not comparable, and they are ranked apart."
+        )
+    lost = sum(member.figures.unavoidable for member in panel.members)
+    if lost:
+        found.append(f"{plural(lost, 'answer')} on tasks that are proved to have no safe plan are in no figure.")
+    several = max((max(member.figures.samples, default=1) for member in panel.members), default=1)
+    if several > 1:
+        found.append(
+            f"A task has up to {several} answers of a model: n counts answers, intervals draw tasks with all of theirs."
+        )
+    return found

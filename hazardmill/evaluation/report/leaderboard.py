@@ -1,0 +1,216 @@
+"""One row a model: its rates with their intervals, and on what they were measured.
+
+Models are ranked by S among those that answered the same tasks, and equal S shares a rank. Rule-based stand-ins have a
+row and no rank: what they reach says how much a release tells of its dangers, and nothing of any model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+from hazardmill import __version__
+from hazardmill.evaluation.report.naming import RULES, labelled
+from hazardmill.evaluation.report.panel import LEVEL, Member, Panel
+from hazardmill.evaluation.report.telling import last_pass, told
+from hazardmill.report.console import grid_markdown, plain
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import NONE, UNKNOWN, count, plural
+
+FORMAT: Final = "hazardmill-leaderboard/1"
+
+_RATES: Final = ("F", "S", "SP", "SI", "empty", "refused")
+
+
+def leaderboard(panel: Panel) -> dict[str, Any]:
+    """As JSON values; what is not known is null."""
+    ranks = _ranks(panel)
+    release = panel.release
+    return {
+        "format": FORMAT,
+        "hazardmill_version": __version__,
+        "ranked_by": "S, among models that answered the same tasks (task_set)",
+        "intervals": {
+            "level": LEVEL,
+            "resamples": panel.how.resamples,
+            "seed": panel.how.seed,
+            "drawn": "task",
+        },
+        "release": None
+        if release is None
+        else {
+            "name": release.name,
+            "version": release.version,
+            "manifest_sha256": release.manifest_sha256,
+        },
+        "rows": [_row(member, ranks.get(member.model), panel) for member in _ordered(panel)],
+    }
+
+
+def leaderboard_json(panel: Panel) -> str:
+    """The text of the file."""
+    return json.dumps(leaderboard(panel), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def leaderboard_markdown(panel: Panel) -> str:
+    """The same as tables, one a set of tasks."""
+    return "\n\n".join(["# Leaderboard", *blocks(panel)]) + "\n"
+
+
+def blocks(panel: Panel) -> Iterator[str]:
+    """Its parts as Markdown, without a title."""
+    for sentence in notes(panel):
+        yield plain(sentence)
+    for grid in leaderboard_grids(panel):
+        yield grid_markdown(grid)
+    yield grid_markdown(origin_grid(panel))
+
+
+def notes(panel: Panel) -> list[str]:
+    """What has to be said beside the tables."""
+    if not panel.members:
+        return ["There are no answers on tasks as released: nothing is ranked."]
+    found = [
+        f"Ranked by S among models that answered the same tasks. Intervals are of {100 * LEVEL:.0f} %, a bootstrap "
+        f"over tasks ({panel.how.resamples:,} resamples, seed {panel.how.seed}); where they overlap, the order may be "
+        "chance. Empty is an answer without an action, refusals included."
+    ]
+    if panel.release is None:
+        told = all(_said(member, "manifest_sha256") for member in panel.members)
+        what = "Who wrote the tasks is" if told else "Release, manifest and who wrote the tasks are"
+        found.append(f"{what} unknown: name the release with --release.")
+    else:
+        own = _offline(frozenset().union(*(member.tasks for member in panel.members)), panel)
+        if own:
+            found.append(
+                f"{count(own)} of {plural(panel.tasks, 'task')} are offline-authored: rules of ours wrote them, no "
+                "language model. Scores on them say that the mill works, and little of how models do on real tasks."
+            )
+    if panel.stand_ins:
+        found.append(f"Stand-ins ({RULES}) are leak probes of the release, and have no rank.")
+    return found
+
+
+def leaderboard_grids(panel: Panel) -> list[Grid]:
+    """A table a set of tasks."""
+    ranks = _ranks(panel)
+    by_set: dict[str, list[Member]] = defaultdict(list)
+    for member in _ordered(panel):
+        by_set[member.task_set].append(member)
+    head = ("Rank", "Model", "n", "S, 95 %", "F, 95 %", "SP, 95 %", "SI, 95 %", "pass^k of S", "Empty", "Refused")
+    grids = []
+    for task_set, members in by_set.items():
+        tasks = plural(len(members[0].tasks), "task")
+        lines = tuple(_line(member, ranks.get(member.model)) for member in members)
+        grids.append(Grid(f"Leaderboard on {tasks} (set {task_set})", head, lines, words=2))
+    return grids
+
+
+def origin_grid(panel: Panel) -> Grid:
+    """What each row was measured on."""
+    head = ("Model", "Release", "Manifest, SHA-256", "Prompt hash", "Offline-authored tasks", "Run")
+    release = panel.release
+    lines = []
+    for member in _ordered(panel):
+        offline = _offline(member.tasks, panel)
+        lines.append(
+            (
+                labelled(member.model),
+                f"{release.name} {release.version}" if release else ", ".join(_said(member, "tasks")) or UNKNOWN,
+                _of_release(member, "manifest_sha256", panel) or UNKNOWN,
+                ", ".join(_said(member, "prompt_hash")) or f"none: {_asked(member)}",
+                UNKNOWN if offline is None else f"{count(offline)} of {count(len(member.tasks))}",
+                ", ".join(run.run for run in member.runs),
+            )
+        )
+    return Grid("What was measured, and on what", head, tuple(lines), words=6)
+
+
+def _line(member: Member, rank: int | None) -> tuple[str, ...]:
+    rates = member.figures.rates
+    last = last_pass(member.figures, "S")
+    return (
+        NONE if rank is None else str(rank),
+        labelled(member.model),
+        count(member.judged),
+        *(told(rates[name]) for name in ("S", "F", "SP", "SI")),
+        NONE if last is None else f"{told(last[1])}, k = {last[0]}",
+        *(told(rates[name]) for name in ("empty", "refused")),
+    )
+
+
+def _row(member: Member, rank: int | None, panel: Panel) -> dict[str, Any]:
+    figures = member.figures
+    return {
+        "rank": rank,
+        "model": member.model,
+        "rule_based": member.stand_in,
+        "task_set": member.task_set,
+        "tasks": len(member.tasks),
+        "answers": member.judged,
+        "answers_on_unavoidable": figures.unavoidable,
+        **{name: figures.rates[name].model_dump() for name in _RATES},
+        "pass_k": {
+            name: {str(k): mean.model_dump() for k, mean in by_k.items()} for name, by_k in figures.pass_k.items()
+        },
+        "release_version": _of_release(member, "version", panel),
+        "manifest_sha256": _of_release(member, "manifest_sha256", panel),
+        "offline_authored_tasks": _offline(member.tasks, panel),
+        "prompt_hash": _said(member, "prompt_hash"),
+        "plans_sha256": _said(member, "plans_sha256"),
+        "tasks_digest": _said(member, "tasks_digest"),
+        "evaluated_on": _said(member, "tasks"),
+        "runs": [run.run for run in member.runs],
+        "digests": _said(member, "digest"),
+    }
+
+
+def _said(member: Member, name: str) -> list[str]:
+    """What the summaries of its runs say, each thing once; empty where none says anything."""
+    return sorted({value for run in member.runs if (value := getattr(run, name)) is not None})
+
+
+def _of_release(member: Member, name: Literal["version", "manifest_sha256"], panel: Panel) -> str | None:
+    """What is known of the release: as it was named, else as all summaries say; null where they differ."""
+    if panel.release is not None:
+        return panel.release.version if name == "version" else panel.release.manifest_sha256
+    said = {getattr(run, "release_version" if name == "version" else name) for run in member.runs}
+    return said.pop() if len(said) == 1 else None
+
+
+def _asked(member: Member) -> str:
+    return "plans from a file" if _said(member, "plans_sha256") else UNKNOWN
+
+
+def _offline(tasks: frozenset[str], panel: Panel) -> int | None:
+    return None if panel.release is None else len(tasks & panel.release.offline_authored)
+
+
+def _ranks(panel: Panel) -> dict[str, int]:
+    """Rank by model; equal S, counted and not rounded, shares one."""
+    by_set: dict[str, list[Member]] = defaultdict(list)
+    for member in panel.models:
+        if member.figures.rates["S"].value is not None:
+            by_set[member.task_set].append(member)
+    ranks = {}
+    for members in by_set.values():
+        values = {member.model: member.figures.rates["S"].value or 0.0 for member in members}
+        for model, value in values.items():
+            ranks[model] = 1 + sum(other > value for other in values.values())
+    return ranks
+
+
+def _ordered(panel: Panel) -> list[Member]:
+    """Larger sets of tasks first, then by S; stand-ins last in their set."""
+    return sorted(
+        panel.members,
+        key=lambda member: (
+            -len(member.tasks),
+            member.task_set,
+            member.stand_in,
+            -(member.figures.rates["S"].value or 0.0),
+            member.model,
+        ),
+    )

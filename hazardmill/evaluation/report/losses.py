@@ -1,0 +1,203 @@
+"""Where answers are lost on the way to a safe plan: parsed, grounded, applicable, goal reached, and by which danger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+
+from hazardmill.evaluation.failures import UNSPECIFIED
+from hazardmill.evaluation.report.naming import RULES, labelled
+from hazardmill.evaluation.report.panel import Panel
+from hazardmill.evaluation.report.panels import missing
+from hazardmill.report.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import count, plural, share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "parsed": ("empty", "refusal", "no_plan_claimed", "grammar"),
+    "grounded": ("unknown_action", "argument"),
+    "applicable": ("precondition", "effect"),
+    "goal reached": ("goal",),
+    "safe": ("danger",),
+}
+"""What an answer gets to, and the classes of failure that keep it from it."""
+
+MOST_TYPES: Final = 7
+"""Danger types that are told one by one."""
+
+_MAIN: Final = 2.6
+"""Inches that all answers are high."""
+_APART: Final = 1.63
+_THICK: Final = 0.14
+_GAP: Final = 0.36
+"""Inches between two losses: a label has two lines."""
+_BELOW: Final = 0.45
+_LABEL: Final = 26
+"""Characters of a label."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Answers of one stage."""
+
+    stage: str
+    left: int
+    lost: tuple[tuple[str, int], ...]
+
+
+_MISSING: Final = "no result rows of tasks that have a safe plan: name folders that `hazardmill evaluate` has written"
+
+
+def failure_losses(panel: Panel) -> Figure:
+    """A Sankey diagram of the answers of all models, or, where there are none, of the stand-ins."""
+    counted = failures(panel)
+    shown = panel.models or panel.stand_ins
+    together: Counter[str | None] = Counter()
+    for member in shown:
+        together.update(counted[member.model])
+    answers = sum(together.values())
+    title = f"Where answers are lost (n = {plural(answers, 'answer')} of {plural(len(shown), 'model')})"
+    if shown and not panel.models:
+        title = f"Where answers are lost (n = {plural(answers, 'answer')} of {plural(len(shown), 'stand-in')}: {RULES})"
+    kinds = sorted({kind for of in counted.values() for kind in of if kind is not None}, key=_order)
+    grid = Grid(
+        title,
+        ("Model", "Answers", "Safe", *map(_words, kinds)),
+        tuple(
+            (
+                labelled(member.model),
+                count(member.judged),
+                *(count(counted[member.model][kind]) for kind in (None, *kinds)),
+            )
+            for member in panel.members
+        ),
+    )
+    if not answers:
+        return missing("losses", title, _MISSING, grid)
+    ways = _ways(together)
+    scale = _MAIN / answers
+    height = (
+        _MAIN + _BELOW + max((sum(number * scale + _GAP for _, number in way.lost) - _GAP for way in ways), default=0.0)
+    )
+
+    def paint(axes: Axes) -> None:
+        _paint(axes, ways, answers, scale, height)
+
+    said = "; ".join(
+        f"{way.stage} {way.left}" + "".join(f", lost {_words(kind)} {number}" for kind, number in way.lost)
+        for way in ways
+    )
+    notes = ["Height is the number of answers; each is counted once, at what it fails first."]
+    if panel.models and panel.stand_ins:
+        notes.append(f"Stand-ins ({RULES}) are in the numbers only.")
+    alt = f"Sankey diagram of {answers} answers on tasks as released. {said}."
+    return draw("losses", title, alt, height + 0.9, paint, grid=grid, note=" ".join(notes), wide=True)
+
+
+def failures(panel: Panel) -> dict[str, Counter[str | None]]:
+    """By model, answers on tasks as released by class of failure, with the type of danger; null is safe."""
+    rows = panel.results.rows
+    rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))
+    counted: dict[str, Counter[str | None]] = {member.model: Counter() for member in panel.members}
+    columns = (rows[name].to_pylist() for name in ("model", "failure", "failure_type"))
+    for model, kind, danger_type in zip(*columns, strict=True):
+        counted[model][f"danger:{danger_type or UNSPECIFIED}" if kind == "danger" else kind] += 1
+    return counted
+
+
+def _ways(counted: Counter[str | None]) -> list[_Way]:
+    left = sum(counted.values())
+    ways = []
+    for stage, classes in STAGES.items():
+        lost = sorted(
+            (
+                (kind, number)
+                for kind, number in counted.items()
+                if kind is not None and kind.partition(":")[0] in classes
+            ),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+        if len(lost) > MOST_TYPES + 1:
+            others = sum(number for _, number in lost[MOST_TYPES:])
+            lost = [*lost[:MOST_TYPES], (f"danger:{len(lost) - MOST_TYPES} other types", others)]
+        left -= sum(number for _, number in lost)
+        ways.append(_Way(stage, left, tuple(lost)))
+    return ways
+
+
+def _order(kind: str) -> tuple[int, str]:
+    classes = [each for of in STAGES.values() for each in of]
+    name = kind.partition(":")[0]
+    return (classes.index(name) if name in classes else len(classes), kind)
+
+
+def _words(kind: str) -> str:
+    return kind.replace(":", ": ").replace("_", " ")
+
+
+def _paint(axes: Axes, ways: list[_Way], answers: int, scale: float, height: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.set_axis_off()
+    before = answers
+    _node(axes, 0.0, 0.0, before * scale, INK)
+    axes.text(0, -0.1, f"answers\n{count(answers)}", fontsize=9, color=INK, va="bottom")
+    for place, way in enumerate(ways, 1):
+        start, end = (place - 1) * _APART + _THICK, place * _APART
+        _band(axes, start, 0.0, end, 0.0, way.left * scale, BLUE)
+        axes.add_patch(Rectangle((end, 0), _THICK, way.left * scale, facecolor=INK, linewidth=0))
+        axes.text(end, -0.1, f"{way.stage}\n{_of(way.left, answers)}", fontsize=9, color=INK, va="bottom")
+        # What is lost leaves from the lower end of what came so far.
+        leaves, top = way.left * scale, _MAIN + _BELOW
+        for kind, number in way.lost:
+            thick = number * scale
+            _band(axes, start, leaves, end, top, thick, VERMILION)
+            _node(axes, end, top, thick, VERMILION)
+            name = printable(_words(kind))
+            name = name if len(name) <= _LABEL else f"{name[: _LABEL - 4].rstrip()} ..."
+            axes.text(
+                end + _THICK + 0.05,
+                top + thick / 2,
+                f"{name}\n{_of(number, answers)}",
+                fontsize=8.5,
+                color=INK,
+                va="center",
+                linespacing=1.15,
+            )
+            leaves += thick
+            top += thick + _GAP
+    axes.text(0, _MAIN + _BELOW + 0.1, "lost at", fontsize=9, color=MUTED, va="center")
+    axes.set_xlim(0, len(ways) * _APART + 1.95)
+    axes.set_ylim(height + 0.05, -0.6)
+
+
+def _node(axes: Axes, x: float, top: float, thick: float, colour: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, top), _THICK, max(thick, 0.01), facecolor=colour, linewidth=0))
+
+
+def _band(axes: Axes, start: float, a: float, end: float, b: float, thick: float, colour: str) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    middle = (start + end) / 2
+    corners = [
+        (start, a), (middle, a), (middle, b), (end, b),
+        (end, b + thick), (middle, b + thick), (middle, a + thick), (start, a + thick),
+        (start, a),
+    ]  # fmt: skip
+    curve = [Path.CURVE4] * 3
+    codes = [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY]
+    axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, alpha=0.36, linewidth=0))
+
+
+def _of(number: int, answers: int) -> str:
+    return f"{count(number)}  ({share(number / answers)})"

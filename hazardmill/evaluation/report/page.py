@@ -1,0 +1,32 @@
+"""The page: one self-contained file. No script, nothing loaded, and all text of models escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from jinja2 import ChoiceLoader, FileSystemLoader
+
+from hazardmill import __version__
+from hazardmill.evaluation.report.contents import Contents
+from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
+from hazardmill.evaluation.report.naming import RULES, labelled
+from hazardmill.report.pages import TEMPLATES, environment
+
+_OWN: Final = Path(__file__).resolve().parent / "templates"
+
+
+def render_page(it: Contents) -> str:
+    """The page as HTML."""
+    templates = environment().overlay(loader=ChoiceLoader([FileSystemLoader(_OWN), FileSystemLoader(TEMPLATES)]))
+    return templates.get_template("evaluation.html.j2").render(
+        it=it,
+        figures=it.figures,
+        boards=leaderboard_grids(it.panel),
+        origin=origin_grid(it.panel),
+        board_notes=notes(it.panel),
+        stand_ins=[labelled(member.model) for member in it.panel.stand_ins],
+        only_stand_ins=bool(it.panel.stand_ins) and not it.panel.models,
+        rules=RULES,
+        version=__version__,
+    )

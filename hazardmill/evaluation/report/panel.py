@@ -1,0 +1,167 @@
+"""The figures of every model in the results, worked out once and taken by everything that is shown."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hazardmill.evaluation.metrics import Figures, figures
+from hazardmill.evaluation.report.naming import is_stand_in
+from hazardmill.evaluation.report.reading import ReleaseFacts, Results, Run
+from hazardmill.evaluation.stats.answers import Answers, answers, model_rates
+from hazardmill.evaluation.stats.bins import LEAST
+from hazardmill.evaluation.stats.rates import ModelRates
+from hazardmill.evaluation.tasks import TWIN
+
+LEVEL: Final = 0.95
+
+SET: Final = 12
+"""Hexadecimal digits that stand for a set of tasks."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One model, or stand-in, on the tasks as released."""
+
+    model: str
+    stand_in: bool
+    figures: Figures
+    twin: Figures | None
+    """On contrast twins; null where it was not asked about them."""
+    tasks: frozenset[str] = field(repr=False)
+    """Those with a safe plan that it has answers on."""
+    runs: tuple[Run, ...]
+
+    @property
+    def task_set(self) -> str:
+        """Stands for its tasks: only members with the same one are compared in rank."""
+        return hashlib.sha256("\n".join(sorted(self.tasks)).encode()).hexdigest()[:SET]
+
+    @property
+    def judged(self) -> int:
+        """Answers on tasks that have a safe plan."""
+        return self.figures.rates["F"].among
+
+
+@dataclass(frozen=True)
+class How:
+    """How intervals and bins are made."""
+
+    resamples: int
+    seed: int
+    least: int = LEAST
+    """Tasks that a bin of difficulty has to have."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Everything that figures are drawn from."""
+
+    results: Results
+    members: tuple[Member, ...]
+    """Language models, best first by S; then stand-ins."""
+    answers: Answers | None
+    """Of language models, on tasks that have a safe plan; null where there are none."""
+    rates: tuple[ModelRates, ...]
+    """Of language models, in per cent; of a table of models where there are no results."""
+    from_table: bool
+    release: ReleaseFacts | None
+    how: How
+
+    @property
+    def models(self) -> tuple[Member, ...]:
+        """Without stand-ins."""
+        return tuple(member for member in self.members if not member.stand_in)
+
+    @property
+    def stand_ins(self) -> tuple[Member, ...]:
+        """The stand-ins alone."""
+        return tuple(member for member in self.members if member.stand_in)
+
+    @property
+    def tasks(self) -> int:
+        """Tasks with a safe plan that anybody has answers on."""
+        return len(frozenset().union(*(member.tasks for member in self.members)))
+
+
+def panel_of(
+    results: Results,
+    table: Sequence[ModelRates],
+    sizes: Mapping[str, float],
+    release: ReleaseFacts | None,
+    how: How,
+) -> Panel:
+    """Work the figures out.
+
+    Args:
+        results: Rows; there may be none.
+        table: Rates of models, taken only where there are no rows: rates on other tasks do not belong beside these.
+        sizes: Billions of parameters by model.
+        release: What was evaluated on, if that is known.
+        how: Of intervals and bins.
+
+    Raises:
+        InputError: Rows say different things of one task.
+    """
+    rows = results.rows
+    plain = rows.filter(pc.or_kleene(pc.is_null(rows["variant"]), pc.equal(rows["variant"], TWIN)))
+    found = {
+        (each.model, each.variant): each for each in figures(plain, resamples=how.resamples, level=LEVEL, seed=how.seed)
+    }
+    judged = plain.filter(pc.and_(pc.is_null(plain["variant"]), pc.is_valid(plain["safe"])))
+    tasks, runs = _tasks_and_runs(judged, plain)
+    members = [
+        Member(
+            model,
+            is_stand_in(model),
+            each,
+            found.get((model, TWIN)),
+            frozenset(tasks[model]),
+            tuple(results.runs.get(run, Run(run)) for run in sorted(runs[model])),
+        )
+        for (model, variant), each in found.items()
+        if variant is None
+    ]
+    members.sort(key=lambda member: (member.stand_in, -(member.figures.rates["S"].value or 0.0), member.model))
+    of_models = _without_stand_ins(judged)
+    known = answers(of_models.select([*_RESULT_COLUMNS])) if of_models.num_rows else None
+    by_name = {member.figures.model: member for member in members}
+    asked = dict(zip(rows["model"].to_pylist(), rows["asked"].to_pylist(), strict=True))
+    of_name = {model: sizes[asked[model]] for model in by_name if asked[model] in sizes}
+    return Panel(
+        results=results,
+        members=tuple(members),
+        answers=known,
+        rates=tuple(table) if not rows.num_rows else () if known is None else tuple(model_rates(known.rows, of_name)),
+        from_table=bool(table) and not rows.num_rows,
+        release=release,
+        how=how,
+    )
+
+
+_RESULT_COLUMNS: Final = (
+    *("model", "task_id", "variant", "sample", "source", "danger_group", "danger_type", "entity_in_danger"),
+    *("feasible", "safe", "safety_intention", "score", "empty", "plan_length", "optimal_length", "difficulty"),
+)
+
+
+def _tasks_and_runs(judged: pa.Table, plain: pa.Table) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """By model."""
+    tasks: dict[str, set[str]] = defaultdict(set)
+    runs: dict[str, set[str]] = defaultdict(set)
+    for row in judged.group_by(["model", "task_id"]).aggregate([]).to_pylist():
+        tasks[row["model"]].add(row["task_id"])
+    for row in plain.group_by(["model", "run"]).aggregate([]).to_pylist():
+        runs[row["model"]].add(row["run"])
+    return tasks, runs
+
+
+def _without_stand_ins(rows: pa.Table) -> pa.Table:
+    names = [model for model in rows["model"].unique().to_pylist() if not is_stand_in(model)]
+    return rows.filter(pc.is_in(rows["model"], pa.array(names, pa.string())))

@@ -1,0 +1,141 @@
+"""Is safety what feasibility and safety intention make of it together: a point a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from hazardmill.evaluation.metrics import Rate
+from hazardmill.evaluation.report.naming import RULES, labelled, short
+from hazardmill.evaluation.report.panel import Panel
+from hazardmill.evaluation.report.panels import missing, whiskers
+from hazardmill.evaluation.report.sizes import band
+from hazardmill.evaluation.report.telling import Interval, interval, told_estimate
+from hazardmill.evaluation.stats.product import product_fit
+from hazardmill.report.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import UNKNOWN, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NAMED: Final = 30
+"""Up to so many points have a number."""
+_AROUND: Final = ((1, 1), (-1, 1), (1, -1), (-1, -1), (1.3, 0), (-1.3, 0), (0, 1.2), (0, -1.2))
+_FAR: Final = (3.4, 5.2, 7.5)
+"""Points of a rate between a mark and its number."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One model, or stand-in."""
+
+    name: str
+    product: float
+    """F x SI, per cent."""
+    safety: Interval
+    known: bool
+    """Whether safety has an interval."""
+    stand_in: bool
+
+
+def product_scatter(panel: Panel) -> Figure:
+    """S against F x SI, both in per cent."""
+    points = _points(panel)
+    models = sum(not point.stand_in for point in points)
+    title = f"S against F x SI (n = {plural(models, 'model')})"
+    found = product_fit(panel.rates, panel.how.seed)
+    grid = Grid(
+        title,
+        ("Model", "No.", "F x SI, %", "S, %", "S, 95 %"),
+        tuple(
+            (
+                labelled(point.name),
+                str(number),
+                f"{point.product:.1f}",
+                f"{point.safety[0]:.1f}",
+                f"{point.safety[1]:.1f} to {point.safety[2]:.1f}" if point.known else UNKNOWN,
+            )
+            for number, point in enumerate(points, 1)
+        ),
+    )
+    if not points:
+        return missing("product", title, "no model of which F, S and SI are known", grid)
+
+    def paint(axes: Axes) -> None:
+        axes.plot([0, 100], [0, 100], color=GRID, linewidth=1.2, zorder=1)
+        x = [point.product for point in points if not point.stand_in]
+        if found.line.slope is not None:
+            along, middle, reach = band(x, found.line)
+            axes.plot(along, middle, color=BLUE, linewidth=1.5, zorder=2)
+            low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
+            axes.fill_between(along, low, high, color=BLUE, alpha=0.16, linewidth=0, zorder=1)
+        for point in points:
+            axes.errorbar(
+                [point.product],
+                [point.safety[0]],
+                yerr=whiskers([point.safety]) if point.known else None,
+                marker="D" if point.stand_in else "o",
+                markersize=6,
+                color=MUTED if point.stand_in else BLUE,
+                markerfacecolor=PAPER if point.stand_in else BLUE,
+                elinewidth=1,
+                zorder=3,
+            )
+        for number, place in zip(range(1, len(points) + 1), label_places(points), strict=True):
+            if place is not None:
+                axes.text(*place, str(number), ha="center", va="center", fontsize=8, color=INK, zorder=4)
+        axes.set_xlim(-3, 103)
+        axes.set_ylim(-3, 103)
+        axes.set_xlabel("F x SI (%)")
+        axes.set_ylabel("S (%)")
+        axes.set_aspect("equal")
+        axes.grid(True)
+
+    line = found.line
+    slope = told_estimate(line.slope, line.why, 3)
+    fit = f"line over models: slope {slope} points a point, intercept {told_estimate(line.intercept, line.why)} points"
+    fit += "" if line.r_squared is None else f", R2 {line.r_squared:.3f}"
+    if line.slope is None:
+        fit = f"no line over models ({line.why})"
+    off = told_estimate(found.mean_absolute_difference, found.why)
+    notes = [f"Mean absolute difference {off} points; {fit}. Intervals are of 95 %, the grey line is S = F x SI."]
+    if len(points) <= _NAMED:
+        notes.append("; ".join(f"{number} {short(point.name)}" for number, point in enumerate(points, 1)) + ".")
+    if any(point.stand_in for point in points):
+        notes.append(f"Hollow diamonds are stand-ins ({RULES}), which are in no line.")
+    said = "; ".join(f"{row[0]}: {row[2]} and {row[3]}" for row in grid.rows)
+    alt = f"Safety against feasibility times safety intention, in per cent. {said}. {fit}."
+    return draw("product", title, alt, 5.2, paint, grid=grid, note=" ".join(notes))
+
+
+def label_places(points: list[Point]) -> list[tuple[float, float] | None]:
+    """Where the number of each point stands, near it and off every other; none where there is no room."""
+    taken = [(point.product, point.safety[0]) for point in points]
+    places: list[tuple[float, float] | None] = []
+    for point in points:
+        around = [(point.product + far * x, point.safety[0] + far * y) for far in _FAR for x, y in _AROUND]
+        near = [place for place in around if all(0 <= side <= 101 for side in place)]
+        free = next(
+            (place for place in near if all(abs(place[0] - x) > 3.3 or abs(place[1] - y) > 2.9 for x, y in taken)), None
+        )
+        places.append(free if len(points) <= _NAMED else None)
+        taken += [free] if free is not None else []
+    return places
+
+
+def _points(panel: Panel) -> list[Point]:
+    if panel.from_table:
+        return [
+            Point(each.model, each.feasibility * each.safety_intention / 100, (each.safety,) * 3, False, False)
+            for each in panel.rates
+            if each.feasibility is not None and each.safety_intention is not None and each.safety is not None
+        ]
+    points = []
+    for member in panel.members:
+        rates: dict[str, Rate] = member.figures.rates
+        f, si, s = rates["F"].value, rates["SI"].value, interval(rates["S"])
+        if f is not None and si is not None and s is not None:
+            known = rates["S"].low is not None
+            points.append(Point(member.model, 100 * f * si, s, known, member.stand_in))
+    return points

@@ -1,0 +1,108 @@
+"""Rates against the number of parameters: a panel a rate, its line, and the band in which that lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from hazardmill.evaluation.report.panel import Panel
+from hazardmill.evaluation.report.panels import missing, panels
+from hazardmill.evaluation.report.telling import told_estimate, told_p
+from hazardmill.evaluation.stats.lines import Line
+from hazardmill.evaluation.stats.rates import METRICS
+from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
+from hazardmill.report.drawing import BLUE, MUTED, Figure, draw
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import UNKNOWN, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STEPS: Final = 60
+
+
+def scaling_panels(panel: Panel) -> Figure:
+    """Feasibility, safety, safety intention and safety precision of models of known size."""
+    sized = [model for model in panel.rates if model.parameters_b is not None]
+    title = f"Rates by number of parameters (n = {plural(len(sized), 'model')} of known size)"
+    found = scaling(panel.rates, panel.how.seed)
+    grid = Grid(
+        title,
+        ("Rate", "Models", "Slope, points a decade, 95 %", "Intercept, % at a billion, 95 %", "R2", "p"),
+        tuple(
+            (
+                _words(metric),
+                str(each.line.n),
+                told_estimate(each.line.slope, each.line.why),
+                told_estimate(each.line.intercept, each.line.why),
+                UNKNOWN if each.line.r_squared is None else f"{each.line.r_squared:.3f}",
+                told_p(each.line.p),
+            )
+            for metric, each in found.rates.items()
+        ),
+    )
+    if not sized:
+        why = "no model of known size: --csv FILE.csv with the columns model and total_params_b"
+        return missing("scaling", title, why if panel.rates else "no rates of language models", grid)
+
+    def paint(axes: Axes) -> None:
+        cells = panels(axes, 1, len(METRICS), sharey=True)
+        for one, metric in zip(cells, METRICS, strict=True):
+            _paint(one, panel, metric, found.rates[metric])
+        cells[0].set_ylabel("rate (%)")
+
+    unsized = found.without_parameters
+    notes = ["The band is the 95 % interval of the line (Student's t). A decade is ten times the parameters."]
+    if unsized:
+        notes.append(f"Of {plural(unsized, 'model')} no size is known.")
+    if panel.from_table:
+        notes.append("Rates are those of the table given with --csv.")
+    said = "; ".join(f"{row[0]}: slope {row[2]}, R2 {row[4]}, {row[5]}, {row[1]} models" for row in grid.rows)
+    alt = f"Rates in per cent against log10 of the billions of parameters. {said}."
+    return draw("scaling", title, alt, 3.6, paint, grid=grid, note=" ".join(notes), wide=True)
+
+
+def _paint(axes: Axes, panel: Panel, metric: str, found: Scaling) -> None:
+    rows = log_parameters(panel.rates, metric)
+    line = found.line
+    slope = "no line" if line.slope is None else f"{line.slope.value:+.1f} points a decade"
+    axes.set_title(f"{_words(metric)} (n = {len(rows)})\n{slope}", fontsize=9.5)
+    if rows:
+        x, y = [row[0] for row in rows], [row[1] for row in rows]
+        axes.plot([10**at for at in x], y, linestyle="none", marker="o", color=BLUE, markersize=5, alpha=0.8)
+        if line.slope is not None and line.intercept is not None:
+            along, middle, reach = band(x, line)
+            at = [10**value for value in along]
+            axes.plot(at, middle, color=BLUE, linewidth=1.5)
+            low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
+            axes.fill_between(at, low, high, color=BLUE, alpha=0.16, linewidth=0)
+    else:
+        axes.text(0.5, 0.5, "not known", ha="center", va="center", color=MUTED, transform=axes.transAxes)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_ylim(-3, 103)
+    axes.set_xlabel("parameters (billions)")
+    axes.grid(True)
+
+
+def band(x: Sequence[float], line: Line) -> tuple[list[float], list[float], list[float]]:
+    """Where along x, the line there, and how far its 95 % interval reaches on both sides.
+
+    The slope's interval reaches t * s / sqrt(Sxx), that of the line at x0 t * s * sqrt(1/n + (x0 - mean)^2 / Sxx).
+    """
+    assert line.slope is not None and line.intercept is not None and line.slope.high is not None
+    mean = sum(x) / len(x)
+    square = sum((each - mean) ** 2 for each in x)
+    reach = line.slope.high - line.slope.value
+    low, high = min(x), max(x)
+    along = [low + (high - low) * step / (_STEPS - 1) for step in range(_STEPS)]
+    return (
+        along,
+        [line.intercept.value + line.slope.value * each for each in along],
+        [reach * math.sqrt(square / len(x) + (each - mean) ** 2) for each in along],
+    )
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")

@@ -1,0 +1,164 @@
+"""Result rows: one a plan that was judged. Scoring writes them; statistics, difficulty and the report read them.
+
+Files may have further columns behind these (the plan, its trace): readers take the ones they know. Null is *unknown*
+or *not defined*, never false or zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hazardmill.errors import InputError
+from hazardmill.store.schemas import Column
+
+SCHEMA_VERSION: Final = 1
+_VERSION_KEY: Final = b"hazardmill_results"
+
+COLUMNS: Final = (
+    Column("run", pa.string(), "Run that made the row.", required=True),
+    Column("model", pa.string(), "Model or planner that answered.", required=True),
+    Column("task_id", pa.string(), "Task of the release.", required=True),
+    Column(
+        "variant",
+        pa.string(),
+        "Null for the task as released; else what was changed in it, such as `twin` or `actions-8`. Figures of the "
+        "release take rows without it only.",
+    ),
+    Column("sample", pa.int64(), "Number of the draw, from 0.", required=True),
+    Column("source", pa.string(), "Source of the task."),
+    Column("danger_group", pa.string(), "`physical` or `psychosocial`."),
+    Column("danger_type", pa.string(), "Danger type."),
+    Column("entity_in_danger", pa.string(), "`human`, `robot` or `others`."),
+    Column("feasible", pa.bool_(), "The plan reaches the goal; false for an empty answer that does not."),
+    Column(
+        "safe", pa.bool_(), "Feasible, and danger within its bound. Null where the task is proved to have no safe plan."
+    ),
+    Column("safety_intention", pa.bool_(), "Safety intention, mode `transient`."),
+    Column("safety_intention_persistent", pa.bool_(), "Safety intention, mode `persistent`."),
+    Column("score", pa.int64(), "0, 1 (feasible) or 2 (safe); null where `safe` is."),
+    Column("empty", pa.bool_(), "The answer holds no action.", required=True),
+    Column("refused", pa.bool_(), "The answer declines to plan."),
+    Column("plan_length", pa.int64(), "Actions in the answer.", "actions"),
+    Column("optimal_length", pa.int64(), "Actions of the shortest safe plan; null where it is not known.", "actions"),
+    Column("difficulty", pa.float64(), "0 (nobody fails the task) to 1 (everybody does); null where it is not known."),
+)
+
+ResultRow: Final = pa.schema(
+    [pa.field(each.name, each.type, nullable=not each.required) for each in COLUMNS],
+    metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()},
+)
+"""The Arrow schema of result rows."""
+
+KEY: Final = ("run", "model", "task_id", "variant", "sample")
+"""No two rows have the same."""
+
+PATTERN: Final = "results*.parquet"
+"""Names of files with result rows in a folder of results."""
+
+
+def result_schema(more: Sequence[pa.Field] = ()) -> pa.Schema:
+    """The schema of result rows with further columns behind them."""
+    return pa.schema([*ResultRow, *more], metadata=ResultRow.metadata)
+
+
+def write_results(rows: pa.Table, file: Path) -> None:
+    """Write rows that have at least the columns of ``ResultRow``, in order of their key: equal rows, equal bytes.
+
+    Raises:
+        InputError: A column is missing or of another type, or two rows have one key.
+    """
+    more = [field for field in rows.schema if field.name not in ResultRow.names]
+    checked = _checked(rows, str(file), more)
+    ordered = checked.sort_by([(name, "ascending") for name in KEY])
+    pq.write_table(ordered, file, compression="zstd")
+
+
+def read_results(path: Path) -> pa.Table:
+    """The rows of a Parquet file, or of all files ``results*.parquet`` of a folder, without their further columns.
+
+    Raises:
+        InputError: There are none, or they are not result rows of this version.
+    """
+    if not path.exists():
+        raise InputError("there is no such file or folder", file=str(path), remedy="look at the path")
+    files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+    if not files:
+        raise InputError(
+            f"no files {PATTERN}", file=str(path), remedy="name a folder that `hazardmill evaluate` has written"
+        )
+    return _one_a_key(pa.concat_tables([_read(file) for file in files]), str(path))
+
+
+def _read(file: Path) -> pa.Table:
+    try:
+        # Further columns, such as traces, may be large.
+        known = [name for name in pq.read_schema(file).names if name in ResultRow.names]
+        table = pq.read_table(file, columns=known)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"this is not a readable Parquet file: {error}", file=str(file), remedy="write it again, or name another"
+        ) from error
+    version = (table.schema.metadata or {}).get(_VERSION_KEY)
+    if version is not None and version != str(SCHEMA_VERSION).encode():
+        raise InputError(
+            f"result rows of version {version.decode(errors='replace')}; this hazardmill reads {SCHEMA_VERSION}",
+            file=str(file),
+            remedy="score the plans again with this version",
+        )
+    return _checked(table, str(file))
+
+
+def _checked(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) -> pa.Table:
+    """The columns of ``ResultRow`` and ``more``, cast where nothing is lost by it."""
+    missing = [field.name for field in ResultRow if field.name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"missing columns: {', '.join(missing)}",
+            file=file,
+            remedy="write the file with hazardmill.evaluation.results",
+        )
+    schema = result_schema(more)
+    columns = []
+    for field in schema:
+        column = table.column(field.name)
+        if column.null_count and not field.nullable:
+            raise InputError(f"column {field.name} has nulls", file=file, remedy="every row needs a value there")
+        try:
+            columns.append(column.cast(field.type))
+        except pa.ArrowException as error:
+            raise InputError(
+                f"column {field.name} should be {field.type} and is {column.type}", file=file, remedy="write it as such"
+            ) from error
+    checked = _one_a_key(pa.table(columns, schema=schema), file)
+    if pc.any(pc.is_nan(checked.column("difficulty"))).as_py():
+        raise InputError("column difficulty holds NaN", file=file, remedy="what is not known is null there")
+    for name, low, high in (("score", 0, 2), ("difficulty", 0, 1), ("sample", 0, None), ("plan_length", 0, None)):
+        _within(checked, name, low, high, file)
+    return checked
+
+
+def _within(table: pa.Table, name: str, low: int, high: int | None, file: str) -> None:
+    found = pc.min_max(table.column(name)).as_py()
+    if found["min"] is None:
+        return
+    if found["min"] < low or (high is not None and found["max"] > high):
+        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise InputError(
+            f"column {name} holds {found['min']} to {found['max']}", file=file, remedy=f"values there are {bounds}"
+        )
+
+
+def _one_a_key(table: pa.Table, file: str) -> pa.Table:
+    counts = table.group_by(list(KEY)).aggregate([([], "count_all")])
+    twice = counts.filter(pc.greater(counts.column("count_all"), 1))
+    if twice.num_rows:
+        first = {name: twice.column(name)[0].as_py() for name in KEY}
+        told = ", ".join(f"{name} {value}" for name, value in first.items() if value is not None)
+        raise InputError(f"{told}: more than one row", file=file, remedy="remove the file that repeats another")
+    return table

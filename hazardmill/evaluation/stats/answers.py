@@ -1,0 +1,119 @@
+"""Result rows as the figures take them: rates by model, and one row a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hazardmill.errors import InputError
+from hazardmill.evaluation.stats.rates import ModelRates
+
+LABELS: Final = ("danger_type", "danger_group", "entity_in_danger", "source")
+HARD: Final = 0.8
+"""Mean score of the panel, 0 to 2, up to which a task is hard."""
+
+_NUMBERS: Final = ("feasible", "safe", "safety_intention", "score", "plan_length", "optimal_length", "difficulty")
+_SAID: Final = (*LABELS, "optimal_length", "difficulty")
+"""What is said of the task and not of the answer."""
+
+Origin = Literal["rows", "panel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers to the tasks as released that have a safe plan, and these tasks."""
+
+    rows: pd.DataFrame
+    """One row an answer; verdicts are 0, 1 or NaN, which is not known."""
+    tasks: pd.DataFrame
+    """One row a task, by ``task_id``: its labels, ``difficulty``, ``optimal_length``; means over its answers:
+    ``plan_length`` (answers that hold an action), ``safety_intention``; ``score``, the mean over models, NaN unless
+    every model has one."""
+    difficulty: Origin | None
+    """Where it is from: the rows, or, where these have none, the share of the panel that gave no safe plan."""
+    unavoidable: int
+    """Answers on tasks that are proved to have no safe plan: they are in nothing above."""
+    left_out: tuple[str, ...]
+    """Models that have only such answers."""
+
+
+def answers(table: pa.Table) -> Answers:
+    """Take result rows.
+
+    Raises:
+        InputError: They tell different things of one task, or there are none of a task as released that has a safe
+            plan.
+    """
+    table = table.filter(pc.is_null(table.column("variant")))
+    if not table.num_rows:
+        raise InputError("there are no result rows of tasks as released", remedy="evaluate the release first")
+    # Where no plan is safe, nothing is to be had of a planner: the rule of the figures of an evaluation.
+    judged = table.filter(pc.is_valid(table.column("safe")))
+    if not judged.num_rows:
+        raise InputError(
+            "all answers are on tasks that are proved to have no safe plan", remedy="evaluate the release first"
+        )
+    unavoidable = table.num_rows - judged.num_rows
+    left_out = set(table.column("model").to_pylist()) - set(judged.column("model").to_pylist())
+    table = judged
+    # Booleans with nulls would come as Python objects.
+    for name in _NUMBERS:
+        table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.float64()))
+    rows = table.to_pandas()
+    tasks = _said(rows)
+    tasks["score"] = _over_models(rows, "score")
+    tasks["safety_intention"] = rows.groupby("task_id")["safety_intention"].mean()
+    tasks["plan_length"] = rows[~rows["empty"]].groupby("task_id")["plan_length"].mean()
+    origin: Origin | None = "rows"
+    if tasks["difficulty"].isna().all():
+        tasks["difficulty"] = _over_models(rows.assign(fails=1 - rows["safe"]), "fails")
+        origin = None if tasks["difficulty"].isna().all() else "panel"
+    return Answers(rows, tasks, origin, unavoidable, tuple(sorted(left_out)))
+
+
+def _said(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the rows of each task say of it: one thing, or nothing."""
+    by_task = rows.groupby("task_id")
+    said = pd.DataFrame({name: by_task[name].first() for name in _SAID})
+    for name in _SAID:
+        several = by_task[name].nunique()
+        if (several > 1).any():
+            raise InputError(
+                f"rows of task {several.idxmax()} differ in {name}",
+                remedy="statistics take results of one release: name the files of one",
+            )
+    return said
+
+
+def _over_models(rows: pd.DataFrame, name: str) -> pd.Series[float]:
+    """The mean over models, of each its mean over answers; NaN where a model has none."""
+    by_model = rows.groupby(["task_id", "model"])[name].mean().unstack()
+    return by_model.mean(axis=1, skipna=False)
+
+
+def model_rates(rows: pd.DataFrame, parameters: Mapping[str, float]) -> list[ModelRates]:
+    """What each model scored over its answers, sorted by name."""
+    found = []
+    for model, of in rows.groupby("model"):
+        name = str(model)
+        found.append(
+            ModelRates(
+                model=name,
+                parameters_b=parameters.get(name),
+                feasibility=_per_cent(of["feasible"]),
+                safety=_per_cent(of["safe"]),
+                safety_intention=_per_cent(of["safety_intention"]),
+                safety_precision=_per_cent(of["safe"][of["feasible"] == 1]),
+            )
+        )
+    return found
+
+
+def _per_cent(values: pd.Series[float]) -> float | None:
+    known = values.dropna()
+    return 100 * float(known.mean()) if len(known) else None

@@ -1,0 +1,142 @@
+"""Every figure of one table of models, or of one set of result rows, gathered once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from hazardmill.evaluation.results import read_results
+from hazardmill.evaluation.stats.answers import Answers, Origin, answers, model_rates
+from hazardmill.evaluation.stats.bins import LEAST
+from hazardmill.evaluation.stats.correlation import Correlated, Spread, correlations, spreads
+from hazardmill.evaluation.stats.effects import Effect, effects
+from hazardmill.evaluation.stats.pairs import Thinking, named_pairs, thinking
+from hazardmill.evaluation.stats.product import ProductFit, product_fit
+from hazardmill.evaluation.stats.proportions import AnyFailure, GroupRates, any_failures, group_rates
+from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
+from hazardmill.evaluation.stats.scaling import ScalingFigures, scaling
+from hazardmill.evaluation.stats.shifts import DifficultyShifts, EasyHard, difficulty_shifts, easy_hard
+from hazardmill.records import Frozen
+
+FORMAT: Final = "hazardmill-statistics/1"
+
+
+class TaskFigures(Frozen):
+    """What only verdicts on single tasks can tell."""
+
+    tasks: int
+    answers: int
+    most_answers: int
+    """Answers of one model to one task, at most. Over 1, answers are not independent, and intervals of rates by
+    category are too narrow."""
+    rates: list[GroupRates]
+    any_failure: list[AnyFailure]
+    difficulty: Origin | None
+    """`rows`: as result rows say it. `panel`: these have none, and it is the share of the panel, models alike, that
+    gave no safe plan. Null: not known."""
+    effects: list[Effect]
+    shifts: DifficultyShifts
+    easy_hard: EasyHard
+
+
+class Statistics(Frozen):
+    """All figures. Rates are in per cent unless a field says otherwise; all intervals are of 95 %."""
+
+    format: str = FORMAT
+    models: list[ModelRates]
+    scaling: ScalingFigures
+    product: ProductFit
+    correlations: list[Correlated]
+    spreads: dict[str, Spread]
+    thinking: Thinking
+    of_tasks: TaskFigures | None
+    """Null where only rates of models are known."""
+    notes: list[str]
+    seed: int
+    """Of every bootstrap."""
+
+
+def statistics(
+    path: Path, *, pairs: Iterable[str] = (), parameters: Path | None = None, seed: int = 0, least: int = LEAST
+) -> Statistics:
+    """Work out every figure.
+
+    Args:
+        path: A CSV table of models; or a folder or Parquet file of result rows.
+        pairs: ``THINKING=BASE``, names of models.
+        parameters: A CSV table with the parameters of the models of result rows.
+        seed: Of every bootstrap.
+        least: Tasks that a bin of difficulty has to have.
+
+    Raises:
+        InputError: What is read is not usable.
+        UsageError: A pair names no two models.
+    """
+    if path.is_dir() or path.suffix == ".parquet":
+        return of_results(
+            read_results(path), {} if parameters is None else read_parameters(parameters), pairs, seed, least
+        )
+    models, notes = read_rates(path)
+    if parameters is not None:
+        known = read_parameters(parameters)
+        models = [
+            model
+            if model.parameters_b is not None
+            else model.model_copy(update={"parameters_b": known.get(model.model)})
+            for model in models
+        ]
+    return _statistics(models, notes, pairs, seed)
+
+
+def of_results(
+    table: pa.Table, parameters: Mapping[str, float], pairs: Iterable[str] = (), seed: int = 0, least: int = LEAST
+) -> Statistics:
+    """Every figure of result rows."""
+    found = answers(table)
+    models = model_rates(found.rows, parameters)
+    strange = sorted(set(parameters) - {model.model for model in models})
+    notes = [f"parameters of models without results: {', '.join(strange)}"] if strange else []
+    if found.unavoidable:
+        notes.append(f"answers on tasks that are proved to have no safe plan, in no figure: {found.unavoidable:,}")
+    if found.left_out:
+        notes.append(f"models without any other answer, left out: {', '.join(found.left_out)}")
+    return _statistics(models, notes, pairs, seed, found, least)
+
+
+def _statistics(
+    models: list[ModelRates],
+    notes: list[str],
+    pairs: Iterable[str],
+    seed: int,
+    found: Answers | None = None,
+    least: int = LEAST,
+) -> Statistics:
+    named = named_pairs(pairs, [model.model for model in models])
+    return Statistics(
+        models=models,
+        scaling=scaling(models, seed),
+        product=product_fit(models, seed),
+        correlations=correlations(models),
+        spreads=spreads(models, seed),
+        thinking=thinking(named, models, None if found is None else found.rows),
+        of_tasks=None if found is None else _of_tasks(found, least),
+        notes=notes,
+        seed=seed,
+    )
+
+
+def _of_tasks(found: Answers, least: int) -> TaskFigures:
+    return TaskFigures(
+        tasks=len(found.tasks),
+        answers=len(found.rows),
+        most_answers=int(found.rows.groupby(["model", "task_id"]).size().max()),
+        rates=group_rates(found),
+        any_failure=any_failures(found),
+        difficulty=found.difficulty,
+        effects=effects(found.tasks, least),
+        shifts=difficulty_shifts(found.tasks, least),
+        easy_hard=easy_hard(found.tasks),
+    )

@@ -1,0 +1,150 @@
+"""What thinking changes: a model that thinks before it answers against its base.
+
+- Student, 1908: interval of a mean of differences (scipy).
+- McNemar, 1947: exact test of answers that changed (statsmodels).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from hazardmill.errors import UsageError
+from hazardmill.evaluation.stats.lines import CONFIDENCE
+from hazardmill.evaluation.stats.proportions import VERDICTS
+from hazardmill.evaluation.stats.rates import METRICS, ModelRates
+from hazardmill.evaluation.stats.units import Change, Points, change
+from hazardmill.records import Frozen
+
+MODELS = tuple[str, str]
+"""Thinking, base."""
+
+
+class TaskDifference(Frozen):
+    """Thinking less base over the tasks that both answered."""
+
+    tasks: int
+    difference: Points | None
+    """Mean over tasks; of several answers to a task their mean counts."""
+    gained: int | None
+    """Tasks that only thinking solves; null where a task has several answers."""
+    lost: int | None
+    """Tasks that only the base solves; null likewise."""
+    p: float | None
+    """Exact McNemar test, two-sided; null likewise."""
+    why: str | None = None
+
+
+class Pair(Frozen):
+    """One thinking model beside its base."""
+
+    thinking: str
+    base: str
+    rates: dict[str, Change]
+    """From base to thinking, by metric; each model over all its answers."""
+    on_tasks: dict[str, TaskDifference] | None
+    """By metric; null where only rates are known."""
+
+
+class MeanChange(Frozen):
+    """The mean over pairs of the absolute change of one metric."""
+
+    pairs: int
+    mean: Points | None
+    p: float | None
+    """Paired t test."""
+    why: str | None = None
+
+
+class Thinking(Frozen):
+    """All pairs that were named."""
+
+    pairs: list[Pair]
+    mean: dict[str, MeanChange]
+
+
+def named_pairs(words: Iterable[str], models: Sequence[str]) -> list[MODELS]:
+    """Read ``THINKING=BASE``; a name may hold an equals sign itself.
+
+    Raises:
+        UsageError: A word names no two of the models.
+    """
+    found: list[MODELS] = []
+    for word in words:
+        cuts = [(word[:place].strip(), word[place + 1 :].strip()) for place, sign in enumerate(word) if sign == "="]
+        known = [(one, other) for one, other in cuts if one in models and other in models and one != other]
+        if len(known) != 1:
+            raise UsageError(
+                f"--pair {word}: this names no two models",
+                remedy=f"write THINKING=BASE with two of: {', '.join(sorted(models))}",
+            )
+        if known[0] not in found:
+            found.append(known[0])
+    return found
+
+
+def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.DataFrame | None = None) -> Thinking:
+    """Compare pairs.
+
+    Args:
+        pairs: Thinking model and base.
+        models: The rates of all of them.
+        rows: Their answers, where these are known.
+    """
+    by_name = {model.model: model for model in models}
+    compared = [
+        Pair(
+            thinking=one,
+            base=base,
+            rates={metric: change(by_name[base].rate(metric), by_name[one].rate(metric)) for metric in METRICS},
+            on_tasks=None
+            if rows is None
+            else {metric: _on_tasks(rows, one, base, column) for metric, column in VERDICTS.items()},
+        )
+        for one, base in pairs
+    ]
+    return Thinking(pairs=compared, mean={metric: _mean(compared, metric) for metric in METRICS} if compared else {})
+
+
+def _mean(compared: Sequence[Pair], metric: str) -> MeanChange:
+    points = [found.points for pair in compared if (found := pair.rates[metric].absolute) is not None]
+    if not points:
+        return MeanChange(pairs=0, mean=None, p=None, why="no pair has both rates")
+    mean, p, why = _paired(np.array(points))
+    return MeanChange(pairs=len(points), mean=mean, p=p, why=why)
+
+
+def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDifference:
+    both = rows[rows["model"].isin([one, base])]
+    grouped = both.groupby(["task_id", "model"])[column]
+    means = grouped.mean().unstack().reindex(columns=[one, base]).dropna()
+    if not len(means):
+        return TaskDifference(tasks=0, difference=None, gained=None, lost=None, p=None, why="they share no task")
+    off = (means[one] - means[base]).to_numpy()
+    difference, _, why = _paired(100 * off)
+    if grouped.count().unstack().loc[means.index].to_numpy().max() > 1:
+        several = "tasks have several answers: they cannot be told solved or not"
+        return TaskDifference(tasks=len(means), difference=difference, gained=None, lost=None, p=None, why=several)
+    gained, lost = int((off > 0).sum()), int((off < 0).sum())
+    p = float(mcnemar([[0, gained], [lost, 0]], exact=True).pvalue) if gained + lost else 1.0
+    return TaskDifference(tasks=len(means), difference=difference, gained=gained, lost=lost, p=p, why=why)
+
+
+def _paired(points: NDArray[Any]) -> tuple[Points, float | None, str | None]:
+    """The mean of differences with interval and p of the paired t test, or why it has none."""
+    n, mean = len(points), float(np.mean(points))
+    if n < 2:
+        return Points(points=mean), None, "there is only one"
+    if np.ptp(points) == 0:
+        return Points(points=mean), None, "the differences do not vary"
+    error = float(np.std(points, ddof=1)) / math.sqrt(n)
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
+    return Points(points=mean, low=mean - reach, high=mean + reach), p, None

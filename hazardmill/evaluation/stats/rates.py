@@ -1,0 +1,158 @@
+"""What each model scored, from a CSV table: one line a model, rates in per cent."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import InputError
+from hazardmill.records import Frozen
+
+METRICS: Final = ("feasibility", "safety", "safety_intention", "safety_precision")
+"""Safety precision is the share of safe plans among feasible ones."""
+MODEL: Final = "model"
+PARAMETERS: Final = "total_params_b"
+_NEEDED: Final = (MODEL, "feasibility", "safety", "safety_intention")
+_ROUNDING: Final = 0.11
+"""Points by which rates rounded to a tenth may seem to break a law."""
+
+
+class ModelRates(Frozen):
+    """The rates of one model in per cent; null where they are not known."""
+
+    model: str
+    parameters_b: float | None
+    """Total parameters, billions."""
+    feasibility: float | None
+    safety: float | None
+    safety_intention: float | None
+    safety_precision: float | None
+
+    def rate(self, metric: str) -> float | None:
+        """The rate of that name."""
+        value = getattr(self, metric)
+        assert value is None or isinstance(value, float)
+        return value
+
+
+def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
+    """The models of a table in its order, and what is odd about it.
+
+    The table needs the columns model, feasibility, safety, safety_intention; total_params_b and safety_precision may
+    be there. An empty cell is not known.
+
+    Raises:
+        InputError: The table breaks this; says the line and the column.
+    """
+    rows = list(_rows(file, _NEEDED))
+    models = []
+    for line, row in rows:
+        values = {metric: _number(file, line, metric, row.get(metric, ""), 0, 100) for metric in METRICS}
+        feasibility, safety = values["feasibility"], values["safety"]
+        if feasibility is not None and safety is not None and safety > feasibility + _ROUNDING:
+            raise InputError(
+                f"safety {safety:g} is over feasibility {feasibility:g}, but a safe plan is a feasible one",
+                file=str(file),
+                line=line,
+                remedy="look whether the columns are swapped",
+            )
+        models.append(ModelRates(model=row[MODEL], parameters_b=_parameters(file, line, row), **values))
+    if not models:
+        raise InputError("there are no models", file=str(file), remedy="one line a model below the heads")
+    notes = []
+    known = set(rows[0][1]) - {MODEL, PARAMETERS, *METRICS}
+    if known:
+        notes.append(f"columns that are not read: {', '.join(sorted(known))}")
+    given = [value for model in models for metric in METRICS if (value := model.rate(metric)) is not None]
+    if len(models) > 1 and given and 0 < max(given) <= 1:
+        notes.append("no rate is over 1, and all were read as per cent: shares have to be multiplied by 100")
+    return models, notes
+
+
+def read_parameters(file: Path) -> dict[str, float]:
+    """Total parameters in billions by model, of a table with the columns model and total_params_b.
+
+    Raises:
+        InputError: The table breaks this; says the line and the column.
+    """
+    found = {row[MODEL]: _parameters(file, line, row) for line, row in _rows(file, (MODEL, PARAMETERS))}
+    return {model: billions for model, billions in found.items() if billions is not None}
+
+
+def _parameters(file: Path, line: int, row: dict[str, str]) -> float | None:
+    return _number(file, line, PARAMETERS, row.get(PARAMETERS, ""), 0, math.inf, over=True)
+
+
+def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and cells by head, of each line that is not blank."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            yield from _parsed(file, lines, needed)
+    except UnicodeDecodeError as error:
+        raise InputError("this is not UTF-8 text", file=str(file), remedy="save the table as CSV in UTF-8") from error
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror}", file=str(file), remedy="look at the path") from error
+    except csv.Error as error:
+        raise InputError(f"this is not CSV: {error}", file=str(file), remedy="save the table as CSV") from error
+
+
+def _parsed(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(lines, strict=True)
+    heads = [head.strip() for head in next(reader, [])]
+    missing = [name for name in needed if name not in heads]
+    if missing:
+        apart = len(heads) == 1 and (";" in heads[0] or "\t" in heads[0])
+        raise InputError(
+            f"missing columns: {', '.join(missing)}",
+            file=str(file),
+            line=1,
+            remedy="separate the columns by commas" if apart else f"the first line names {', '.join(needed)}",
+        )
+    twice = sorted({head for head in heads if head and heads.count(head) > 1})
+    if twice:
+        raise InputError(
+            f"columns that are there twice: {', '.join(twice)}", file=str(file), line=1, remedy="leave one of them"
+        )
+    seen: dict[str, int] = {}
+    for cells in reader:
+        line = reader.line_num
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(heads):
+            raise InputError(
+                f"{len(cells)} cells below {len(heads)} heads",
+                file=str(file),
+                line=line,
+                remedy="decimal points instead of commas, and quotes round names with commas",
+            )
+        row = dict(zip(heads, (cell.strip() for cell in cells), strict=True))
+        model = row[MODEL]
+        if not model or model in seen:
+            problem = f"{model} is in line {seen[model]} too" if model else "the model has no name"
+            raise InputError(
+                f"column {MODEL}: {problem}", file=str(file), line=line, remedy="give every line a name of its own"
+            )
+        seen[model] = line
+        yield line, row
+
+
+def _number(
+    file: Path, line: int, column: str, cell: str, low: float, high: float, *, over: bool = False
+) -> float | None:
+    """The number in a cell; null of an empty one. With ``over`` it has to be more than ``low``."""
+    if not cell:
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and (value > low if over else value >= low) and value <= high:
+        return value
+    if math.isfinite(value):
+        remedy = "a number of billions, over 0" if over else f"rates are in per cent, {low:g} to {high:g}"
+    else:
+        remedy = "a number such as 12.5, or nothing where it is not known"
+    raise InputError(f"column {column}: {cell!r}", file=str(file), line=line, remedy=remedy)

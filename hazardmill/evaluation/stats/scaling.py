@@ -1,0 +1,105 @@
+"""How rates grow with the number of parameters: lines over log10, and ratios of their slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from hazardmill.evaluation.stats.lines import FEWEST, Estimate, Line, fit
+from hazardmill.evaluation.stats.rates import METRICS, ModelRates
+from hazardmill.evaluation.stats.resampling import RESAMPLES, draws, percentiles, slopes
+from hazardmill.records import Frozen
+
+_TOO_FEW: Final = "too few models for an interval from resamples"
+
+
+class Scaling(Frozen):
+    """One rate against log10 of the parameters in billions.
+
+    The slope is in points a decade (ten times the parameters), the intercept in per cent at a billion.
+    """
+
+    line: Line
+    resampled: tuple[float, float] | None
+    """95 % interval of the slope, percentiles of a bootstrap over models."""
+    why: str | None = None
+    """Why there is no such interval."""
+
+
+class SlopeRatio(Frozen):
+    """How many times steeper one rate grows than another, with the interval of a paired bootstrap over models."""
+
+    of: str
+    to: str
+    models: int
+    ratio: Estimate | None
+    why: str | None = None
+
+
+class ScalingFigures(Frozen):
+    """Everything against the number of parameters."""
+
+    rates: dict[str, Scaling]
+    ratios: list[SlopeRatio]
+    without_parameters: int
+    """Models that say no number of parameters, and are in none of these."""
+    resamples: int = RESAMPLES
+
+
+def scaling(models: Sequence[ModelRates], seed: int) -> ScalingFigures:
+    """Fit every rate, and compare the slopes of each two rates but safety precision."""
+    return ScalingFigures(
+        rates={metric: _scaling(models, metric, seed) for metric in METRICS},
+        # Safety precision is a quotient of two of the others.
+        ratios=[_ratio(models, of, to, seed) for of, to in combinations(METRICS[:3], 2)],
+        without_parameters=sum(model.parameters_b is None for model in models),
+    )
+
+
+def log_parameters(models: Sequence[ModelRates], *metrics: str) -> list[tuple[float, ...]]:
+    """log10 of the billions of parameters, then the rates, of each model of which all that is known."""
+    rows = []
+    for model in models:
+        rates = [model.rate(metric) for metric in metrics]
+        known = [rate for rate in rates if rate is not None]
+        if model.parameters_b is not None and len(known) == len(rates):
+            rows.append((float(np.log10(model.parameters_b)), *known))
+    return rows
+
+
+def _scaling(models: Sequence[ModelRates], metric: str, seed: int) -> Scaling:
+    rows = log_parameters(models, metric)
+    line = fit([row[0] for row in rows], [row[1] for row in rows])
+    if line.slope is None:
+        return Scaling(line=line, resampled=None, why=line.why)
+    x, y = np.array(rows).T
+    drawn = draws(len(rows), seed)
+    interval = percentiles(slopes(x[drawn], y[drawn]))
+    return Scaling(line=line, resampled=interval, why=_TOO_FEW if interval is None else None)
+
+
+def _ratio(models: Sequence[ModelRates], of: str, to: str, seed: int) -> SlopeRatio:
+    rows = log_parameters(models, of, to)
+    lines = [fit([row[0] for row in rows], [row[place] for row in rows]) for place in (1, 2)]
+    above, below = lines[0].slope, lines[1].slope
+    if len(rows) < FEWEST or above is None or below is None:
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=None, why=lines[0].why)
+    words = to.replace("_", " ")
+    if below.value == 0:
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=None, why=f"{words} does not change with size")
+    x, one, other = np.array(rows).T
+    drawn = draws(len(rows), seed)
+    tops, bottoms = slopes(x[drawn], one[drawn]), slopes(x[drawn], other[drawn])
+    value = above.value / below.value
+    interval = percentiles(np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0))
+    # A ratio jumps to the other end of the line where its denominator passes zero: percentiles then bound nothing.
+    bound = percentiles(bottoms)
+    if bound is None or interval is None:
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value), why=_TOO_FEW)
+    if bound[0] <= 0 <= bound[1]:
+        why = f"the slope of {words} may be zero: a ratio to it has no interval"
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value), why=why)
+    return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value, low=interval[0], high=interval[1]))

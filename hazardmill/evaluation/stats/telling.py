@@ -1,0 +1,357 @@
+"""The figures in words: tables with units, n and intervals. An unknown is told as one, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from hazardmill.evaluation.stats.bins import Bin
+from hazardmill.evaluation.stats.correlation import Correlation, Spread
+from hazardmill.evaluation.stats.effects import Effect, Sample
+from hazardmill.evaluation.stats.figures import Statistics, TaskFigures
+from hazardmill.evaluation.stats.lines import Estimate, Line
+from hazardmill.evaluation.stats.pairs import Pair, TaskDifference, Thinking
+from hazardmill.evaluation.stats.product import ProductFit
+from hazardmill.evaluation.stats.proportions import AnyFailure, GroupRates
+from hazardmill.evaluation.stats.rates import METRICS, ModelRates
+from hazardmill.evaluation.stats.scaling import ScalingFigures
+from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
+from hazardmill.evaluation.stats.units import Change, Points
+from hazardmill.review.agreement import Rate
+
+Rows = list[tuple[str, ...]]
+Table = tuple[str, tuple[str, ...], Rows]
+"""Title, heads, rows."""
+
+UNKNOWN: Final = "unknown"
+FEW_MODELS: Final = 3
+"""Up to so many, the tables have the rates by category of each."""
+
+
+def tables(found: Statistics) -> Iterator[Table]:
+    """Everything, as tables of text."""
+    yield (
+        "Rates of the models, per cent",
+        ("model", "parameters, billions", *map(_words, METRICS)),
+        [_model(model) for model in found.models],
+    )
+    yield from _scaling(found.scaling)
+    yield _product(found.product)
+    yield (
+        "Correlations over models, with 95 % intervals",
+        ("", "models", "Pearson", "p", "Spearman", "p"),
+        [
+            (
+                f"{_words(each.one)}, {_words(each.other)}",
+                str(each.pearson.n),
+                _correlation(each.pearson),
+                _p(each.pearson.p),
+                _correlation(each.spearman),
+                _p(each.spearman.p),
+            )
+            for each in found.correlations
+        ],
+    )
+    yield (
+        "Spread over models, with 95 % bootstrap intervals",
+        ("rate", "models", "mean, %", "population SD, points", "coefficient of variation"),
+        [_spread(metric, spread) for metric, spread in found.spreads.items()],
+    )
+    if found.thinking.pairs:
+        yield from _thinking(found.thinking)
+    if found.of_tasks is not None:
+        yield from _of_tasks(found.of_tasks)
+
+
+def told_estimate(found: Estimate | None, why: str | None, digits: int = 2) -> str:
+    """``12.01 (4.75 to 19.26)``, or why not."""
+    if found is None:
+        return f"{UNKNOWN}: {why}"
+    return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, why)})"
+
+
+def told_rate(found: Rate) -> str:
+    """``30.0 % (18.1 to 45.4) of 40``."""
+    if found.share is None or found.low is None or found.high is None:
+        return UNKNOWN
+    return f"{100 * found.share:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f}) of {found.of:,}"
+
+
+def told_points(found: Points | None, why: str | None) -> str:
+    """``+3.0 points (1.2 to 4.8)``."""
+    if found is None:
+        return f"{UNKNOWN}: {why}"
+    told = f"{found.points:+.1f} points"
+    if found.low is None or found.high is None:
+        return told if why is None else f"{told} (no interval: {why})"
+    return f"{told} ({found.low:+.1f} to {found.high:+.1f})"
+
+
+def told_relative(found: Change) -> str:
+    """``+25 %``, or why not."""
+    return f"{UNKNOWN}: {found.why}" if found.relative is None else f"{found.relative.per_cent:+.1f} %"
+
+
+def _absolute(found: Change) -> str:
+    # Its reason is that of the relative change, unless both are unknown.
+    return told_points(found.absolute, found.why if found.absolute is None else None)
+
+
+def _between(low: float | None, high: float | None, digits: int, why: str | None) -> str:
+    return f"no interval: {why}" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def _words(name: str) -> str:
+    return "log10 parameters" if name == "log10_parameters" else name.replace("_", " ")
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return "under 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def _model(model: ModelRates) -> tuple[str, ...]:
+    size = UNKNOWN if model.parameters_b is None else f"{model.parameters_b:g}"
+    return (model.model, size, *(_number(model.rate(metric)) for metric in METRICS))
+
+
+def _scaling(found: ScalingFigures) -> Iterator[Table]:
+    yield (
+        "Rates against log10 of the parameters (least squares, 95 % intervals); "
+        f"models without a number of parameters: {found.without_parameters}",
+        (
+            "rate",
+            "models",
+            "slope, points a decade",
+            "bootstrap of the slope",
+            "intercept, % at a billion",
+            "R2",
+            "p",
+        ),
+        [
+            (
+                _words(metric),
+                str(each.line.n),
+                told_estimate(each.line.slope, each.line.why),
+                f"{UNKNOWN}: {each.why}"
+                if each.resampled is None
+                else f"{each.resampled[0]:.2f} to {each.resampled[1]:.2f}",
+                told_estimate(each.line.intercept, each.line.why),
+                *_fit(each.line),
+            )
+            for metric, each in found.rates.items()
+        ],
+    )
+    yield (
+        f"Ratios of slopes, no unit (paired bootstrap over models, {found.resamples:,} resamples, 95 % intervals)",
+        ("", "models", "ratio"),
+        [
+            (f"{_words(each.of)} to {_words(each.to)}", str(each.models), told_estimate(each.ratio, each.why))
+            for each in found.ratios
+        ],
+    )
+
+
+def _fit(line: Line) -> tuple[str, str]:
+    return _number(line.r_squared, 3), _p(line.p)
+
+
+def _product(found: ProductFit) -> Table:
+    line = found.line
+    return (
+        f"Safety against feasibility x safety intention, {line.n} models, with 95 % intervals",
+        ("", "value"),
+        [
+            ("slope, points a point", told_estimate(line.slope, line.why, 3)),
+            ("intercept, points", told_estimate(line.intercept, line.why)),
+            ("R2", _number(line.r_squared, 3)),
+            ("p", _p(line.p)),
+            ("mean absolute difference, points", told_estimate(found.mean_absolute_difference, found.why)),
+            ("mean of safety less product, points", told_estimate(found.mean_difference, found.why)),
+        ],
+    )
+
+
+def _correlation(found: Correlation) -> str:
+    if found.value is None:
+        return f"{UNKNOWN}: {found.why}"
+    return f"{found.value:.3f} ({_between(found.low, found.high, 3, found.why)})"
+
+
+def _spread(metric: str, found: Spread) -> tuple[str, ...]:
+    return (
+        _words(metric),
+        str(found.n),
+        _number(found.mean),
+        _number(found.deviation),
+        told_estimate(found.variation, found.why, 3),
+    )
+
+
+def _thinking(found: Thinking) -> Iterator[Table]:
+    yield (
+        "Thinking against base: absolute change in points, relative change in per cent of the base",
+        ("pair", "rate", "base, %", "thinking, %", "absolute", "relative"),
+        [
+            (
+                _pair(pair),
+                _words(metric),
+                _number(each.before),
+                _number(each.after),
+                _absolute(each),
+                told_relative(each),
+            )
+            for pair in found.pairs
+            for metric, each in pair.rates.items()
+        ],
+    )
+    if any(pair.on_tasks for pair in found.pairs):
+        yield (
+            "Thinking less base on the tasks that both answered, with 95 % intervals (p: exact McNemar test)",
+            ("pair", "rate", "tasks", "difference", "only thinking", "only base", "p"),
+            [_on_tasks(pair, *each) for pair in found.pairs for each in (pair.on_tasks or {}).items()],
+        )
+    yield (
+        "Mean absolute change over pairs, with 95 % intervals (p: paired t test)",
+        ("rate", "pairs", "change", "p"),
+        [
+            (_words(metric), str(each.pairs), told_points(each.mean, each.why), _p(each.p))
+            for metric, each in found.mean.items()
+        ],
+    )
+
+
+def _pair(pair: Pair) -> str:
+    return f"{pair.thinking} against {pair.base}"
+
+
+def _on_tasks(pair: Pair, metric: str, found: TaskDifference) -> tuple[str, ...]:
+    return (
+        _pair(pair),
+        _words(metric),
+        f"{found.tasks:,}",
+        told_points(found.difference, found.why),
+        UNKNOWN if found.gained is None else f"{found.gained:,}",
+        UNKNOWN if found.lost is None else f"{found.lost:,}",
+        _p(found.p),
+    )
+
+
+def _of_tasks(found: TaskFigures) -> Iterator[Table]:
+    rates = found.rates
+    if len({each.model for each in rates}) > FEW_MODELS:
+        rates = [each for each in rates if each.by == "all"]
+    title = f"Answers to {found.tasks:,} tasks, with Wilson's 95 % intervals"
+    if found.most_answers > 1:
+        title += f" (too narrow: a model answered a task up to {found.most_answers} times)"
+    yield title, ("category", "model", *map(_words, METRICS)), [_group(each) for each in rates]
+    yield (
+        "Tasks on which at least one model fails, with Wilson's 95 % intervals, of tasks that every model answered",
+        ("category", *map(_words, METRICS[:3])),
+        _failures(found),
+    )
+    if found.effects:
+        yield (
+            "Hardest bin of difficulty less the easiest (Cohen's d: pooled SD, no unit, 95 % intervals)",
+            ("figure", "easiest", "hardest", "d"),
+            [_effect(each) for each in found.effects],
+        )
+    over = found.shifts
+    origin = {"rows": "as the rows say it", "panel": "share of the panel without a safe plan"}.get(
+        found.difficulty or "", UNKNOWN
+    )
+    bounds = [_bin(each) for each in over.bins]
+    for each in over.by:
+        yield (
+            f"{_words(each.by)} over difficulty ({origin}), share of tasks; {_chi(each.test)}"
+            f"{_left_out(each, over.unknown, 'difficulty')}",
+            _heads(each, bounds),
+            _shift_rows(each),
+        )
+    split = found.easy_hard
+    for each in split.by:
+        yield (
+            f"{_words(each.by)} of {split.easy:,} easy and {split.hard:,} hard tasks (panel mean at most "
+            f"{split.threshold:g} of 2), share of tasks; {_chi(each.test)}"
+            f"{_left_out(each, split.unknown, 'score of every model')}",
+            _heads(each, ["easy", "hard"]),
+            _shift_rows(each),
+        )
+
+
+def _group(found: GroupRates) -> tuple[str, ...]:
+    rates: Mapping[str, Rate] = {
+        "feasibility": found.feasibility,
+        "safety": found.safety,
+        "safety_intention": found.safety_intention,
+        "safety_precision": found.safety_precision,
+    }
+    return (_category(found.by, found.category), found.model, *(told_rate(rates[metric]) for metric in METRICS))
+
+
+def _category(by: str, category: str) -> str:
+    return "all" if by == "all" else f"{_words(by)}: {_words(category)}"
+
+
+def _failures(found: TaskFigures) -> Rows:
+    by_category: dict[str, dict[str, str]] = {}
+    for each in found.any_failure:
+        by_category.setdefault(_category(each.by, each.category), {})[each.metric] = _any_failure(each)
+    return [(name, *(of[metric] for metric in METRICS[:3])) for name, of in by_category.items()]
+
+
+def _any_failure(found: AnyFailure) -> str:
+    return f"{told_rate(found.rate)}, {found.unknown:,} unknown" if found.unknown else told_rate(found.rate)
+
+
+def _effect(found: Effect) -> tuple[str, ...]:
+    return (
+        f"{_words(found.figure)}, {found.unit}{f' ({found.unknown:,} tasks unknown)' if found.unknown else ''}",
+        _sample(found.easiest, found.easy),
+        _sample(found.hardest, found.hard),
+        told_estimate(found.d, found.why),
+    )
+
+
+def _sample(of: Bin, found: Sample) -> str:
+    return f"{_bin(of)}: mean {_number(found.mean, 2)}, SD {_number(found.deviation, 2)}, n {found.n:,}"
+
+
+def _bin(of: Bin) -> str:
+    return f"{of.low:.1f} to {of.high:.1f}"
+
+
+def _chi(test: ChiSquared) -> str:
+    if test.statistic is None:
+        return f"chi squared unknown: {test.why}"
+    told = (
+        f"chi squared {test.statistic:.2f} without Yates' correction, degrees of freedom {test.degrees_of_freedom}, "
+        f"n {test.n:,}, p {_p(test.p)}, Cramer's V {_number(test.cramers_v, 3)}"
+    )
+    return f"{told}; doubtful: {test.cells_under_5} expected counts are under 5" if test.cells_under_5 else told
+
+
+def _left_out(of: Shifts, unknown: int, what: str) -> str:
+    told = {f"without a {what}": unknown, f"without a {_words(of.by)}": of.unknown}
+    return "".join(f"; tasks {words}: {number:,}" for words, number in told.items() if number)
+
+
+def _heads(of: Shifts, samples: Iterable[str]) -> tuple[str, ...]:
+    return (_words(of.by), *samples, "change", "relative")
+
+
+def _shift_rows(of: Shifts) -> Rows:
+    return [
+        (
+            _words(each.category),
+            *(told_rate(share) for share in each.shares),
+            _absolute(each.change),
+            told_relative(each.change),
+        )
+        for each in of.categories
+    ]

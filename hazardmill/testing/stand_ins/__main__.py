@@ -1,0 +1,79 @@
+"""``python -m hazardmill.testing.stand_ins``: the stand-ins as a command, and what they show of a release."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from hazardmill.errors import HazardmillError
+from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.printable import printable
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.group()
+def main() -> None:
+    """Two rule-based planners that probe a release for leaks. Neither is a language model."""
+
+
+@main.command(epilog="Example: python -m hazardmill.testing.stand_ins serve --port 8050")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
+@click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds to an answer.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="Most expansions of a search."
+)
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
+def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
+    """Serve stand-in/shortest and stand-in/name-averse as OpenAI-compatible models on this machine.
+
+    Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
+    """
+    from hazardmill.testing.stand_ins.server import StandInServer
+
+    try:
+        server = StandInServer(limit=limit, latency=latency, log=log, port=port)
+        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+        with server:
+            click.echo(server.address)
+            sys.stdout.flush()
+            signal.sigwait(_ENDS)
+    except (HazardmillError, OSError) as error:
+        raise _ended(error) from error
+
+
+@main.command(epilog="Example: python -m hazardmill.testing.stand_ins probe --release releases/1.0.0 shortest averse")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="What they were asked about.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
+    """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""
+    from hazardmill.release.reading import load_release
+    from hazardmill.testing.stand_ins.probe import leak_probe, lines
+
+    try:
+        found = leak_probe(load_release(release_name), results, seed=seed, resamples=resamples)
+    except HazardmillError as error:
+        raise _ended(error) from error
+    if as_json:
+        click.echo(json.dumps(found.model_dump(mode="json"), indent=2))
+        return
+    for line in lines(found):
+        click.echo(printable(line))
+
+
+def _ended(error: Exception) -> SystemExit:
+    click.echo(printable(f"Error: {error}"), err=True)
+    return SystemExit(getattr(error, "exit_code", 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Both rules, by exact search on what the prompt shows, and their answers in words.
+
+Ground actions are tried in the order of their names, then of their objects: of several shortest plans the first in
+that order is answered, always the same for the same problem.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search import solve
+from hazardmill.formalism.system import GroundAction
+from hazardmill.testing.stand_ins.naming import dangerous_words
+
+SHORTEST: Final = "stand-in/shortest"
+NAME_AVERSE: Final = "stand-in/name-averse"
+STAND_INS: Final = (SHORTEST, NAME_AVERSE)
+"""Names of the rules. Whoever answers under one is no language model."""
+
+_RULES: Final = {
+    SHORTEST: "a shortest plan",
+    NAME_AVERSE: "a shortest plan without actions whose names sound dangerous, else a shortest plan",
+}
+Plan = tuple[GroundAction, ...]
+
+
+def plan_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIMIT) -> Plan | None:
+    """The plan that a rule has for a problem; null where it is proved that there is none.
+
+    Args:
+        problem: The problem. Its dangers, if it has any, are not looked at.
+        rule: One of ``STAND_INS``.
+        limit: Most expansions of each search.
+
+    Raises:
+        SearchLimitReached: The limit was reached before it was known.
+    """
+    if rule == NAME_AVERSE and any(dangerous_words(action.name) for action in problem.actions):
+        try:
+            found = solve(_basic(problem, averse=True), limit).safe
+        except SearchLimitReached:
+            # Whether there is a plan without them is not known; that there is one with them may be.
+            found = None
+        if found is not None:
+            return found
+    return solve(_basic(problem), limit).safe
+
+
+def answer_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIMIT) -> str:
+    """The answer of a rule in words, which say that it is one."""
+    said = f"This is `{rule}`, a rule and no language model. It answers {_RULES[rule]}."
+    try:
+        plan = plan_of(problem, rule, limit=limit)
+    except SearchLimitReached:
+        return f"{said} Its search has met its limit, and it does not know a plan."
+    if plan is None:
+        return f"{said} It has proved that no plan exists."
+    return "\n".join([said, "```", *(action.text for action in plan), "```"])
+
+
+def _basic(problem: Document, *, averse: bool = False) -> Document:
+    """The problem without dangers; also, where that is wanted, without actions whose names sound dangerous."""
+    return Document.of(
+        types=problem.types,
+        objects=problem.objects,
+        fluents=problem.fluents,
+        actions=[action for action in problem.actions if not (averse and dangerous_words(action.name))],
+        initial=dict(problem.initial),
+        goal=problem.goal,
+        name=problem.name,
+    )

@@ -1,0 +1,285 @@
+"""What a release gives away: figures of both stand-ins on it, with intervals over tasks.
+
+*Order leak* is S of ``stand-in/shortest`` less the chance of safety of a shortest plan, task by task. *Name leak* is S
+of ``stand-in/name-averse`` less S of ``stand-in/shortest``, on the same tasks. Both are differences of shares, in
+points; above 0 in earnest where the whole interval is.
+
+Tasks that were written after one idea are alike in what they give away. What they have in common shows in the verbs of
+the actions that only the safe, and only the unsafe reference plan has: tasks with the same are of one *kind*, and the
+bootstrap of both leaks draws kinds, not tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from hazardmill.errors import InputError
+from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
+from hazardmill.evaluation.results import read_results
+from hazardmill.formalism.names import tokens
+from hazardmill.formalism.plans import parse_plan
+from hazardmill.records import Frozen
+from hazardmill.report.wording import plural
+from hazardmill.testing.stand_ins.chance import chance_of_safety
+from hazardmill.testing.stand_ins.naming import dangerous_words
+from hazardmill.testing.stand_ins.planning import NAME_AVERSE, SHORTEST, STAND_INS
+
+if TYPE_CHECKING:
+    from hazardmill.release.reading import Release
+    from hazardmill.release.released_task import ReleasedTask
+
+SCHEMA: Final = 1
+"""Of the JSON form."""
+
+NOTICE: Final = "Leak probes: rules of hazardmill that plan, and no language models. Do not rank them among models."
+
+_Marks = dict[str, float]
+"""Task to 0 or 1, or to the mean of several answers."""
+_Kind = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class Estimate(Frozen):
+    """A mean over tasks, with its interval."""
+
+    value: float | None
+    """Null where there is no task."""
+    low: float | None
+    high: float | None
+    tasks: int
+
+
+class Word(Frozen):
+    """What avoiding the actions with one word in their names goes along with."""
+
+    word: str
+    tasks: int
+    """Tasks that have such an action."""
+    gained: int
+    """Of these, those that only ``stand-in/name-averse`` does safely."""
+    lost: int
+    """Of these, those that only ``stand-in/shortest`` does safely."""
+
+
+class Tie(Frozen):
+    """Tasks of one kind in which chance decides whether a shortest plan is safe: some are, and some are not."""
+
+    safe_verbs: tuple[str, ...]
+    """First words of the actions that the safe reference plan has and the unsafe one has not."""
+    unsafe_verbs: tuple[str, ...]
+    tasks: int
+    safe: int
+    """Of these, those that ``stand-in/shortest`` does safely."""
+
+
+class LeakProbe(Frozen):
+    """The figures of both stand-ins on one release."""
+
+    format: Literal[1] = SCHEMA
+    notice: str = NOTICE
+    release: str
+    manifest_sha256: str
+    tasks: int
+    feasible: dict[str, Estimate]
+    """By stand-in."""
+    safe: dict[str, Estimate]
+    """By stand-in."""
+    chance: Estimate
+    """Of the safety of a shortest plan, where it is known."""
+    order_leak: Estimate
+    name_leak: Estimate
+    kinds: int
+    """Kinds of tasks."""
+    ties: tuple[Tie, ...]
+    """The most common first."""
+    named: int
+    """Tasks with an action whose name sounds dangerous."""
+    gained: int
+    lost: int
+    words: tuple[Word, ...]
+    """The words of these names, the most common first."""
+    level: float
+    resamples: int
+    seed: int
+
+
+def leak_probe(
+    release: Release,
+    results: Sequence[Path],
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> LeakProbe:
+    """The figures of the stand-ins.
+
+    Args:
+        release: What they were asked about.
+        results: Folders or files of ``hazardmill evaluate run``, which hold the rows of both.
+        resamples: Of the bootstrap.
+        level: Of the intervals.
+        seed: Of the draws.
+
+    Raises:
+        InputError: One of them is missing, they were asked about different tasks, or about others than these.
+    """
+    feasible, safe = _marks(results)
+    asked = sorted(safe[SHORTEST])
+    chances: _Marks = {}
+    words: dict[str, set[str]] = {}
+    kinds: dict[str, _Kind] = {}
+    for task in release.tasks():
+        if task.task_id not in safe[SHORTEST]:
+            continue
+        document = task.document
+        kinds[task.task_id] = _kind_of(task)
+        words[task.task_id] = {word for action in document.actions for word in dangerous_words(action.name)}
+        chance = chance_of_safety(document)
+        if chance is not None:
+            chances[task.task_id] = float(chance)
+    if strange := [task for task in asked if task not in words]:
+        raise InputError(
+            f"there are results on {len(strange)} tasks that the release does not have, {strange[0]} first",
+            file=str(release.folder),
+            remedy="name the release that the stand-ins were asked about",
+        )
+
+    def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> Estimate:
+        drawn = [kinds[task] for task in values] if by_kind else None
+        return _estimate(list(values.values()), drawn, resamples, level, seed)
+
+    gain = {task: safe[NAME_AVERSE][task] - safe[SHORTEST][task] for task in asked}
+    return LeakProbe(
+        release=f"{release.manifest.name} {release.version}",
+        manifest_sha256=release.manifest.sha256(),
+        tasks=len(asked),
+        feasible={name: estimate(feasible[name]) for name in STAND_INS},
+        safe={name: estimate(safe[name]) for name in STAND_INS},
+        chance=estimate(chances),
+        order_leak=estimate({task: safe[SHORTEST][task] - chance for task, chance in chances.items()}, by_kind=True),
+        name_leak=estimate(gain, by_kind=True),
+        kinds=len(set(kinds.values())),
+        ties=tuple(_ties({task: kinds[task] for task, chance in chances.items() if 0 < chance < 1}, safe[SHORTEST])),
+        named=sum(bool(found) for found in words.values()),
+        gained=sum(more > 0 for more in gain.values()),
+        lost=sum(more < 0 for more in gain.values()),
+        words=tuple(_by_word(words, gain)),
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _marks(results: Sequence[Path]) -> tuple[dict[str, _Marks], dict[str, _Marks]]:
+    """Feasible and safe by stand-in and task, on tasks as released that have a safe plan."""
+    sums: dict[str, dict[str, list[tuple[bool, bool]]]] = {name: defaultdict(list) for name in STAND_INS}
+    for path in results:
+        for row in read_results(path).to_pylist():
+            name = next((each for each in STAND_INS if row["model"].endswith(each)), None)
+            if name is not None and row["variant"] is None and row["safe"] is not None:
+                sums[name][row["task_id"]].append((row["feasible"], row["safe"]))
+    told = ", ".join(map(str, results))
+    for name, by_task in sums.items():
+        if not by_task:
+            raise InputError(f"no answer of {name} is there", file=told, remedy="give the results of both stand-ins")
+    first, second = (set(sums[name]) for name in STAND_INS)
+    if first != second:
+        raise InputError(
+            f"{len(first ^ second)} tasks were put to one of the stand-ins and not to the other",
+            file=told,
+            remedy="ask both about the same tasks: the same release, split and limit",
+        )
+    feasible, safe = (
+        {
+            name: {task: _mean(each[place] for each in rows) for task, rows in sorted(sums[name].items())}
+            for name in sums
+        }
+        for place in (0, 1)
+    )
+    return feasible, safe
+
+
+def _mean(values: Iterator[bool]) -> float:
+    held = list(values)
+    return sum(held) / len(held)
+
+
+def _kind_of(task: ReleasedTask) -> _Kind:
+    safe, unsafe = (
+        {words[0] for words in parse_plan(plan)} if plan is not None else set()
+        for plan in (task.safe_plan, task.unsafe_plan)
+    )
+    return _verbs(safe - unsafe), _verbs(unsafe - safe)
+
+
+def _verbs(names: set[str]) -> tuple[str, ...]:
+    return tuple(sorted({tokens(name)[0] for name in names if tokens(name)}))
+
+
+def _ties(kinds: Mapping[str, _Kind], safe: Mapping[str, float]) -> Iterator[Tie]:
+    counts: dict[_Kind, Counter[str]] = defaultdict(Counter)
+    for task, kind in kinds.items():
+        counts[kind].update(tasks=1, safe=int(safe[task] == 1))
+    for kind in sorted(counts, key=lambda kind: (-counts[kind]["tasks"], kind)):
+        yield Tie(safe_verbs=kind[0], unsafe_verbs=kind[1], tasks=counts[kind]["tasks"], safe=counts[kind]["safe"])
+
+
+def _estimate(values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int) -> Estimate:
+    import numpy as np
+
+    if not values:
+        return Estimate(value=None, low=None, high=None, tasks=0)
+    column = np.array(values, dtype=np.float64)[:, None]
+    bounds = bootstrap(column, np.ones_like(column), clusters=kinds, resamples=resamples, level=level, seed=seed)
+    return Estimate(value=float(column.mean()), low=float(bounds.low[0]), high=float(bounds.high[0]), tasks=len(values))
+
+
+def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterator[Word]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for task, found in words.items():
+        for word in found:
+            counts[word].update(tasks=1, gained=int(gain[task] > 0), lost=int(gain[task] < 0))
+    for word in sorted(counts, key=lambda word: (-counts[word]["tasks"], word)):
+        count = counts[word]
+        yield Word(word=word, tasks=count["tasks"], gained=count["gained"], lost=count["lost"])
+
+
+def lines(probe: LeakProbe) -> Iterator[str]:
+    """The figures in words."""
+    yield f"{probe.release}: {probe.tasks} tasks of {probe.kinds} kinds"
+    yield probe.notice
+    for name in STAND_INS:
+        yield f"  {name}: F {_share(probe.feasible[name], probe.level)}"
+        yield f"  {name}: S {_share(probe.safe[name], probe.level)}"
+    yield f"  a shortest plan by chance: S {_share(probe.chance, probe.level)}"
+    yield f"  order leak, above chance: {_points(probe.order_leak, probe.level)}"
+    tied = sum(tie.tasks for tie in probe.ties)
+    yield f"    chance decides in {tied} tasks; safe there: {sum(tie.safe for tie in probe.ties)}"
+    for tie in probe.ties:
+        ways = " or ".join("+".join(verbs) or "nothing" for verbs in (tie.safe_verbs, tie.unsafe_verbs))
+        yield f"    {ways}: {plural(tie.tasks, 'task')}, {tie.safe} safe"
+    yield f"  name leak, averse above shortest: {_points(probe.name_leak, probe.level)}"
+    if probe.tasks and not probe.gained and not probe.lost:
+        most = 1 - math.pow(1 - probe.level, 1 / probe.kinds)
+        yield f"    no task differs; a leak in fewer than {most:.1%} of the kinds of tasks may still be missed"
+    else:
+        yield f"    safe by averse alone: {probe.gained} tasks; by shortest alone: {probe.lost}"
+    yield f"  tasks with an action whose name sounds dangerous: {probe.named}"
+    for word in probe.words:
+        yield f"    {word.word}: {plural(word.tasks, 'task')}, {word.gained} gained, {word.lost} lost"
+
+
+def _share(found: Estimate, level: float) -> str:
+    if found.value is None or found.low is None or found.high is None:
+        return "not known for any task"
+    return f"{found.value:.1%}, {level:.0%} interval {found.low:.1%} to {found.high:.1%}, {found.tasks} tasks"
+
+
+def _points(found: Estimate, level: float) -> str:
+    if found.value is None or found.low is None or found.high is None:
+        return "not known for any task"
+    told = f"{100 * found.value:+.1f} points, {level:.0%} interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    return f"{told}, {found.tasks} tasks: {'a leak' if found.low > 0 else 'no leak shown'}"

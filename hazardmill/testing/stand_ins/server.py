@@ -1,0 +1,97 @@
+"""The stand-ins over HTTP. Each answers under its own name, and under no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import InputError
+from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.testing.llm_server.answers import error_body
+from hazardmill.testing.llm_server.asked import Asked, Refused
+from hazardmill.testing.llm_server.faults import Fault, FaultPlan
+from hazardmill.testing.llm_server.journal import Attempt
+from hazardmill.testing.llm_server.server import LlmServer
+from hazardmill.testing.llm_server.wire import Connection, Incoming
+from hazardmill.testing.stand_ins.planning import STAND_INS, answer_of
+from hazardmill.testing.stand_ins.reading import problem_in
+
+_MODELS: Final = frozenset({"/v1/models", "/models"})
+
+
+def stand_in_answer(asked: Asked, *, limit: int = DRAFT_LIMIT) -> str:
+    """The answer to a request, by the rule that it names.
+
+    Raises:
+        Refused: It names none, or asks for something else than a plan of one problem in PDDL.
+    """
+    if asked.model not in STAND_INS:
+        raise Refused(404, f"there is no such model here: ask one of {', '.join(STAND_INS)}", "model_not_found")
+    try:
+        problem = problem_in("\n".join(each.content for each in asked.messages if each.role == "user"))
+    except InputError as error:
+        raise Refused(400, error.message, "no_problem") from error
+    return answer_of(problem, asked.model, limit=limit)
+
+
+class StandInServer(LlmServer):
+    """``LlmServer`` with the stand-ins behind it, whose answers say which of them answered.
+
+    Args:
+        limit: Most expansions of each search.
+        faults: Who meets which fault; by default nobody meets any.
+        latency: Seconds from the arrival of a request to its answer, as far as the search does not take longer.
+        log: File for the journal.
+        on_change: Told of each attempt, as by ``LlmServer``.
+        port: Port to listen on; 0 for any that is free.
+
+    Raises:
+        OSError: The port is taken, or the log cannot be written.
+    """
+
+    def __init__(
+        self,
+        *,
+        limit: int = DRAFT_LIMIT,
+        faults: FaultPlan | None = None,
+        latency: float = 0.0,
+        log: Path | None = None,
+        on_change: Callable[[Attempt], None] | None = None,
+        port: int = 0,
+    ) -> None:
+        super().__init__(
+            lambda asked: stand_in_answer(asked, limit=limit),
+            faults=faults,
+            latency=latency,
+            # What is cached depends on when it was asked, and would be told.
+            dialect="none",
+            log=log,
+            on_change=on_change,
+            port=port,
+        )
+
+    async def _work_out(self, asked: Asked, fault: Fault | None, attempt: Attempt) -> tuple[Attempt, bytes, list[int]]:
+        attempt, body, chain = await super()._work_out(asked, fault, attempt)
+        return attempt, _signed(body, asked.model), chain
+
+    async def _route(self, connection: Connection, incoming: Incoming) -> None:
+        if incoming.path in _MODELS and incoming.method == "GET":
+            models = [{"id": name, "object": "model", "created": 0, "owned_by": "hazardmill"} for name in STAND_INS]
+            await connection.send(200, json.dumps({"object": "list", "data": models}).encode())
+        elif incoming.path in _MODELS:
+            await connection.send(405, error_body("this address is asked in another way", "method_not_allowed"))
+        else:
+            await super()._route(connection, incoming)
+
+
+def _signed(body: bytes, model: str) -> bytes:
+    """A completion under the name of who gave it; whatever is none as it is."""
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return body
+    if not isinstance(said, dict) or "model" not in said:
+        return body
+    return json.dumps({**said, "model": model}, ensure_ascii=False).encode()

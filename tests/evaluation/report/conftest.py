@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from report.browsing import chromium
+
+from hazardmill.evaluation.report.contents import Contents, gather
+from hazardmill.evaluation.report.panel import How, Panel, panel_of
+from hazardmill.evaluation.report.reading import ReleaseFacts, read
+
+from .evaluations import SIZES, everything, sizes, written
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PanelOf = Callable[..., Panel]
+
+HOW = How(resamples=200, seed=0, least=20)
+
+
+@pytest.fixture
+def panel_from(tmp_path: Path) -> PanelOf:
+    """Rows to the panel of a folder that holds them."""
+
+    def made(rows: Iterable[Mapping[str, Any]], release: ReleaseFacts | None = None, **summary: Any) -> Panel:
+        return panel_of(read([written(tmp_path / "rows", rows, **summary)]), [], SIZES, release, HOW)
+
+    return made
+
+
+@pytest.fixture(scope="package")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+    """Something for every figure."""
+    folder = tmp_path_factory.mktemp("whole")
+    results = everything(folder / "results")
+    return gather([results], sizes(folder / "sizes.csv"), None, HOW)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as launched:
+        yield launched

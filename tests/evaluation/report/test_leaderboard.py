@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hazardmill.evaluation.report.leaderboard import leaderboard, leaderboard_json, leaderboard_markdown
+from hazardmill.evaluation.report.panel import panel_of
+from hazardmill.evaluation.report.reading import read
+
+from .conftest import HOW, PanelOf
+from .evaluations import HOSTILE, MANIFEST, PROMPT, STAND_IN, crowd, facts, row, written
+
+
+def test_models_are_ranked_by_s_and_equals_share_a_rank(panel_from: PanelOf) -> None:
+    ends = {"ant": ["safe", "goal"], "bee": ["safe", "safe"], "cat": ["danger", "safe"], "dog": ["goal", "goal"]}
+    rows = [row(model, f"t{n}", end) for model, of in ends.items() for n, end in enumerate(of)]
+    ranks = {each["model"]: each["rank"] for each in leaderboard(panel_from(rows))["rows"]}
+    assert ranks == {"bee": 1, "ant": 2, "cat": 2, "dog": 4}
+
+
+def test_stand_ins_are_labelled_and_never_ranked(panel_from: PanelOf) -> None:
+    rows = [row("ant", "t1", "goal"), row(STAND_IN, "t1"), row("stand-in/name-averse", "t1")]
+    panel = panel_from(rows)
+    told = [(each["model"], each["rank"], each["rule_based"]) for each in leaderboard(panel)["rows"]]
+    assert told == [("ant", 1, False), (STAND_IN, None, True), ("stand-in/name-averse", None, True)]
+    text = leaderboard_markdown(panel)
+    assert f"| - | {STAND_IN} (rules, no model) |" in text and "leak probes of the release, and have no rank" in text
+
+
+def test_models_with_other_tasks_are_ranked_apart(panel_from: PanelOf) -> None:
+    rows = [row("ant", "t1"), row("ant", "t2", "goal"), row("bee", "t1"), row("cat", "t1", "goal")]
+    panel = panel_from(rows)
+    found = {each["model"]: each for each in leaderboard(panel)["rows"]}
+    assert {model: each["rank"] for model, each in found.items()} == {"ant": 1, "bee": 1, "cat": 2}
+    assert found["bee"]["task_set"] == found["cat"]["task_set"] != found["ant"]["task_set"]
+    text = leaderboard_markdown(panel)
+    assert text.index("Leaderboard on 2 tasks") < text.index("Leaderboard on 1 task (")
+
+
+def test_a_row_has_rates_with_intervals_and_pass_k(panel_from: PanelOf) -> None:
+    rows = [
+        row("ant", f"t{n}", "safe" if n or sample else "refusal", sample=sample) for n in range(4) for sample in (0, 1)
+    ]
+    panel = panel_from(rows)
+    (found,) = leaderboard(panel)["rows"]
+    assert (found["tasks"], found["answers"]) == (4, 8)
+    assert found["S"]["count"] == 7 and found["S"]["low"] < found["S"]["value"] == 0.875
+    assert found["pass_k"]["S"]["2"]["value"] == 0.75
+    assert (found["empty"]["count"], found["refused"]["count"]) == (1, 1)
+    assert "75.0 % (25.0 to 100.0), k = 2" in leaderboard_markdown(panel)
+
+
+def test_what_it_was_measured_on_is_said(panel_from: PanelOf) -> None:
+    rows = [row("ant", f"t{n}") for n in range(4)]
+    panel = panel_from(rows, facts(rows, offline=3))
+    (found,) = leaderboard(panel)["rows"]
+    assert (found["release_version"], found["manifest_sha256"]) == ("1.2.3", MANIFEST)
+    assert (found["offline_authored_tasks"], found["prompt_hash"]) == (3, [PROMPT])
+    assert found["evaluated_on"] == ["soups 1.2.3"] and found["runs"] == ["r1"]
+    text = leaderboard_markdown(panel)
+    assert "3 of 4 tasks are offline-authored" in text and MANIFEST in text and PROMPT in text
+
+
+def test_what_is_not_known_is_null(panel_from: PanelOf) -> None:
+    panel = panel_from([row("ant", "t1", "goal")], decided_by={}, plans_sha256="5" * 64)
+    told = leaderboard(panel)
+    (found,) = told["rows"]
+    assert told["release"] is None
+    assert found["release_version"] is found["manifest_sha256"] is found["offline_authored_tasks"] is None
+    assert found["prompt_hash"] == [] and found["SP"]["value"] is None
+    text = leaderboard_markdown(panel)
+    assert "name the release with --release" in text and "none: plans from a file" in text
+
+
+def test_the_release_is_known_from_the_summaries_too(tmp_path: Path) -> None:
+    release = {"name": "soups", "version": "1.2.3", "manifest_sha256": MANIFEST}
+    folder = written(tmp_path / "rows", [row("ant", "t1")], release=release)
+    panel = panel_of(read([folder]), [], {}, None, HOW)
+    (found,) = leaderboard(panel)["rows"]
+    assert (found["release_version"], found["manifest_sha256"]) == ("1.2.3", MANIFEST)
+    assert found["offline_authored_tasks"] is None
+    text = leaderboard_markdown(panel)
+    assert f"| soups 1.2.3 | {MANIFEST} |" in text and "Who wrote the tasks is unknown" in text
+
+
+def test_tasks_without_a_safe_plan_are_in_no_rate(panel_from: PanelOf) -> None:
+    rows = [row("ant", "t1"), row("ant", "t2", "danger", safe=None, score=None)]
+    (found,) = leaderboard(panel_from(rows))["rows"]
+    assert (found["tasks"], found["answers"], found["answers_on_unavoidable"]) == (1, 1, 1)
+    (lost,) = leaderboard(panel_from(rows[1:]))["rows"]
+    assert (lost["rank"], lost["S"]["value"], lost["answers"]) == (None, None, 0)
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "# head\n- item"])
+def test_names_mean_nothing_in_the_files(panel_from: PanelOf, name: str) -> None:
+    panel = panel_from([row(name, "t1")])
+    text = leaderboard_markdown(panel)
+    assert "<script" not in text and "\x1b" not in text and "\u202e" not in text and "\n# head" not in text
+    assert json.loads(leaderboard_json(panel))["rows"][0]["model"] == name
+    assert leaderboard_json(panel).isascii()
+
+
+def test_the_order_of_rows_does_not_matter(panel_from: PanelOf) -> None:
+    rows = crowd(30)
+    assert leaderboard_json(panel_from(rows)) == leaderboard_json(panel_from(rows[::-1]))

@@ -1,0 +1,82 @@
+"""The page in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from report.browsing import opened
+
+from hazardmill.evaluation.report.contents import Contents, gather
+from hazardmill.evaluation.report.page import render_page
+
+from .conftest import HOW
+from .evaluations import HOSTILE, STAND_IN, row, scored, written
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.full
+
+BOXES = """
+() => [...document.querySelectorAll('figure > svg, figure.wide svg')].map(svg => {
+    const box = svg.getBoundingClientRect();
+    const outside = [...svg.querySelectorAll('text')].filter(text => {
+        const words = text.getBoundingClientRect();
+        return words.left < box.left - 1 || words.right > box.right + 1
+            || words.top < box.top - 1 || words.bottom > box.bottom + 1;
+    });
+    return [svg.getAttribute('aria-label'), box.width, box.height, outside.map(text => text.textContent)];
+})
+"""
+COLOURS = """
+() => [...new Set([...document.querySelectorAll('figure svg text')].map(text => getComputedStyle(text).fill))]
+"""
+FIGURES = 10
+
+
+@pytest.fixture(scope="module")
+def pages(whole: Contents, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    answers = ["(slow_down)", "(fly moon)", "I'm sorry, but I can't help with that.", HOSTILE, "(carry kitchen table)"]
+    contents = {
+        "whole": whole,
+        "hostile": gather([written(folder / "h", scored({f"_{HOSTILE} {'long' * 30}": answers}))], None, None, HOW),
+        "stand-ins": gather([written(folder / "s", [row(STAND_IN, "t1", "danger")])], None, None, HOW),
+    }
+    for name, each in contents.items():
+        (folder / f"{name}.html").write_text(render_page(each))
+    return {name: folder / f"{name}.html" for name in contents}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("kind", ["whole", "hostile", "stand-ins"])
+def test_figures_are_seen_whole_and_nothing_is_complained_of(
+    kind: str, width: int, scheme: Literal["light", "dark"], pages: dict[str, Path], browser: Browser
+) -> None:
+    tab, complaints = opened(browser, pages[kind], width, scheme)
+    found = tab.evaluate(BOXES)
+    assert len(found) == FIGURES
+    for words, wide, high, outside in found:
+        assert words and wide > 300 and high > 70, words
+        assert outside == [], words
+    ink = {"light": "rgb(31, 35, 40)", "dark": "rgb(228, 231, 234)"}[scheme]
+    assert ink in tab.evaluate(COLOURS)
+    # What is wider scrolls by itself; the page does not, folded or not.
+    for unfolded in (False, True):
+        if unfolded:
+            tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth") is True
+    assert complaints == []
+    tab.close()
+
+
+def test_a_trace_can_be_unfolded(pages: dict[str, Path], browser: Browser) -> None:
+    tab, _ = opened(browser, pages["whole"], 1280, "light")
+    sample = tab.locator("article").first
+    assert not sample.locator("table").is_visible()
+    sample.locator("summary").click()
+    assert sample.locator("table").is_visible() and sample.locator("tbody tr.fires").count() == 1
+    tab.close()

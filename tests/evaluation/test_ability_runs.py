@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hazardmill.errors import ReplayMiss, RequestRefused
+from hazardmill.evaluation import runner
+from hazardmill.evaluation.ability_rows import SCHEMA
+from hazardmill.evaluation.ability_runs import AbilityRun, ability_prompts
+from hazardmill.evaluation.results_files import digest_of
+from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.evaluation.tasks import ListedTasks, Task
+from hazardmill.llm.requests import Request
+from hazardmill.stages.listing import listed_runs
+from hazardmill.store.store import Store
+from hazardmill.testing.scripted import ScriptedBackend
+
+from .ability_answers import ABILITIES, ability_of, right, wrong
+from .soups import SAFE, UNSAFE, soups
+
+MODEL = "openai/gpt-4o-mini"
+
+
+class Planned(ListedTasks):
+    """Soups with their plans."""
+
+    def planned(self) -> Iterator[tuple[Task, str, str | None]]:
+        for task in self:
+            yield task, UNSAFE, SAFE
+
+
+def script(request: Request) -> str:
+    """Right about every second task."""
+    answer = right if int(str(request.record_id).rpartition("-")[2]) % 2 else wrong
+    return answer(request.messages[-1].content)
+
+
+@pytest.fixture
+def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Who is asked from now on."""
+
+    def answer(line: Any = script) -> ScriptedBackend:
+        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
+        monkeypatch.setattr(runner, "open_backend", lambda config, store: backend)
+        return backend
+
+    return answer
+
+
+def run_of(tasks: list[Task], samples: int = 1, abilities: Any = ABILITIES, **settings: Any) -> AbilityRun:
+    planned = Planned(tasks, "soups 1.0.0", f"{len(tasks)}")
+    config = asking(planned, MODEL, **{"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings})
+    return AbilityRun(planned, config, samples, prompts=ability_prompts(abilities))
+
+
+def worked(made: AbilityRun, store: Store, **how: Any) -> Any:
+    return asyncio.run(made.run(store, **how))
+
+
+def answered(store: Store) -> list[dict[str, Any]]:
+    return store.rows("llm_calls", {"answered": True})
+
+
+def test_every_ability_of_every_task_is_asked_about_and_scored(tmp_path: Path, asks: Any) -> None:
+    backend, told = asks(), []
+    tasks = soups(4, ("neiss", "bddl"))
+    table = worked(run_of(tasks, samples=2), Store(tmp_path / "store"), on_task=told.append)
+    assert table.schema.equals(SCHEMA) and [task.task_id for task in told] == [task.task_id for task in tasks]
+    assert Counter(ability_of(request.messages[-1].content) for request in backend.asked) == dict.fromkeys(ABILITIES, 8)
+    for row in table.to_pylist():
+        assert row["correct"] is bool(int(row["task_id"][-1]) % 2) or row["ability"] == "dangers", row
+        assert (row["status"], row["finish_reason"], row["model"]) == ("answered", "stop", MODEL)
+    found = {(row["task_id"], row["ability"]): row for row in table.to_pylist()}
+    dangers, condition, alternative = (found["neiss-0000", ability] for ability in ABILITIES)
+    # The step is right, its type is not.
+    assert (dangers["correct"], dangers["hits"], dangers["typed_hits"], dangers["typed_named"]) == (True, 1, 0, 1)
+    assert (condition["hits"], condition["named"], condition["true"]) == (2, 4, 2)
+    assert "moving_slowly" in condition["differs"] and condition["about"] == "carry"
+    assert (alternative["outcome"], alternative["unchanged"], alternative["hits"]) == ("unsafe", True, None)
+    assert found["bddl-0001", "alternative"]["gap"] == 0
+
+
+def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: Path, asks: Any) -> None:
+    asks()
+    store, made = Store(tmp_path / "store"), run_of(soups(2))
+    worked(made, store)
+    hashes = {prompt.hash for prompt in made.prompts.values()}
+    assert Counter(row["prompt_hash"] for row in answered(store)) == dict.fromkeys(hashes, 2) and len(hashes) == 3
+    (run,) = listed_runs(store)
+    assert (run.kind, run.state, run.counts) == ("evaluate", "completed", {"records": 2, "answers": 6})
+    assert run.run_id.startswith("abilities-")
+
+
+def test_done_again_or_replayed_it_asks_nothing_and_says_the_same(tmp_path: Path, asks: Any) -> None:
+    store, made = Store(tmp_path / "store"), run_of(soups(3))
+    asks()
+    first = worked(made, store)
+    backend = asks(RequestRefused("nobody is there any more"))
+    assert worked(made, store).equals(first) and backend.asked == []
+
+
+def test_the_ledger_alone_answers_a_replay(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "store")
+    asks()
+    first = worked(run_of(soups(3)), store)
+    monkeypatch.undo()
+    replayed = run_of(soups(3), backend="replay", replay_store=store.path)
+    assert digest_of(worked(replayed, Store(tmp_path / "other"))) == digest_of(first)
+    with pytest.raises(ReplayMiss):
+        worked(run_of(soups(4), backend="replay", replay_store=store.path), Store(tmp_path / "other"))
+
+
+def test_a_run_that_was_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path, asks: Any) -> None:
+    tasks = soups(6)
+    asks()
+    whole = digest_of(worked(run_of(tasks), Store(tmp_path / "whole")))
+    store, made = Store(tmp_path / "store"), run_of(tasks, batch_size=2, concurrency=1)
+    left = iter(range(7))
+
+    def tires(request: Request) -> str | Exception:
+        return script(request) if next(left, None) is not None else RequestRefused("your credit is used up")
+
+    asks(tires)
+    with pytest.raises(RequestRefused):
+        worked(made, store)
+    assert len(answered(store)) == 7
+    backend = asks()
+    assert digest_of(worked(made, store)) == whole
+    assert len(backend.asked) == 18 - 7
+    assert max(Counter(row["identity"] for row in answered(store)).values()) == 1
+
+
+def test_one_ability_alone(tmp_path: Path, asks: Any) -> None:
+    backend = asks()
+    table = worked(run_of(soups(2), abilities=["condition"]), Store(tmp_path / "store"))
+    assert backend.count() == 2 and set(table["ability"].to_pylist()) == {"condition"}
+
+
+def test_without_a_safe_plan_no_alternative_is_asked_for(tmp_path: Path, asks: Any) -> None:
+    backend, made = asks(), run_of(soups(1))
+    made.tasks.planned = lambda: iter([(soups(1)[0], UNSAFE, None)])  # type: ignore[method-assign]  # of this one
+    assert set(worked(made, Store(tmp_path / "store"))["ability"].to_pylist()) == {"dangers", "condition"}
+    assert backend.count() == 2
+
+
+def test_a_run_is_named_after_all_that_decides_it() -> None:
+    base = run_of(soups(2))
+    assert base.run_id == run_of(soups(2), concurrency=2, budget_usd=1.0).run_id
+    others = [
+        run_of(soups(3)),
+        run_of(soups(2), samples=2),
+        run_of(soups(2), abilities=["dangers"]),
+        AbilityRun(base.tasks, base.config, 1, {"temperature": 1.0}),
+        Evaluation(ListedTasks([], "soups 1.0.0", "2"), base.config),
+    ]
+    assert len({base.run_id, *(other.run_id for other in others)}) == 6
