@@ -106,6 +106,15 @@ def test_the_offline_author_answers_under_its_own_name():
     assert attempt.written and attempt.usage_went_out and attempt.ended_at >= attempt.asked_at
 
 
+def test_it_answers_under_the_names_it_is_given(ask):
+    asker = ask(models=("own/first", "own/second"))
+    assert [model["id"] for model in asker.client.get("/models").json()["data"]] == ["own/first", "own/second"]
+    names = [asker(model=model).json()["model"] for model in ("own/second", "own/first", "some-model")]
+    assert names == ["own/second", "own/first", "own/first"]
+    with pytest.raises(ValueError, match="at least one"):
+        LlmServer(models=())
+
+
 @pytest.mark.parametrize(
     ("headers", "said"),
     [

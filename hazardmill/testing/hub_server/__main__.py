@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -14,8 +11,7 @@ from hazardmill.errors import HazardmillError
 from hazardmill.testing.hub_server.answers import Account
 from hazardmill.testing.hub_server.faults import ScriptedFaults, parse_script
 from hazardmill.testing.hub_server.server import TOKENS, HubServer
-
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+from hazardmill.testing.serving import serve_until_ended
 
 
 @click.command(epilog="Example: python -m hazardmill.testing.hub_server hub --port 8050 --script commit=500-after")
@@ -46,12 +42,7 @@ def main(folder: Path, port: int, lines: tuple[str, ...], token_env: str | None,
         tokens = {token: Account("mill", writes=True)}
     try:
         server = HubServer(folder, faults=faults, tokens=tokens, log=log, port=port)
-        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
-        with server:
-            click.echo(server.address)
-            sys.stdout.flush()
-            signal.sigwait(_ENDS)
+        serve_until_ended(server)
     except (HazardmillError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(getattr(error, "exit_code", 1)) from error

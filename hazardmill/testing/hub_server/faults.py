@@ -6,11 +6,13 @@ fault or none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, repeat
 from typing import Final, TypeAlias
+
+from hazardmill.testing.timed_faults import TimedFault
 
 
 class Endpoint(StrEnum):
@@ -75,7 +77,7 @@ STATUS: Final = {
 }
 """Kinds that answer with a status, and which."""
 
-_SECONDS: Final = {FaultKind.RATE_LIMITED: None, FaultKind.SLOW: 2.0}
+_SECONDS: Final[Mapping[str, float | None]] = {FaultKind.RATE_LIMITED: None, FaultKind.SLOW: 2.0}
 """Kinds that take seconds, and how many if nobody says."""
 
 
@@ -91,7 +93,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(TimedFault):
     """One fault.
 
     Args:
@@ -103,20 +105,9 @@ class Fault:
     """
 
     kind: FaultKind
-    seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        kind = FaultKind(self.kind)
-        object.__setattr__(self, "kind", kind)
-        if self.seconds is None:
-            object.__setattr__(self, "seconds", _SECONDS.get(kind))
-        elif kind not in _SECONDS:
-            raise ValueError(f"{kind} takes no seconds; {', '.join(_SECONDS)} do")
-        elif not 0 <= self.seconds < float("inf"):
-            raise ValueError(f"{kind}: seconds must be 0 or more, got {self.seconds:g}")
-
-    def __str__(self) -> str:
-        return self.kind.value if self.seconds is None else f"{self.kind}:{self.seconds:g}"
+    _kinds = FaultKind
+    _default_seconds = _SECONDS
 
 
 FaultPlan: TypeAlias = Callable[[Asked], Fault | None]
@@ -178,12 +169,4 @@ def _repeated(word: str) -> Iterator[Fault | None]:
 
 
 def _fault(word: str) -> Fault | None:
-    kind, colon, seconds = word.partition(":")
-    if kind == "ok":
-        return None
-    if kind not in list(FaultKind):
-        raise ValueError(f"no such fault: {kind!r}; there are ok, {', '.join(FaultKind)}")
-    try:
-        return Fault(FaultKind(kind), float(seconds) if colon else None)
-    except ValueError as error:
-        raise ValueError(f"{word}: {error}") from error
+    return None if word.partition(":")[0] == "ok" else Fault.of_word(word, also=["ok"])

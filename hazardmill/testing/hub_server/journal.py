@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hazardmill.errors import InputError, StoreLocked
 from hazardmill.testing.hub_server.faults import Endpoint
+from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
 
 __all__ = ["Journal", "Request", "read_journal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(LoggedRequest):
     """One request: what it asked, what it met, and what became of it."""
 
-    number: int
-    """Among all, from 1, in the order of arrival."""
     method: str
     path: str
     """Without the query: that of an upload holds a signature."""
@@ -58,7 +53,7 @@ CHANGING = frozenset(
 """Endpoints that change something."""
 
 
-class Journal:
+class Journal(RequestsLog[Request]):
     """The requests of one server. With a file, each change of a request is a line handed to the system at once.
 
     A file that holds requests already is gone on with: numbers and times count on.
@@ -74,28 +69,13 @@ class Journal:
     """
 
     def __init__(self, path: Path | None = None, on_change: Callable[[Request], None] | None = None) -> None:
-        self._on_change = on_change
-        self._descriptor: int | None = None
-        self._requests: list[Request] = []
-        if path is not None:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._requests = list(read_journal(path))
-            except BlockingIOError as error:
-                self.close()
-                raise StoreLocked(
-                    "another server writes this log", file=str(path), remedy="end it, or choose another file"
-                ) from error
-            except InputError:
-                self.close()
-                raise
-        self._times = Counter(request.endpoint for request in self._requests)
+        super().__init__(read_journal, path, on_change)
+        self._times = Counter(request.endpoint for request in self._rows)
 
     @property
     def requests(self) -> tuple[Request, ...]:
         """All requests so far, in the order of arrival."""
-        return tuple(self._requests)
+        return tuple(self._rows)
 
     def next_time(self, endpoint: str) -> int:
         """Count one more request of an endpoint."""
@@ -104,34 +84,7 @@ class Journal:
 
     def begin(self, method: str, path: str, **what: Any) -> Request:  # noqa: ANN401  # fields
         """Write down that the head of a request has arrived."""
-        begun = Request(len(self._requests) + 1, method, path, asked_at=time.time(), **what)
-        self._requests.append(begun)
-        self._tell(begun)
-        return begun
-
-    def change(self, request: Request, **what: Any) -> Request:  # noqa: ANN401  # fields
-        """Write down what has become known of a request."""
-        changed = replace(request, **what)
-        self._requests[request.number - 1] = changed
-        self._tell(changed)
-        return changed
-
-    def end(self, request: Request, *, written: bool) -> Request:
-        """Write down that nothing more will be sent."""
-        return self.change(request, written=written, ended_at=time.time())
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _tell(self, request: Request) -> None:
-        if self._descriptor is not None:
-            # One write a line, with no buffer of ours: what is killed afterwards cannot take it back.
-            os.write(self._descriptor, json.dumps(asdict(request), separators=(",", ":")).encode() + b"\n")
-        if self._on_change is not None:
-            self._on_change(request)
+        return self.add(Request(self.next_number, method, path, asked_at=time.time(), **what))
 
 
 def read_journal(path: Path) -> tuple[Request, ...]:
@@ -140,21 +93,4 @@ def read_journal(path: Path) -> tuple[Request, ...]:
     Raises:
         InputError: A line is none of a journal's.
     """
-    requests: dict[int, Request] = {}
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for place, line in enumerate(lines, start=1):
-            try:
-                request = Request(**json.loads(line))
-                in_order = request.number in requests or request.number == len(requests) + 1
-            except (ValueError, TypeError) as error:
-                raise _foreign(path, place) from error
-            if not in_order:
-                raise _foreign(path, place)
-            requests[request.number] = request
-    return tuple(requests.values())
-
-
-def _foreign(path: Path, line: int) -> InputError:
-    return InputError(
-        "this line is none of a hub_server log", file=str(path), line=line, remedy="choose another file for the log"
-    )
+    return read_log(path, Request, "a hub_server")

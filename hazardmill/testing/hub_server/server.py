@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from hazardmill.testing.hub_server.answers import Account, Answer, Asking, Route, as_error, as_json, find_route
 from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
@@ -17,8 +15,8 @@ from hazardmill.testing.hub_server.faults import AFTER, STATUS, Asked, Endpoint,
 from hazardmill.testing.hub_server.journal import Journal, Request
 from hazardmill.testing.hub_server.repositories import Hub, Refused
 from hazardmill.testing.hub_server.wire import Head, HubConnection
+from hazardmill.testing.serving import LoopbackServer
 
-_HOST: Final = "127.0.0.1"
 WRITE_TOKEN: Final = "hf_writes"
 """The token that may write, unless others are given."""
 READ_TOKEN: Final = "hf_reads"
@@ -26,8 +24,10 @@ READ_TOKEN: Final = "hf_reads"
 TOKENS: Final = {WRITE_TOKEN: Account("mill", writes=True), READ_TOKEN: Account("reader", writes=False)}
 
 
-class HubServer:
+class HubServer(LoopbackServer[Journal, HubConnection]):
     """A hub of datasets on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
+
+    Its ``address`` is what to set ``HF_ENDPOINT`` to.
 
     Args:
         folder: Where it keeps everything; a later server on the same folder goes on with it.
@@ -58,6 +58,7 @@ class HubServer:
         max_body: int = 256 * 1024 * 1024,
         port: int = 0,
     ) -> None:
+        super().__init__("hub-server", Journal(), port)
         self.hub = Hub(folder)
         """What is there, to be looked at and changed behind the clients' backs."""
         self.faults = faults
@@ -67,112 +68,21 @@ class HubServer:
         self._on_change = on_change
         self._endpoints = Endpoints(self.hub, secrets.token_bytes(32), page)
         self._max_body = max_body
-        self._wanted_port = port
-        self._journal = Journal()
-        self._port: int | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
-        self._thread: threading.Thread | None = None
-        self._connections: dict[asyncio.Task[None], HubConnection] = {}
-
-    @property
-    def address(self) -> str:
-        """What to set ``HF_ENDPOINT`` to: ``http://127.0.0.1:<port>``."""
-        if self._port is None:
-            raise RuntimeError("the server is not running: use it as a context manager")
-        return f"http://{_HOST}:{self._port}"
 
     @property
     def requests(self) -> tuple[Request, ...]:
         """All requests so far in the order of arrival. What a client has read to its end has ended here, too."""
-        loop = self._loop
-        if loop is None or threading.current_thread() is self._thread:
-            return self._journal.requests
+        return self._seen(lambda: self._journal.requests)
 
-        async def look() -> tuple[Request, ...]:
-            return self._journal.requests
+    def _open_journal(self) -> Journal:
+        return Journal(self._log, self._on_change)
 
-        # Asked in the server's own thread: between an answer's last byte and its last line in the journal, nothing
-        # else runs there.
-        return asyncio.run_coroutine_threadsafe(look(), loop).result()
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> HubConnection:
+        return HubConnection(reader, writer, self._max_body)
 
-    def __enter__(self) -> Self:
-        if self._thread is not None:
-            raise RuntimeError("the server runs already")
-        self._journal = Journal(self._log, self._on_change)
-        ready = threading.Event()
-        failed: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                asyncio.run(self._serve(ready.set))
-            except BaseException as error:
-                failed.append(error)
-            finally:
-                ready.set()
-
-        self._thread = threading.Thread(target=run, name="hub-server", daemon=True)
-        self._thread.start()
-        ready.wait()
-        if failed:
-            self._thread = None
-            self._journal.close()
-            raise failed[0]
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop: requests under way are cut off, and are in the journal as not written."""
-        thread, loop = self._thread, self._loop
-        if thread is not None and loop is not None:
-            loop.call_soon_threadsafe(self._stop.set)
-            thread.join()
-        self._thread = None
-        self._journal.close()
-
-    async def _serve(self, ready: Callable[[], object]) -> None:
-        """Serve until told to stop; ``ready`` is called once the address is known."""
-        self._stop = asyncio.Event()
-        server = await asyncio.start_server(self._connect, _HOST, self._wanted_port)
-        self._loop, self._port = asyncio.get_running_loop(), server.sockets[0].getsockname()[1]
-        ready()
-        try:
-            await self._stop.wait()
-        finally:
-            server.close()
-            connections = dict(self._connections)
-            for task in connections:
-                task.cancel()
-            await asyncio.gather(*connections, return_exceptions=True)
-            for connection in connections.values():
-                # Again, for those that were cancelled before they had begun.
-                connection.reset()
-            await server.wait_closed()
-            self._loop = self._port = None
-
-    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = HubConnection(reader, writer, self._max_body)
-        if self._stop.is_set():
-            connection.reset()
-            return
-        task = asyncio.ensure_future(self._converse(connection))
-        self._connections[task] = connection
-        task.add_done_callback(lambda done: self._connections.pop(done, None))
-
-    async def _converse(self, connection: HubConnection) -> None:
-        """Answer the requests of one connection, one after the other."""
-        try:
-            while (head := await self._head(connection)) is not None:
-                await self._treat(connection, head)
-        except ConnectionError:
-            # The client is gone, or was thrown out by a fault; the journal says so.
-            connection.reset()
-            return
-        except BaseException:
-            connection.reset()
-            raise
-        await connection.close()
+    async def _answer_all(self, connection: HubConnection) -> None:
+        while (head := await self._head(connection)) is not None:
+            await self._treat(connection, head)
 
     async def _head(self, connection: HubConnection) -> Head | None:
         try:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -14,8 +11,7 @@ from hazardmill.errors import HazardmillError
 from hazardmill.testing.llm_server.faults import FaultPlan, ScriptedFaults, SeededFaults, parse_faults
 from hazardmill.testing.llm_server.server import LlmServer
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, Dialect, open_tokenizer
-
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+from hazardmill.testing.serving import serve_until_ended
 
 
 @click.command(epilog="Example: python -m hazardmill.testing.llm_server --port 8040 --faults recoverable --rate 0.3")
@@ -66,12 +62,7 @@ def main(
             max_body=max_body,
             port=port,
         )
-        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
-        with server:
-            click.echo(server.address)
-            sys.stdout.flush()
-            signal.sigwait(_ENDS)
+        serve_until_ended(server)
     except (HazardmillError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(getattr(error, "exit_code", 1)) from error

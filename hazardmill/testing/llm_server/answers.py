@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
@@ -55,7 +56,14 @@ def in_chinese(text: str) -> str:
 
 
 def completion_body(
-    content: str | None, finish: str, refusal: str | None, usage: dict[str, Any] | None, *, id_: str, choices: bool
+    content: str | None,
+    finish: str,
+    refusal: str | None,
+    usage: dict[str, Any] | None,
+    *,
+    id_: str,
+    choices: bool,
+    model: str = OFFLINE_MODEL,
 ) -> bytes:
     """A chat completion as JSON. ``usage`` comes last, so that half of the body does not hold it."""
     message = {"role": "assistant", "content": content, "refusal": refusal}
@@ -63,7 +71,7 @@ def completion_body(
         "id": id_,
         "object": "chat.completion",
         "created": 0,
-        "model": OFFLINE_MODEL,
+        "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}] if choices else [],
     }
     if usage is not None:
@@ -76,10 +84,10 @@ def error_body(message: str, code: str) -> bytes:
     return json.dumps({"error": {"message": message, "type": code, "param": None, "code": code}}).encode()
 
 
-def models_body() -> bytes:
-    """The list of models: one."""
-    model = {"id": OFFLINE_MODEL, "object": "model", "created": 0, "owned_by": "hazardmill"}
-    return json.dumps({"object": "list", "data": [model]}).encode()
+def models_body(names: Sequence[str] = (OFFLINE_MODEL,)) -> bytes:
+    """The list of models."""
+    models = [{"id": name, "object": "model", "created": 0, "owned_by": "hazardmill"} for name in names]
+    return json.dumps({"object": "list", "data": models}).encode()
 
 
 def page() -> bytes:

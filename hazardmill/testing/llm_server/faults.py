@@ -7,12 +7,13 @@ As long as it reads nothing else, two runs that ask the same meet the same fault
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from hazardmill.testing.llm_server.asked import Asked
+from hazardmill.testing.timed_faults import TimedFault
 
 
 class FaultKind(StrEnum):
@@ -67,7 +68,7 @@ FATAL: Final = (
 RECOVERABLE: Final = tuple(kind for kind in FaultKind if kind not in FATAL)
 """The right answer came late or uncounted, or no answer came, and asking again may bring it."""
 
-_SECONDS: Final = {
+_SECONDS: Final[Mapping[str, float | None]] = {
     FaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
     FaultKind.SLOW: 2.0,
     FaultKind.STALLED: None,
@@ -76,7 +77,7 @@ _SECONDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(TimedFault):
     """One fault.
 
     Args:
@@ -89,20 +90,9 @@ class Fault:
     """
 
     kind: FaultKind
-    seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        kind = FaultKind(self.kind)
-        object.__setattr__(self, "kind", kind)
-        if self.seconds is None:
-            object.__setattr__(self, "seconds", _SECONDS.get(kind))
-        elif kind not in _SECONDS:
-            raise ValueError(f"{kind} takes no seconds; {', '.join(_SECONDS)} do")
-        elif not 0 <= self.seconds < float("inf"):
-            raise ValueError(f"{kind}: seconds must be 0 or more, got {self.seconds:g}")
-
-    def __str__(self) -> str:
-        return self.kind.value if self.seconds is None else f"{self.kind}:{self.seconds:g}"
+    _kinds = FaultKind
+    _default_seconds = _SECONDS
 
 
 FaultPlan: TypeAlias = Callable[[Asked], Fault | None]
@@ -191,13 +181,7 @@ def parse_faults(text: str) -> tuple[Fault | None, ...]:
 def _fault(what: Fault | FaultKind | str | None) -> Fault | None:
     if what is None or isinstance(what, Fault):
         return what
-    kind, colon, seconds = str(what).partition(":")
-    if kind not in list(FaultKind):
-        raise ValueError(f"no such fault: {kind!r}; there are {', '.join(FaultKind)}")
-    try:
-        return Fault(FaultKind(kind), float(seconds) if colon else None)
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+    return Fault.of_word(str(what))
 
 
 def _rate(name: str, rate: float, faults: Collection[Fault]) -> float:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hazardmill.errors import InputError, StoreLocked
+from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
 
 __all__ = ["Attempt", "Journal", "Totals", "read_journal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(LoggedRequest):
     """One request for a completion: what it was, what it met, and what became of it. No text and no key."""
 
-    number: int
-    """Of the attempt among all, from 1, in the order of arrival."""
     identity: str | None
     """SHA-256 of what was asked; null where it was turned away at the door."""
     attempt: int | None
@@ -80,7 +75,7 @@ class Totals:
         )
 
 
-class Journal:
+class Journal(RequestsLog[Attempt]):
     """The attempts of one server. With a file, each change of an attempt is a line handed to the system at once.
 
     A file that holds attempts already is gone on with: numbers and attempts count on.
@@ -95,28 +90,13 @@ class Journal:
     """
 
     def __init__(self, path: Path | None = None, on_change: Callable[[Attempt], None] | None = None) -> None:
-        self._on_change = on_change
-        self._descriptor: int | None = None
-        self._attempts: list[Attempt] = []
-        if path is not None:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._attempts = list(read_journal(path))
-            except BlockingIOError as error:
-                self.close()
-                raise StoreLocked(
-                    "another server writes this log", file=str(path), remedy="end it, or choose another file"
-                ) from error
-            except InputError:
-                self.close()
-                raise
-        self._counts = Counter(attempt.identity for attempt in self._attempts)
+        super().__init__(read_journal, path, on_change)
+        self._counts = Counter(attempt.identity for attempt in self._rows)
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """All attempts so far, in the order of arrival."""
-        return tuple(self._attempts)
+        return tuple(self._rows)
 
     def next_attempt(self, identity: str) -> int:
         """Count one more attempt at an identity."""
@@ -125,35 +105,7 @@ class Journal:
 
     def begin(self, identity: str | None, attempt: int | None, **what: Any) -> Attempt:  # noqa: ANN401  # fields
         """Write down that a request has arrived."""
-        begun = Attempt(len(self._attempts) + 1, identity, attempt, asked_at=time.time(), **what)
-        self._attempts.append(begun)
-        self._tell(begun)
-        return begun
-
-    def change(self, attempt: Attempt, **what: Any) -> Attempt:  # noqa: ANN401  # fields
-        """Write down what has become known of an attempt."""
-        changed = replace(attempt, **what)
-        self._attempts[attempt.number - 1] = changed
-        self._tell(changed)
-        return changed
-
-    def end(self, attempt: Attempt, *, written: bool) -> Attempt:
-        """Write down that nothing more will be sent."""
-        return self.change(attempt, written=written, ended_at=time.time())
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _tell(self, attempt: Attempt) -> None:
-        if self._descriptor is not None:
-            # One write a line, with no buffer of ours: what is killed afterwards cannot take it back.
-            line = json.dumps(asdict(attempt), separators=(",", ":"))
-            os.write(self._descriptor, line.encode() + b"\n")
-        if self._on_change is not None:
-            self._on_change(attempt)
+        return self.add(Attempt(self.next_number, identity, attempt, asked_at=time.time(), **what))
 
 
 def read_journal(path: Path) -> tuple[Attempt, ...]:
@@ -162,21 +114,4 @@ def read_journal(path: Path) -> tuple[Attempt, ...]:
     Raises:
         InputError: A line is none of a journal's.
     """
-    attempts: dict[int, Attempt] = {}
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for place, line in enumerate(lines, start=1):
-            try:
-                attempt = Attempt(**json.loads(line))
-                in_order = attempt.number in attempts or attempt.number == len(attempts) + 1
-            except (ValueError, TypeError) as error:
-                raise _foreign(path, place) from error
-            if not in_order:
-                raise _foreign(path, place)
-            attempts[attempt.number] = attempt
-    return tuple(attempts.values())
-
-
-def _foreign(path: Path, line: int) -> InputError:
-    return InputError(
-        "this line is none of an llm_server log", file=str(path), line=line, remedy="choose another file for the log"
-    )
+    return read_log(path, Attempt, "an llm_server")

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import hmac
 import inspect
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from hazardmill.errors import RequestRefused
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
 from hazardmill.llm.backends.offline import answer as offline_answer_to
+from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.llm_server.answers import (
     ERRORS,
     GENERATES_NOTHING,
@@ -37,11 +36,10 @@ from hazardmill.testing.llm_server.tokens import (
     usage_body,
 )
 from hazardmill.testing.llm_server.wire import Connection, Incoming
+from hazardmill.testing.serving import LoopbackServer
 
 AnswerFunction: TypeAlias = Callable[[Asked], str | Awaitable[str]]
 
-_HOST: Final = "127.0.0.1"
-_BACKLOG: Final = 1024
 _COMPLETIONS: Final = frozenset({"/v1/chat/completions", "/chat/completions"})
 _MODELS: Final = frozenset({"/v1/models", "/models"})
 
@@ -62,12 +60,14 @@ def offline_answer(asked: Asked) -> str:
         raise Refused(400, error.message) from error
 
 
-class LlmServer:
+class LlmServer(LoopbackServer[Journal, Connection]):
     """An OpenAI-compatible server on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
 
     Args:
         answer: What answers: a function of the request, plain or async; by default the offline author. It runs in the
             server's one thread, so a plain function that waits lets everybody wait.
+        models: Names that it lists and answers under: under the one that is asked for, else under the first. Whether
+            another may be asked for at all is up to ``answer``.
         faults: Who meets which fault; by default nobody meets any. Must not raise.
         latency: Seconds from the arrival of a request to its answer; the time to work it out is part of it.
         api_key: Key that requests must carry as bearer token; by default none is asked for.
@@ -80,6 +80,7 @@ class LlmServer:
         port: Port to listen on; 0 for any that is free.
 
     Raises:
+        ValueError: There are no models.
         OSError: The port is taken, or the log cannot be written.
         StoreLocked: Another server writes the log.
         InputError: The log holds something else.
@@ -89,6 +90,7 @@ class LlmServer:
         self,
         answer: AnswerFunction = offline_answer,
         *,
+        models: Sequence[str] = (OFFLINE_MODEL,),
         faults: FaultPlan | None = None,
         latency: float = 0.0,
         api_key: str | None = None,
@@ -99,7 +101,11 @@ class LlmServer:
         max_body: int = 8 * 1024 * 1024,
         port: int = 0,
     ) -> None:
+        super().__init__("llm-server", Journal(), port)
+        if not models:
+            raise ValueError("models must name at least one")
         self._answer = answer
+        self._models = tuple(models)
         self._faults = faults
         self._latency = latency
         self.api_key = api_key
@@ -110,34 +116,16 @@ class LlmServer:
         self._log = log
         self._on_change = on_change
         self._max_body = max_body
-        self._wanted_port = port
-        self._journal = Journal()
-        self._port: int | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
-        self._thread: threading.Thread | None = None
-        self._connections: dict[asyncio.Task[None], Connection] = {}
 
     @property
     def address(self) -> str:
         """The address to give to clients: ``http://127.0.0.1:<port>/v1``."""
-        if self._port is None:
-            raise RuntimeError("the server is not running: use it as a context manager")
-        return f"http://{_HOST}:{self._port}/v1"
+        return f"{super().address}/v1"
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """All attempts so far in the order of arrival. What a client has read to its end has ended here, too."""
-        loop = self._loop
-        if loop is None or threading.current_thread() is self._thread:
-            return self._journal.attempts
-
-        async def look() -> tuple[Attempt, ...]:
-            return self._journal.attempts
-
-        # Asked in the server's own thread: between an answer's last byte and its last line in the journal, nothing
-        # else runs there.
-        return asyncio.run_coroutine_threadsafe(look(), loop).result()
+        return self._seen(lambda: self._journal.attempts)
 
     @property
     def totals(self) -> Totals:
@@ -149,79 +137,15 @@ class LlmServer:
         """Name of what counts the tokens."""
         return self._tokenizer.name
 
-    def __enter__(self) -> Self:
-        if self._thread is not None:
-            raise RuntimeError("the server runs already")
-        self._journal = Journal(self._log, self._on_change)
-        ready = threading.Event()
-        failed: list[BaseException] = []
+    def _open_journal(self) -> Journal:
+        return Journal(self._log, self._on_change)
 
-        def run() -> None:
-            try:
-                asyncio.run(self._serve(ready.set))
-            except BaseException as error:
-                failed.append(error)
-            finally:
-                ready.set()
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
+        return Connection(reader, writer, self._max_body)
 
-        self._thread = threading.Thread(target=run, name="llm-server", daemon=True)
-        self._thread.start()
-        ready.wait()
-        if failed:
-            self._thread = None
-            self._journal.close()
-            raise failed[0]
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop: requests under way are cut off, and are in the journal as not written."""
-        thread, loop = self._thread, self._loop
-        if thread is not None and loop is not None:
-            loop.call_soon_threadsafe(self._stop.set)
-            thread.join()
-        self._thread = None
-        self._journal.close()
-
-    async def _serve(self, ready: Callable[[], object]) -> None:
-        """Serve until told to stop; ``ready`` is called once the address is known."""
-        self._stop = asyncio.Event()
-        server = await asyncio.start_server(self._connect, _HOST, self._wanted_port, backlog=_BACKLOG)
-        self._loop, self._port = asyncio.get_running_loop(), server.sockets[0].getsockname()[1]
-        ready()
-        try:
-            await self._stop.wait()
-        finally:
-            server.close()
-            connections = dict(self._connections)
-            for task in connections:
-                task.cancel()
-            await asyncio.gather(*connections, return_exceptions=True)
-            for connection in connections.values():
-                # Again, for those that were cancelled before they had begun.
-                connection.reset()
-            await server.wait_closed()
-            self._loop = self._port = None
-
-    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(reader, writer, self._max_body)
-        if self._stop.is_set():
-            connection.reset()
-            return
-        task = asyncio.ensure_future(self._converse(connection))
-        self._connections[task] = connection
-        task.add_done_callback(lambda done: self._connections.pop(done, None))
-
-    async def _converse(self, connection: Connection) -> None:
-        """Answer the requests of one connection, one after the other."""
-        try:
-            while (incoming := await self._receive(connection)) is not None:
-                await self._route(connection, incoming)
-        except BaseException:
-            connection.reset()
-            raise
-        await connection.close()
+    async def _answer_all(self, connection: Connection) -> None:
+        while (incoming := await self._receive(connection)) is not None:
+            await self._route(connection, incoming)
 
     async def _receive(self, connection: Connection) -> Incoming | None:
         try:
@@ -236,7 +160,7 @@ class LlmServer:
             await self._complete(connection, incoming)
         elif incoming.path in _MODELS and incoming.method == "GET":
             if self._may_ask(incoming):
-                await connection.send(200, models_body())
+                await connection.send(200, models_body(self._models))
             else:
                 await connection.send(401, error_body(*_WRONG_KEY))
         elif incoming.path in _COMPLETIONS | _MODELS:
@@ -324,6 +248,7 @@ class LlmServer:
             None if kind is FaultKind.USAGE_MISSING else usage,
             id_=f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
             choices=kind is not FaultKind.EMPTY_CHOICES,
+            model=asked.model if asked.model in self._models else self._models[0],
         )
         attempt = self._journal.change(
             attempt,

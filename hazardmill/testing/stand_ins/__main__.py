@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
 from hazardmill.errors import HazardmillError
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.printable import printable
-
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.group()
@@ -34,16 +29,12 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 
     Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
     """
+    from hazardmill.testing.serving import serve_until_ended
     from hazardmill.testing.stand_ins.server import StandInServer
 
     try:
         server = StandInServer(limit=limit, latency=latency, log=log, port=port)
-        # Blocked before the server's thread begins, so that none of the two is ended by them: they are waited for.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
-        with server:
-            click.echo(server.address)
-            sys.stdout.flush()
-            signal.sigwait(_ENDS)
+        serve_until_ended(server)
     except (HazardmillError, OSError) as error:
         raise _ended(error) from error
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from hazardmill.errors import InputError
 from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.testing.llm_server.answers import error_body
 from hazardmill.testing.llm_server.asked import Asked, Refused
-from hazardmill.testing.llm_server.faults import Fault, FaultPlan
+from hazardmill.testing.llm_server.faults import FaultPlan
 from hazardmill.testing.llm_server.journal import Attempt
 from hazardmill.testing.llm_server.server import LlmServer
-from hazardmill.testing.llm_server.wire import Connection, Incoming
 from hazardmill.testing.stand_ins.planning import STAND_INS, answer_of
 from hazardmill.testing.stand_ins.reading import problem_in
-
-_MODELS: Final = frozenset({"/v1/models", "/models"})
 
 
 def stand_in_answer(asked: Asked, *, limit: int = DRAFT_LIMIT) -> str:
@@ -63,6 +57,7 @@ class StandInServer(LlmServer):
     ) -> None:
         super().__init__(
             lambda asked: stand_in_answer(asked, limit=limit),
+            models=STAND_INS,
             faults=faults,
             latency=latency,
             # What is cached depends on when it was asked, and would be told.
@@ -71,27 +66,3 @@ class StandInServer(LlmServer):
             on_change=on_change,
             port=port,
         )
-
-    async def _work_out(self, asked: Asked, fault: Fault | None, attempt: Attempt) -> tuple[Attempt, bytes, list[int]]:
-        attempt, body, chain = await super()._work_out(asked, fault, attempt)
-        return attempt, _signed(body, asked.model), chain
-
-    async def _route(self, connection: Connection, incoming: Incoming) -> None:
-        if incoming.path in _MODELS and incoming.method == "GET":
-            models = [{"id": name, "object": "model", "created": 0, "owned_by": "hazardmill"} for name in STAND_INS]
-            await connection.send(200, json.dumps({"object": "list", "data": models}).encode())
-        elif incoming.path in _MODELS:
-            await connection.send(405, error_body("this address is asked in another way", "method_not_allowed"))
-        else:
-            await super()._route(connection, incoming)
-
-
-def _signed(body: bytes, model: str) -> bytes:
-    """A completion under the name of who gave it; whatever is none as it is."""
-    try:
-        said = json.loads(body)
-    except ValueError:
-        return body
-    if not isinstance(said, dict) or "model" not in said:
-        return body
-    return json.dumps({**said, "model": model}, ensure_ascii=False).encode()

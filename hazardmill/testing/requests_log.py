@@ -1,0 +1,128 @@
+"""The requests to a test server, in memory and, line by line, on disk: whatever the server writes down of each."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from hazardmill.errors import InputError, StoreLocked
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One request. What a server writes down of it are further fields, ``written`` and ``ended_at`` among them."""
+
+    number: int
+    """Among all, from 1, in the order of arrival."""
+
+
+RowT = TypeVar("RowT", bound=LoggedRequest)
+
+
+class RequestsLog(Generic[RowT]):
+    """The requests of one server. With a file, each change of a request is a line handed to the system at once.
+
+    A file that holds requests already is gone on with: numbers count on.
+
+    Args:
+        read: Reads such a file.
+        path: The file; null for memory only.
+        on_change: Told of each request whenever a line of it is written; must not raise.
+
+    Raises:
+        InputError: The file holds something else.
+        StoreLocked: Another server writes it.
+    """
+
+    def __init__(
+        self, read: Callable[[Path], tuple[RowT, ...]], path: Path | None, on_change: Callable[[RowT], None] | None
+    ) -> None:
+        self._on_change = on_change
+        self._descriptor: int | None = None
+        self._rows: list[RowT] = []
+        if path is not None:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._rows = list(read(path))
+            except BlockingIOError as error:
+                self.close()
+                raise StoreLocked(
+                    "another server writes this log", file=str(path), remedy="end it, or choose another file"
+                ) from error
+            except InputError:
+                self.close()
+                raise
+
+    @property
+    def next_number(self) -> int:
+        """Number of the next request."""
+        return len(self._rows) + 1
+
+    def add(self, row: RowT) -> RowT:
+        """Write down that a request has arrived. Its number is the next."""
+        self._rows.append(row)
+        self._tell(row)
+        return row
+
+    def change(self, row: RowT, **what: Any) -> RowT:  # noqa: ANN401  # fields
+        """Write down what has become known of a request."""
+        changed = replace(row, **what)
+        self._rows[row.number - 1] = changed
+        self._tell(changed)
+        return changed
+
+    def end(self, row: RowT, *, written: bool) -> RowT:
+        """Write down that nothing more will be sent."""
+        return self.change(row, written=written, ended_at=time.time())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _tell(self, row: RowT) -> None:
+        if self._descriptor is not None:
+            # One write a line, with no buffer of ours: what is killed afterwards cannot take it back.
+            line = json.dumps(asdict(row), separators=(",", ":"))
+            os.write(self._descriptor, line.encode() + b"\n")
+        if self._on_change is not None:
+            self._on_change(row)
+
+
+def read_log(path: Path, row_of: Callable[..., RowT], whose: str) -> tuple[RowT, ...]:
+    """The requests in a log file, each as its last line has it.
+
+    Args:
+        path: The file.
+        row_of: Makes a row of its fields.
+        whose: The server with its article, for the message.
+
+    Raises:
+        InputError: A line is none of such a log's.
+    """
+    rows: dict[int, RowT] = {}
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for place, line in enumerate(lines, start=1):
+            try:
+                row = row_of(**json.loads(line))
+                in_order = row.number in rows or row.number == len(rows) + 1
+            except (ValueError, TypeError) as error:
+                raise _foreign(path, place, whose) from error
+            if not in_order:
+                raise _foreign(path, place, whose)
+            rows[row.number] = row
+    return tuple(rows.values())
+
+
+def _foreign(path: Path, line: int, whose: str) -> InputError:
+    return InputError(
+        f"this line is none of {whose} log", file=str(path), line=line, remedy="choose another file for the log"
+    )

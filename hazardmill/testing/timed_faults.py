@@ -1,0 +1,56 @@
+"""Faults as a script spells them: a kind, and, for kinds that take them, seconds (``500``, ``slow:2.5``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Self
+
+
+@dataclass(frozen=True, slots=True)
+class TimedFault:
+    """One fault of a server, which says in a subclass what kinds it has.
+
+    Raises:
+        ValueError: There is no such kind, or its seconds make no sense.
+    """
+
+    kind: StrEnum
+    seconds: float | None = None
+
+    _kinds: ClassVar[type[StrEnum]]
+    _default_seconds: ClassVar[Mapping[str, float | None]]
+    """Kinds that take seconds, and how many if nobody says."""
+
+    def __post_init__(self) -> None:
+        kind = self._kinds(self.kind)
+        object.__setattr__(self, "kind", kind)
+        if self.seconds is None:
+            object.__setattr__(self, "seconds", self._default_seconds.get(kind))
+        elif kind not in self._default_seconds:
+            raise ValueError(f"{kind} takes no seconds; {', '.join(self._default_seconds)} do")
+        elif not 0 <= self.seconds < float("inf"):
+            raise ValueError(f"{kind}: seconds must be 0 or more, got {self.seconds:g}")
+
+    def __str__(self) -> str:
+        return self.kind.value if self.seconds is None else f"{self.kind}:{self.seconds:g}"
+
+    @classmethod
+    def of_word(cls, word: str, *, also: Iterable[str] = ()) -> Self:
+        """The fault that a word spells.
+
+        Args:
+            word: A kind, and, behind a colon, seconds.
+            also: Words for something else that may stand in its place, for the message.
+
+        Raises:
+            ValueError: There is no such kind, or its seconds make no sense.
+        """
+        kind, colon, seconds = word.partition(":")
+        if kind not in list(cls._kinds):
+            raise ValueError(f"no such fault: {kind!r}; there are {', '.join([*also, *cls._kinds])}")
+        try:
+            return cls(cls._kinds(kind), float(seconds) if colon else None)
+        except ValueError as error:
+            raise ValueError(f"{word}: {error}") from error
