@@ -53,12 +53,8 @@ async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Sto
     def write() -> dict[str, Any]:
         models = [each.model_dump(mode="json") for each in figures(table)]
         said = {"run": evaluation.run_id, "decided_by": evaluation.decided_by, "models": models, "intervals": _DRAWN}
-        of = {
-            "release": tasks.release,
-            "tasks": tasks.name,
-            "tasks_digest": tasks.digest,
-            "tasks_in_release": tasks.released,
-        }
+        of: dict[str, Any] = {"release": tasks.release, "tasks": tasks.name, "tasks_digest": tasks.digest}
+        of["tasks_in_release"] = tasks.released
         return write_folder(folder, table, {**said, **of, "missing": missing(table, tasks.released)})
 
     return await asyncio.to_thread(write)

@@ -444,7 +444,8 @@ def test_the_token_comes_from_the_store_of_huggingface_hub(server, folder, monke
 def test_the_token_is_in_no_log_and_no_file(server, folder, pushed, caplog, tmp_path):
     (tmp_path / "mine").mkdir()
     server.faults = ScriptedFaults({"lfs-put": "500*24", "commit": "500", "tag": "cut"})
-    with caplog.at_level(logging.DEBUG):
+    # Named as well: litellm, once a test has imported it, turns that log down for the whole process.
+    with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, logger="httpx"):
         for _ in range(3):
             with pytest.raises(HubError) as stopped:
                 pushed(folder)
