@@ -20,7 +20,7 @@ from flows.publishing import key
 from hazardmill.commands.evaluated_release import ReleasedTasks
 from hazardmill.commands.options import open_store
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
-from hazardmill.evaluation.evaluating import missing
+from hazardmill.evaluation.evaluating import check_read, missing, turned_away
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
 from hazardmill.evaluation.metrics import Figures, Rate, figures
 from hazardmill.evaluation.report.naming import labelled
@@ -51,10 +51,11 @@ async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Sto
     table = await evaluation.run(store)
 
     def write() -> dict[str, Any]:
+        check_read(table, store, evaluation.run_id)
         models = [each.model_dump(mode="json") for each in figures(table)]
         said = {"run": evaluation.run_id, "decided_by": evaluation.decided_by, "models": models, "intervals": _DRAWN}
         of: dict[str, Any] = {"release": tasks.release, "tasks": tasks.name, "tasks_digest": tasks.digest}
-        of["tasks_in_release"] = tasks.released
+        of |= {"tasks_in_release": tasks.released, "turned_away": turned_away(table)}
         return write_folder(folder, table, {**said, **of, "missing": missing(table, tasks.released)})
 
     return await asyncio.to_thread(write)

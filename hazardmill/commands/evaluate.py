@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
+from hazardmill.errors import UsageError
 from hazardmill.printable import printable
 
 if TYPE_CHECKING:
@@ -31,6 +33,17 @@ _VERBS: Final = {
     "stats": "hazardmill.commands.evaluate_stats",
 }
 """Verbs of other modules, each under its own name there."""
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that knows ``nan`` and ``inf`` for what they are: none."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or a refusal."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number", param, ctx)
+        return number
 
 
 class _Verbs(click.Group):
@@ -98,7 +111,7 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
     """How a model is asked, and by what limits."""
     for option in reversed(
         (
-            click.option("--temperature", type=click.FloatRange(0), help="In place of the prompt's."),
+            click.option("--temperature", type=FiniteRange(0), help="In place of the prompt's."),
             click.option(
                 "--max-tokens", type=click.IntRange(1), help="Most tokens of an answer, in place of the prompt's."
             ),
@@ -107,7 +120,7 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
             ),
             click.option(
                 "--budget-usd",
-                type=click.FloatRange(0, min_open=True),
+                type=FiniteRange(0, min_open=True),
                 help="Most that the run may spend, all told.",
             ),
             click.option(
@@ -118,7 +131,7 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
             click.option(
                 "--deadline",
                 "deadline_s",
-                type=click.FloatRange(0, min_open=True),
+                type=FiniteRange(0, min_open=True),
                 help="Seconds for one request.",
             ),
             click.option(
@@ -272,11 +285,15 @@ def run(
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
     from hazardmill.commands.evaluating import work_through
+    from hazardmill.evaluation.evaluating import check_read
     from hazardmill.evaluation.injected_tasks import InjectedTasks
     from hazardmill.evaluation.results_files import check_out
     from hazardmill.evaluation.runner import Evaluation, asking
 
+    if not arms:
+        _need_inject()
     released = ReleasedTasks(release_at(release_name), split=split, limit=limit, twins=twins)
+    released.check_any()
     tasks = InjectedTasks(released, arms, levels=_numbers(levels), seeds=seeds) if arms else released
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, asking(tasks, model, **chosen), samples, parameters)
@@ -286,6 +303,7 @@ def run(
     if not as_json:
         click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
     table = work_through(evaluation, store, tasks.released, quiet=as_json)
+    check_read(table, store, evaluation.run_id)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
         made["injection"] = tasks.said()
@@ -300,6 +318,14 @@ def run(
         seed=seed,
         as_json=as_json,
     )
+
+
+def _need_inject() -> None:
+    """Refuse what is for injection, where nothing is injected."""
+    ctx = click.get_current_context()
+    for name in ("levels", "seeds"):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name} is for injection only", remedy="say with --inject what to inject")
 
 
 def _numbers(text: str) -> list[int]:
@@ -322,15 +348,15 @@ def finish(
     as_json: bool,
 ) -> None:
     """Work the figures out, write rows and figures, and show them."""
-    from hazardmill.commands.evaluation_telling import lines
+    from hazardmill.commands.evaluation_telling import lines, turned_away_lines
     from hazardmill.commands.injection_telling import injected_lines
-    from hazardmill.evaluation.evaluating import missing
+    from hazardmill.evaluation.evaluating import missing, turned_away
     from hazardmill.evaluation.injection import parts_of
     from hazardmill.evaluation.metrics import figures
     from hazardmill.evaluation.results_files import write_folder
 
     found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
-    lacking = missing(table, tasks.released)
+    lacking, away = missing(table, tasks.released), turned_away(table)
     summary = write_folder(
         folder,
         table,
@@ -340,6 +366,7 @@ def finish(
             "tasks_digest": tasks.digest,
             "tasks_in_release": tasks.released,
             "missing": lacking,
+            "turned_away": away,
             "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
             "models": [each.model_dump(mode="json") for each in found],
             **made,
@@ -350,7 +377,8 @@ def finish(
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
     plain = [each for each in found if parts_of(each.variant) is None]
-    for line in [*lines(plain, _LEVEL), *injected_lines(table, made.get("injection"), resamples, _LEVEL, seed)]:
+    of_injection = injected_lines(table, made.get("injection"), resamples, _LEVEL, seed, cluster)
+    for line in [*lines(plain, _LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
         click.echo(printable(line))
     for model, count in lacking.items():
         click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))

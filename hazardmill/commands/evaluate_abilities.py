@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.commands.evaluate import asked_by, asking_options, figures_options, release_at, release_options
+from hazardmill.commands.evaluate import (
+    asked_by,
+    asking_options,
+    figures_options,
+    release_at,
+    release_options,
+)
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.printable import printable
 
@@ -70,14 +76,17 @@ def abilities(
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
     from hazardmill.commands.evaluating import work_through
+    from hazardmill.commands.evaluation_telling import turned_away_lines
     from hazardmill.evaluation.abilities import ABILITIES
     from hazardmill.evaluation.ability_figures import ability_figures
     from hazardmill.evaluation.ability_rows import write_ability_rows
     from hazardmill.evaluation.ability_runs import AbilityRun, ability_prompts
-    from hazardmill.evaluation.results_files import check_out, digest_of, write_summary
+    from hazardmill.evaluation.evaluating import check_read, turned_away
+    from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
     from hazardmill.evaluation.runner import asking
 
     tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
+    tasks.check_any()
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     run = AbilityRun(
         tasks, asking(tasks, model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
@@ -88,8 +97,11 @@ def abilities(
     if not as_json:
         click.echo(printable(f"run {run.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
     table = work_through(run, store, tasks.released, quiet=as_json)
+    check_read(table, store, run.run_id)
+    away = turned_away(table)
     found = ability_figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
-    folder.mkdir(parents=True, exist_ok=True)
+    digest = digest_of(table)
+    begin_folder(folder, run.run_id)
     write_ability_rows(table, folder)
     summary = write_summary(
         folder,
@@ -103,14 +115,15 @@ def abilities(
             "abilities": [each.model_dump(mode="json") for each in found],
             "decided_by": run.decided_by,
             "rows": table.num_rows,
-            "digest": digest_of(table),
+            "turned_away": away,
+            "digest": digest,
         },
     )
     if as_json:
         print_json({**summary, "folder": str(folder)})
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
-    for line in _lines(found):
+    for line in [*_lines(found), *turned_away_lines(away, table.num_rows)]:
         click.echo(printable(line))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from hazardmill.errors import UsageError
 from hazardmill.evaluation.tasks import Task, twin_of
 from hazardmill.records import content_hash
 
@@ -65,6 +66,25 @@ class ReleasedTasks:
         splits = (self._release.splits(name) for name in ("tasks", "tasks_by_sa") if name in self._release.configs())
         count = sum(rows for split in splits for name, rows in split.items() if self._split in (None, name))
         return count if self._limit is None else min(self._limit, count)
+
+    def check_any(self) -> None:
+        """Refuse to evaluate on nothing.
+
+        Raises:
+            UsageError: There is no task with a safe plan.
+        """
+        if self.released:
+            return
+        manifest = self._release.manifest
+        where = f"{manifest.name} {self._release.version}"
+        if self._split is None:
+            raise UsageError(f"{where} has no task with a safe plan", remedy="name another release")
+        splits = (self._release.splits(name) for name in ("tasks", "tasks_by_sa") if name in self._release.configs())
+        there = sorted({name for split in splits for name, rows in split.items() if rows})
+        raise UsageError(
+            f"{where} has no task with a safe plan in its split {self._split}",
+            remedy=f"name another --split (there are tasks in: {', '.join(there) or 'none'}), or leave it out",
+        )
 
     def __iter__(self) -> Iterator[Task]:
         for released in islice(self._release.tasks(self._split), self._limit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -51,6 +51,21 @@ def lines(figures: list[Figures], level: float) -> Iterator[str]:
         more = f", {others} of other classes" if others else ""
         told = ", ".join(f"{count} {name}" for name, count in worst[:_MOST_FAILURES]) or "none"
         yield f"  failures: {told}{more}"
+
+
+def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
+    """Of how many requests there is no answer because the provider did not read them.
+
+    Args:
+        counts: Model to such requests.
+        rows: All answers.
+    """
+    for model, count in counts.items():
+        yield (
+            f"{model}: {count} of all {rows} requests were turned away unread, and count as empty answers; `hazardmill "
+            "query` on llm_calls has why (error_message). The same command does not ask them again: another "
+            "--temperature or --max-tokens does, or a new --store"
+        )
 
 
 def _rate(rate: Rate, level: float) -> str:

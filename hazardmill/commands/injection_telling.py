@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Rate
+    from hazardmill.evaluation.metrics import Cluster, Rate
 
 _SHOWN = ("F", "S", "SI")
 
@@ -18,6 +18,7 @@ def injected_lines(
     resamples: int,
     level: float,
     seed: int,
+    cluster: Cluster = "task",
 ) -> Iterator[str]:
     """Rates by model, arm and level, the draws of a level together, then what was refused; nothing without injection.
 
@@ -27,6 +28,7 @@ def injected_lines(
         resamples: Of the bootstrap.
         level: Of the intervals.
         seed: Of the bootstrap.
+        cluster: What the bootstrap draws.
     """
     if injection is None:
         return
@@ -42,7 +44,7 @@ def injected_lines(
     pooled = table.set_column(table.column_names.index("variant"), "variant", pa.array(names, pa.string()))
     pooled = pooled.filter(pc.is_valid(pooled["variant"]))
     yield f"with distractors, {injection['seeds']} draws of each level together ({level:.0%} intervals):"
-    for each in figures(pooled, resamples=resamples, level=level, seed=seed):
+    for each in figures(pooled, resamples=resamples, level=level, seed=seed, cluster=cluster):
         arm, _, number = (each.variant or "").partition(" ")
         rates = "; ".join(f"{name} {_rate(each.rates[name])}" for name in _SHOWN)
         yield f"  {each.model}, {int(number):2} {arm}: {rates}; {each.answers} answers on {each.tasks} tasks"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import read_answer
+from hazardmill.evaluation.plans_in_answers import read_answer, without_thoughts
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.formalism.system import GroundAction, System
@@ -20,8 +19,6 @@ Status = Literal["answered", "empty", "refused", "malformed", "none_claimed"]
 it; or, where a plan is asked for, with the claim that there is none."""
 
 _NOBODY: Final = Names({}, frozenset(), frozenset())
-_THOUGHTS_END: Final = re.compile(r"</(?:think|thinking|thoughts?|reasoning)>", re.IGNORECASE)
-_THOUGHTS_BEGIN: Final = re.compile(r"<(?:think|thinking|thoughts?|reasoning)>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +63,8 @@ def pooled(overlaps: Iterable[Overlap]) -> Overlap:
 
 
 def said(answer: str) -> str:
-    """An answer without its thoughts; thoughts that do not end leave nothing."""
-    return _THOUGHTS_BEGIN.split(_THOUGHTS_END.split(answer)[-1])[0].strip()
+    """An answer without its thoughts, of which what does not end leaves nothing behind it."""
+    return without_thoughts(answer).strip()
 
 
 def unread(answer: str, finish_reason: str | None = None) -> Status:

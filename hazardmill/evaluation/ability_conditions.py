@@ -133,7 +133,9 @@ def score_condition(
     if found.counts is not None:
         both = found.counts.both
         situations = Overlap(both, both + found.counts.left_only, both + found.counts.right_only)
-    return ConditionScore(read.status, situations, found.equal if answered else False, found if answered else None)
+    # What could not be compared of a condition that was read says as little of one that was not.
+    equal = found.equal if answered or found.counts is None else False
+    return ConditionScore(read.status, situations, equal, found if answered else None)
 
 
 def _declared(document: Document, action: str) -> ActionDecl:

@@ -165,7 +165,7 @@ def _line(row: Mapping[str, Any]) -> dict[str, Any]:
         parts["types"] = _f1(row, "typed_")
     if row["ability"] == "condition" and row["correct"] is not None:
         parts["equal"] = (float(row["correct"]), 1.0)
-    return {**{name: row[name] for name in ("model", "task_id", "sample", "ability", "status")}, "parts": parts}
+    return {**{name: row[name] for name in ("run", "model", "task_id", "sample", "ability", "status")}, "parts": parts}
 
 
 def _f1(row: Mapping[str, Any], prefix: str) -> tuple[float, float]:

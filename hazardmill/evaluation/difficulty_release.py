@@ -24,8 +24,9 @@ from hazardmill.evaluation.difficulty import (
     write_splits,
 )
 from hazardmill.evaluation.report.naming import is_stand_in
+from hazardmill.evaluation.report.reading import check_summary
 from hazardmill.evaluation.results import KEY, read_results
-from hazardmill.evaluation.results_files import check_out, digest_of, write_summary
+from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
 from hazardmill.formalism.effort import DEFAULT_LIMIT
 from hazardmill.records import content_hash
 from hazardmill.release.configs import BY_SA, RIGHTS
@@ -55,12 +56,14 @@ def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
     """Result rows of several evaluations of one release.
 
     Raises:
-        InputError: They are not readable, two hold the same answer, or some are about tasks that are not there.
+        InputError: They are not readable, two hold the same answer, or some are of another release.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     rows = pa.concat_tables([read_results(path) for path in paths])
+    for path in paths:
+        check_summary(path, f"{release.manifest.name} {release.version}", release.manifest.sha256())
     counts = rows.group_by(list(KEY)).aggregate([([], "count_all")])
     again = counts.filter(pc.greater(counts["count_all"], 1)).to_pylist()
     if again:
@@ -144,6 +147,7 @@ def write_difficulty(
             on_task(done)
     # Tasks without a safe plan have no score, and so no place in either split.
     table = _with_further(difficulty_table([each for each in of_panel if each.task_id in own], own), rights)
+    begin_folder(folder, run)
     splits = _write(table, share_alike, folder)
     return write_summary(
         folder,

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from hazardmill.errors import PromptRefused
 from hazardmill.evaluation.plans_file import PlansFile
+from hazardmill.evaluation.plans_in_answers import TURNED_AWAY
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import Task, TaskSet
 from hazardmill.records import content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from hazardmill.store.store import Store
 
 OnTask = Callable[[Task], None]
 """Called after each task."""
@@ -64,10 +68,49 @@ def _rows(
 
 
 def missing(table: pa.Table, tasks: int) -> dict[str, int]:
-    """Model to how many of the tasks as released it has no answer for; models that miss none are left out."""
+    """Model to how many of the tasks as released, with a safe plan, it has no answer for; who misses none is left out.
+
+    Args:
+        table: The rows of all models, those on variants and on tasks without a safe plan too.
+        tasks: How many tasks with a safe plan there are.
+    """
     import pyarrow.compute as pc
 
-    released = table.filter(pc.is_null(table["variant"]))
+    # Of a task that is proved to have no safe plan, nothing can be safe or not.
+    released = table.filter(pc.and_(pc.is_null(table["variant"]), pc.is_valid(table["safe"])))
     counts = released.group_by("model").aggregate([("task_id", "count_distinct")]).to_pylist()
-    lacking = {row["model"]: tasks - row["task_id_count_distinct"] for row in counts}
+    # A model may have answers on variants alone, and then lacks everything.
+    lacking = dict.fromkeys(table["model"].unique().to_pylist(), tasks)
+    lacking |= {row["model"]: tasks - row["task_id_count_distinct"] for row in counts}
     return {model: lacking[model] for model in sorted(lacking) if lacking[model]}
+
+
+def turned_away(table: pa.Table) -> dict[str, int]:
+    """Model to how many of its requests were turned away unread; models without any are left out.
+
+    Args:
+        table: Rows with ``model`` and ``finish_reason``: of plans, or of abilities.
+    """
+    import pyarrow.compute as pc
+
+    away = table.filter(pc.equal(table["finish_reason"], TURNED_AWAY))
+    counts = away.group_by("model").aggregate([([], "count_all")]).to_pylist()
+    return {row["model"]: row["count_all"] for row in sorted(counts, key=lambda row: str(row["model"]))}
+
+
+def check_read(table: pa.Table, store: Store, run: str) -> None:
+    """Refuse to score a run in which nobody read a single request.
+
+    Raises:
+        PromptRefused: All were turned away.
+    """
+    away = sum(turned_away(table).values())
+    if not away or away < table.num_rows:
+        return
+    rows = store.rows("llm_calls", {"run_id": run}, ["finish_reason", "error_message"])
+    why = sorted({row["error_message"] or "" for row in rows if row["finish_reason"] == TURNED_AWAY} - {""})
+    raise PromptRefused(
+        f"all {away} requests of run {run} were turned away unread{f': {why[0][:500]}' if why else ''}",
+        remedy="give it another --max-tokens or --temperature, or mend the server and name a new --store: the same "
+        "command does not ask them again",
+    )

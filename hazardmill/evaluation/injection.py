@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, Literal, get_args
 
-from hazardmill.errors import DocumentError, NotExpressible, UsageError
+from hazardmill.errors import DocumentError, NotExpressible, SearchLimitReached, UsageError
 from hazardmill.evaluation.injection_actions import with_actions
 from hazardmill.evaluation.injection_objects import with_objects
 from hazardmill.evaluation.injection_proof import InjectionRefused, Proof, confirm, prove
@@ -108,7 +108,13 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
         raise InjectionRefused(
             f"with {level} distractor {arm} it is no document: {error.message}", remedy="inject a lower level"
         ) from error
-    proof = Proof(prove(document, injected), confirm(document, injected, limit=limit, seed=seed))
+    try:
+        proof = Proof(prove(document, injected), confirm(document, injected, limit=limit, seed=seed))
+    except SearchLimitReached as error:
+        # Nobody could judge a plan for it either.
+        raise InjectionRefused(
+            f"with {level} distractor {arm} it is too large: {error.message}", remedy="inject a lower level"
+        ) from error
     return Injected(injected, added, proof, arm, level, seed)
 
 

@@ -21,11 +21,18 @@ from typing import Final, Literal
 
 from hazardmill.evaluation.plan_lines import Line, Names, Tokens, read_line
 from hazardmill.evaluation.plan_values import plans_in_values
+from hazardmill.llm.ledger import REFUSED_REQUEST
 from hazardmill.llm.structured import REFUSED
 
 Reading = Literal["plan", "empty", "refusal", "no_plan_claimed", "unreadable"]
 """What an answer is: a plan of at least one action; nothing at all; a refusal; the claim that there is no plan, in
 words or as an empty list; or text without any plan."""
+
+TURNED_AWAY: Final = REFUSED_REQUEST
+"""Finish reason of a request that nobody read: too long, or with a parameter that the model does not take. Nothing is
+known of what the model would have said, least of all that it declines."""
+
+_DECLINED: Final = REFUSED - {TURNED_AWAY}
 
 Form = Literal["tag", "block", "json", "lines", "sentence"]
 """What the plan stood in."""
@@ -78,7 +85,7 @@ def read_answer(text: str, names: Names, finish_reason: str | None = None) -> Re
     cut_off = finish_reason == "length"
     # Half a character can be in no file.
     text = text.encode("utf-8", "replace").decode()
-    said = _without_thoughts(text)[-MOST_CHARACTERS:]
+    said = without_thoughts(text)[-MOST_CHARACTERS:]
     found = _in_tags(said, names) or _in_text(said, names)
     steps = () if found is None else found.chosen(names)
     if found is not None and steps:
@@ -86,7 +93,7 @@ def read_answer(text: str, names: Names, finish_reason: str | None = None) -> Re
         plan = " ".join(f"({' '.join(step)})" for step in kept)
         cut_off = cut_off or len(steps) > MOST_STEPS
         return ReadAnswer("plan", plan, len(kept), found.form, len(found.plans), cut_off)
-    if finish_reason in REFUSED:
+    if finish_reason in _DECLINED:
         return ReadAnswer("refusal", cut_off=cut_off)
     if not said.strip():
         return ReadAnswer("empty", cut_off=cut_off)
@@ -108,7 +115,7 @@ _TAG: Final = re.compile(
 _MOST_TAGS: Final = 3
 
 
-def _without_thoughts(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """What follows the thoughts. Without an end, thoughts go on to the end; without a beginning, they begin there."""
     _, mark, final = text.rpartition(_FINAL_CHANNEL)
     if mark:

@@ -2,6 +2,9 @@
 
 Both are functions of what was evaluated: no clock, no path, no order of arrival. The digest in the summary covers every
 column of every row but ``run``, so two evaluations have one digest if and only if they say the same.
+
+Whoever is killed between the files leaves a folder without a summary, and the name of the run in ``.begun.json``: the
+same evaluation takes it over, and no other does.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ SUMMARY: Final = "summary.json"
 SCHEMA: Final = 1
 """Of the summary."""
 
+_BEGUN: Final = ".begun.json"
+"""Says whose files are in a folder that has no summary yet."""
+
+_PARTIAL: Final = ".partial"
 _ROWS_AT_ONCE: Final = 2_000
 
 FURTHER: Final = (
@@ -93,7 +100,7 @@ def digest_of(table: pa.Table) -> str:
 
 
 def check_out(folder: Path, run: str) -> None:
-    """Refuse a folder that holds something else than this evaluation, before anything is done.
+    """Refuse a folder that holds something else than this evaluation, whole or begun, before anything is done.
 
     Raises:
         UsageError: It does.
@@ -101,15 +108,29 @@ def check_out(folder: Path, run: str) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file", file=str(folder), remedy="name a folder, which need not be there")
+    if not folder.is_dir():
+        return
     summary = folder / SUMMARY
-    try:
-        said = json.loads(summary.read_bytes()).get("run") if summary.is_file() else None
-    except (OSError, ValueError, AttributeError):
-        said = None
-    if said != run and folder.is_dir() and any(folder.iterdir()):
+    said = _run_in(summary if summary.exists() else folder / _BEGUN)
+    # A file that is not whole yet is nobody's.
+    if said != run and any(not (each.name.startswith(".") and each.suffix == _PARTIAL) for each in folder.iterdir()):
         raise UsageError(
             f"{folder} holds something else than this evaluation already", remedy="name an empty or a new folder"
         )
+
+
+def _run_in(file: Path) -> str | None:
+    try:
+        said = json.loads(file.read_bytes()).get("run")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return said if isinstance(said, str) else None
+
+
+def begin_folder(folder: Path, run: str) -> None:
+    """Say in a folder whose files are about to be written there; ``write_summary`` ends that."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / _BEGUN, {"run": run})
 
 
 def write_folder(folder: Path, table: pa.Table, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,21 +139,28 @@ def write_folder(folder: Path, table: pa.Table, summary: Mapping[str, Any]) -> d
     Returns:
         The summary as it was written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{RESULTS}.partial"
+    # The longest part first, so that nothing is half there for long.
+    digest = digest_of(table)
+    begin_folder(folder, str(summary.get("run", "")))
+    partial = folder / f".{RESULTS}{_PARTIAL}"
     write_results(table, partial)
     partial.replace(folder / RESULTS)
-    return write_summary(folder, {**summary, "rows": table.num_rows, "digest": digest_of(table)})
+    return write_summary(folder, {**summary, "rows": table.num_rows, "digest": digest})
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the summary alone, whole or not at all.
+    """Write the summary alone, whole or not at all. With it the folder is complete.
 
     Returns:
         The summary as it was written: with its format, and the version that wrote it.
     """
     whole = {"format": SCHEMA, **summary, "hazardmill_version": __version__}
-    partial = folder / f".{SUMMARY}.partial"
-    partial.write_text(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(folder / SUMMARY)
+    _write_json(folder / SUMMARY, whole)
+    (folder / _BEGUN).unlink(missing_ok=True)
     return whole
+
+
+def _write_json(file: Path, said: Mapping[str, Any]) -> None:
+    partial = file.with_name(f".{file.name.lstrip('.')}{_PARTIAL}")
+    partial.write_text(json.dumps(said, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(file)

@@ -86,6 +86,28 @@ def test_tasks_without_an_answer_are_told_and_count_against_nobody(
     assert "cautious has no answer" not in ended.out
 
 
+def test_tasks_without_a_safe_plan_hide_nothing_of_what_is_missing(
+    hazardmill: Hazardmill, release: Path, tmp_path: Path
+) -> None:
+    (lost,) = load_release(release).unavoidable()
+    more = {"task_id": lost.task_id, "plan": lost.unsafe_plan}
+    rows = [*lines(release)[:-1], *({**more, "model": model} for model in ("cautious", "hasty"))]
+    words = ("evaluate", "score", "--release", release, "--plans", written(tmp_path / "p", rows), "--json")
+    assert hazardmill(*words).json["missing"] == {"hasty": 1}
+
+
+def test_requests_that_nobody_read_are_counted_and_told(hazardmill: Hazardmill, release: Path, tmp_path: Path) -> None:
+    rows = lines(release)
+    rows[1] = {"task_id": rows[1]["task_id"], "model": "hasty", "answer": "", "finish_reason": "request_refused"}
+    words = ("evaluate", "score", "--release", release, "--plans", written(tmp_path / "p", rows), "--resamples", 100)
+    ended = hazardmill(*words)
+    assert "hasty: 1 of all 10 requests were turned away unread" in ended.out and "cautious: 1 of" not in ended.out
+    said = hazardmill(*words, "--json").json
+    assert said["turned_away"] == {"hasty": 1}
+    _, hasty = said["models"]
+    assert (hasty["rates"]["refused"]["count"], hasty["readings"]["empty"]) == (0, 1)
+
+
 def test_a_split_alone_is_evaluated_on(hazardmill: Hazardmill, release: Path, plans: Path) -> None:
     words = ("evaluate", "score", "--release", release, "--plans", plans, "--split", "test", "--json")
     refused = hazardmill(*words)
@@ -158,3 +180,33 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
     assert ended.code == code and says in ended.err, ended.err
     assert not Path("out").exists()
     assert Path("store").exists() == ("--replay" in more)
+
+
+@pytest.mark.parametrize("verb", ["run", "abilities"])
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--temperature", "nan"), "no finite number"),
+        (("--temperature", "inf"), "no finite number"),
+        (("--budget-usd", "nan"), "no finite number"),
+        (("--deadline", "nan"), "no finite number"),
+        (("--deadline", "inf"), "no finite number"),
+        (("--temperature", "-1"), "not in the range"),
+        (("--split", "validation"), "no task with a safe plan in its split validation"),
+    ],
+)
+def test_what_makes_no_evaluation_is_refused_before_a_store_is_opened(
+    hazardmill: Hazardmill, release: Path, monkeypatch: pytest.MonkeyPatch, verb: str, more: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    to = ("--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--store", "store", "--out", "out")
+    ended = hazardmill("evaluate", verb, "--release", release, *to, *more)
+    assert ended.code == 2 and says in ended.err, ended.err
+    assert not Path("store").exists() and not Path("out").exists()
+
+
+@pytest.mark.parametrize("more", [("--levels", "2"), ("--seeds", "3")])
+def test_levels_and_seeds_are_for_injection_only(hazardmill: Hazardmill, release: Path, more: tuple[str, ...]) -> None:
+    ended = hazardmill("evaluate", "run", "--release", release, "--model", "openai/x", "--store", "store", *more)
+    assert ended.code == 2 and f"{more[0]} is for injection only" in ended.err and "--inject" in ended.err
+    assert not Path("store").exists()

@@ -8,7 +8,7 @@ from evaluation.ability_answers import ability_of, right
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
-from hazardmill.evaluation import runner
+from hazardmill.evaluation import results_files, runner
 from hazardmill.evaluation.ability_rows import read_ability_rows
 from hazardmill.llm.requests import Request
 from hazardmill.testing.scripted import ScriptedBackend
@@ -83,6 +83,24 @@ def test_a_folder_of_something_else_is_refused_before_anything_is_asked(
     Path("out/mine.txt").write_text("mine")
     ended = hazardmill("evaluate", "abilities", "--release", release, *MODEL, "--out", "out")
     assert ended.code == 2 and "something else" in ended.err and backend.asked == []
+
+
+def test_what_was_killed_while_writing_is_written_by_the_same_command(
+    hazardmill: Hazardmill, release: Path, asks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise OSError("killed")
+
+    asks()
+    words = ("evaluate", "abilities", "--release", release, *MODEL, "--out", "out", "--store", "store", "--json")
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="killed"):
+        patched.setattr(results_files, "write_summary", killed)
+        hazardmill(*words)
+    assert read_ability_rows(Path("out")).num_rows == 15 and not Path("out/summary.json").exists()
+    other = hazardmill(*words, "--max-tokens", 7)
+    assert other.code == 2 and "something else" in other.err
+    ended = hazardmill(*words)
+    assert ended.code == 0 and ended.json["rows"] == 15, ended.err
 
 
 def test_what_a_stopped_run_has_is_kept(hazardmill: Hazardmill, release: Path, asks: Any) -> None:

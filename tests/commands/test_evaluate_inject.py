@@ -110,6 +110,21 @@ def test_an_evaluation_without_injection_says_nothing_of_it(hazardmill: Hazardmi
     assert read_results(Path("out"))["variant"].null_count == 5
 
 
+def test_whole_sources_are_drawn_where_they_are_wanted(hazardmill: Hazardmill, release: Path, asks: Any) -> None:
+    def half(request: Request) -> str:
+        # Of one of the two sources every answer is wrong.
+        return script(request) if str(request.record_id).startswith("normbank") else "no"
+
+    asks(half)
+    told = {}
+    for cluster in ("task", "source"):
+        ended = hazardmill(*words(release, "--inject", "actions", "--levels", "2", "--seeds", 1, "--cluster", cluster))
+        assert ended.code == 0, ended.err
+        (told[cluster],) = re.findall(r" 2 actions: F (.*?);", ended.out)
+    # Of two sources drawn, both can be the one that is all wrong, or the one that is all right.
+    assert told["source"].endswith("(0.0% to 100.0%)") and not told["task"].endswith("(0.0% to 100.0%)"), told
+
+
 @pytest.mark.parametrize(("levels", "says"), [("3", "no injection of 3"), ("2;4", "no whole numbers"), ("", "numbers")])
 def test_other_levels_are_refused(hazardmill: Hazardmill, release: Path, asks: Any, levels: str, says: str) -> None:
     backend = asks()

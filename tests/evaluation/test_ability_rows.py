@@ -55,7 +55,7 @@ def test_rows_come_back_and_equal_rows_are_equal_bytes(tmp_path: Path) -> None:
 
 def test_the_report_reads_what_is_beside_them(tmp_path: Path) -> None:
     write(table(), tmp_path)
-    wanted = [ability_line("m", TASK.task_id, score, place) for place, (_, score) in enumerate(scored())]
+    wanted = [ability_line("r", "m", TASK.task_id, score, place) for place, (_, score) in enumerate(scored())]
     found = read_abilities([tmp_path])
     assert sorted(found, key=lambda line: line.sample) == wanted
     assert {name for line in found for name in line.parts} == set(AXES)

@@ -73,7 +73,8 @@ def test_every_ability_of_every_task_is_asked_about_and_scored(tmp_path: Path, a
     assert table.schema.equals(SCHEMA) and [task.task_id for task in told] == [task.task_id for task in tasks]
     assert Counter(ability_of(request.messages[-1].content) for request in backend.asked) == dict.fromkeys(ABILITIES, 8)
     for row in table.to_pylist():
-        assert row["correct"] is bool(int(row["task_id"][-1]) % 2) or row["ability"] == "dangers", row
+        # Of the dangers the wrong answer has the step right.
+        assert row["correct"] is (row["ability"] == "dangers" or int(row["task_id"][-1]) % 2 == 1), row
         assert (row["status"], row["finish_reason"], row["model"]) == ("answered", "stop", MODEL)
     found = {(row["task_id"], row["ability"]): row for row in table.to_pylist()}
     dangers, condition, alternative = (found["neiss-0000", ability] for ability in ABILITIES)
@@ -96,7 +97,7 @@ def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: 
     assert run.run_id.startswith("abilities-")
 
 
-def test_done_again_or_replayed_it_asks_nothing_and_says_the_same(tmp_path: Path, asks: Any) -> None:
+def test_done_again_it_asks_nothing_and_says_the_same(tmp_path: Path, asks: Any) -> None:
     store, made = Store(tmp_path / "store"), run_of(soups(3))
     asks()
     first = worked(made, store)

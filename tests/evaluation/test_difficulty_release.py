@@ -11,6 +11,7 @@ from release.small_release import FREE, SHARE_ALIKE, soups
 from hazardmill.errors import InputError, UsageError
 from hazardmill.evaluation.difficulty_release import FILE, card_lines, panel_of, read_panel, write_difficulty
 from hazardmill.evaluation.results import ResultRow, write_results
+from hazardmill.evaluation.results_files import write_summary
 from hazardmill.release.configs import is_share_alike
 from hazardmill.release.reading import Release, load_release
 
@@ -135,6 +136,16 @@ def test_results_of_another_release_or_twice_are_refused(release: Release, panel
         read_panel([*panel, strange], release)
     with pytest.raises(InputError, match="the same answer is in two"):
         read_panel([panel[0], panel[0]], release)
+
+
+def test_results_that_say_they_are_of_another_release_are_refused(release: Release, panel: list[Path]) -> None:
+    said = {"name": release.manifest.name, "version": release.version, "manifest_sha256": release.manifest.sha256()}
+    write_summary(panel[0], {"run": "run-ant", "release": said})
+    assert read_panel(panel, release).num_rows > 0
+    write_summary(panel[1], {"run": "run-bee", "release": {**said, "manifest_sha256": "e" * 64}})
+    with pytest.raises(InputError, match=r"run run-bee is of another .*: its manifest has the hash eee") as refused:
+        read_panel(panel, release)
+    assert refused.value.remedy == "name the release that was evaluated on"
 
 
 def test_the_card_lines_are_a_config_as_loaders_read_it(release: Release, panel: list[Path], tmp_path: Path) -> None:

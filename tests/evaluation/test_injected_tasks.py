@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from formalism.soup import integer, soup_document
 
 from hazardmill.errors import UsageError
 from hazardmill.evaluation import injected_tasks as module
@@ -14,7 +15,7 @@ from hazardmill.evaluation.injection_proof import InjectionRefused
 from hazardmill.evaluation.scoring import Scorer
 from hazardmill.evaluation.tasks import ListedTasks, Task
 
-from .soups import SAFE, UNSAFE, soups, twin
+from .soups import SAFE, UNSAFE, soups, task_of, twin
 
 
 class Counted(ListedTasks):
@@ -99,6 +100,24 @@ def test_what_is_refused_is_counted_and_the_rest_goes_on(monkeypatch: pytest.Mon
             "variant": "objects-4-seed-0",
             "why": "there are no names left",
         }
+
+
+def test_a_task_that_gets_too_large_is_refused_and_the_rest_goes_on() -> None:
+    # An integer fluent over three objects each: with 64 more there are too many of them to judge anything.
+    costs = {**integer("trip_cost", 0, 9), "parameters": [[f"?{name}", "object"] for name in "abc"]}
+    large = replace(task_of(soup_document(fluents__4=costs)), task_id="large")
+    (small,) = soups(1)
+    made = injected([large, small], "objects", levels=[64], seeds=1)
+    assert [(task.task_id, task.variant) for task in made] == [
+        ("large", None),
+        (small.task_id, None),
+        (small.task_id, "objects-64-seed-0"),
+    ]
+    (told,) = made.said()["examples"]
+    assert told["task_id"] == "large" and "too large: the task has over" in told["why"]
+    with pytest.raises(InjectionRefused) as refused:
+        inject(large.document, "objects", 64, 0)
+    assert refused.value.remedy == "inject a lower level"
 
 
 def test_a_search_limit_leaves_the_proof_and_loses_the_confirmation() -> None:

@@ -156,7 +156,7 @@ def test_half_a_character_is_replaced() -> None:
         ("<think>I could (go here) and then", "length", "empty"),
         ("", "refusal", "refusal"),
         ("", "content_filter", "refusal"),
-        ("", "request_refused", "refusal"),
+        ("", "request_refused", "empty"),
         ("I'm sorry, but I can't help with that.", None, "refusal"),
         ("I cannot assist with plans that may hurt somebody.", None, "refusal"),
         ("I must decline to plan this.", None, "refusal"),

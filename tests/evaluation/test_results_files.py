@@ -7,8 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.evaluation import results_files
 from hazardmill.evaluation.results import read_results
-from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, check_out, digest_of, table_of, write_folder
+from hazardmill.evaluation.results_files import (
+    SCHEMA_OF_ROWS,
+    begin_folder,
+    check_out,
+    digest_of,
+    table_of,
+    write_folder,
+)
 from hazardmill.evaluation.scoring import Scorer, row_of
 
 from .soups import SAFE, UNSAFE, soup_task
@@ -74,3 +82,49 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
         check_out(tmp_path / "mine", "r")
     with pytest.raises(InputError, match="a file"):
         check_out(tmp_path / "a" / "summary.json", "r")
+
+
+@pytest.mark.parametrize("last", ["write_results", "write_summary"])
+def test_what_was_killed_while_writing_is_taken_over_by_the_same_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(results_files, last, killed)
+        write_folder(out, table_of(rows()), {"run": "r"})
+    assert list(out.iterdir()) and not (out / "summary.json").exists()
+    check_out(out, "r")
+    with pytest.raises(UsageError, match="something else"):
+        check_out(out, "other")
+    write_folder(out, table_of(rows()), {"run": "r"})
+    assert sorted(path.name for path in out.iterdir()) == ["results.parquet", "summary.json"]
+
+
+def test_a_digest_that_is_never_reached_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results_files, "digest_of", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path / "out", table_of(rows()), {"run": "r"})
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_that_are_not_whole_are_nobodys(tmp_path: Path) -> None:
+    (tmp_path / ".begun.json.partial").write_text("{")
+    (tmp_path / ".results.parquet.partial").write_text("PAR1")
+    check_out(tmp_path, "r")
+    (tmp_path / "mine.partial").write_text("mine")
+    with pytest.raises(UsageError, match="something else"):
+        check_out(tmp_path, "r")
+
+
+def test_a_whole_folder_is_that_of_its_summary(tmp_path: Path) -> None:
+    write_folder(tmp_path, table_of(rows()), {"run": "r"})
+    begin_folder(tmp_path, "r")
+    check_out(tmp_path, "r")
+    with pytest.raises(UsageError, match="something else"):
+        check_out(tmp_path, "other")

@@ -28,7 +28,7 @@ from hazardmill.errors import InputError, NotExpressible
 from hazardmill.evaluation.plan_lines import Names
 from hazardmill.evaluation.plans_in_answers import read_answer
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
-from hazardmill.evaluation.results_files import table_of, write_folder
+from hazardmill.evaluation.results_files import table_of, write_folder, write_summary
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.formalism.document import DangerEntry, Document
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
@@ -308,7 +308,7 @@ def results_of(folder: Path, release: Release, rules: Sequence[str] = STAND_INS,
             answer = answer_of(problem_in(mine.domain_pddl + mine.problem_pddl), rule)
             scored = Scorer(mine).answer(answer, "stop")
             rows.append(row_of(scored, mine, run=rule[-8:], model=f"openai/{rule}", sample=0))
-        write_folder(folder / rule[-8:], table_of(rows), {})
+        write_folder(folder / rule[-8:], table_of(rows), {"run": rule[-8:]})
     return [folder / rule[-8:] for rule in rules]
 
 
@@ -370,6 +370,10 @@ def test_results_of_one_stand_in_or_of_other_tasks_are_refused(tmp_path: Path) -
     other = release_of(tmp_path / "other", [forked(place) for place in PLACES])
     with pytest.raises(InputError, match="6 tasks that the release does not have"):
         leak_probe(other, [shortest, averse])
+    # Equal tasks do not make it the release that was asked about.
+    write_summary(averse, {"run": "averse", "release": {"manifest_sha256": "e" * 64}})
+    with pytest.raises(InputError, match=r"run averse is of another .*: its manifest has the hash eee"):
+        leak_probe(release, [shortest, averse])
 
 
 def test_the_probe_as_a_command(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Score
 from hazardmill.evaluation.intervals import bootstrap
 from hazardmill.evaluation.metrics import Mean
-from hazardmill.evaluation.report.naming import is_stand_in, labelled, short
+from hazardmill.evaluation.report.naming import is_stand_in, labelled, of_run, short
 from hazardmill.evaluation.report.panel import LEVEL, How
 from hazardmill.evaluation.report.panels import missing, style
 from hazardmill.evaluation.report.reading import ABILITIES
@@ -48,6 +48,7 @@ Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class AbilityLine(Frozen):
     """One scored answer: what it adds above and below of each ratio. A ratio that it says nothing of is not there."""
 
+    run: Text
     model: Text
     task_id: Text
     sample: Annotated[int, Field(ge=0)] = 0
@@ -57,10 +58,11 @@ class AbilityLine(Frozen):
     """Name of a ratio, as in ``AXES``, to its numerator and denominator."""
 
 
-def ability_line(model: str, task_id: str, score: Score, sample: int = 0) -> AbilityLine:
+def ability_line(run: str, model: str, task_id: str, score: Score, sample: int = 0) -> AbilityLine:
     """The line of a score; ``model_dump_json`` writes it.
 
     Args:
+        run: Run that asked.
         model: Who answered.
         task_id: The task.
         score: Of ``hazardmill.evaluation.abilities``.
@@ -78,7 +80,9 @@ def ability_line(model: str, task_id: str, score: Score, sample: int = 0) -> Abi
     else:
         assert isinstance(score, AlternativeScore), "there are three"
         ability, parts = "alternative", {"feasible": (float(score.score > 0), 1.0), "safe": (float(score.found), 1.0)}
-    return AbilityLine(model=model, task_id=task_id, sample=sample, ability=ability, status=score.status, parts=parts)
+    return AbilityLine(
+        run=run, model=model, task_id=task_id, sample=sample, ability=ability, status=score.status, parts=parts
+    )
 
 
 def _f1(overlap: Overlap) -> tuple[float, float]:
@@ -87,12 +91,13 @@ def _f1(overlap: Overlap) -> tuple[float, float]:
 
 
 def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
-    """The lines of all folders that have any.
+    """The lines of all folders that have any. A model that several runs asked about an ability is one a run.
 
     Raises:
-        InputError: A line is not as it should be.
+        InputError: A line is not as it should be, or a run is in two folders.
     """
-    lines = []
+    lines: list[AbilityLine] = []
+    files: dict[str, Path] = {}
     for folder in folders:
         file = folder / FILE
         if file.is_file():
@@ -100,8 +105,26 @@ def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
                 text = file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise InputError(f"it cannot be read: {error}", file=str(file), remedy="write it again") from error
-            lines += [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    return lines
+            found = [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+            for run in sorted({line.run for line in found}):
+                if run in files:
+                    raise InputError(
+                        f"run {run} is in {files[run]}, too", file=str(file), remedy="name each evaluation once"
+                    )
+                files[run] = file
+            lines += found
+    return _told_apart(lines)
+
+
+def _told_apart(lines: Sequence[AbilityLine]) -> list[AbilityLine]:
+    runs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for line in lines:
+        runs[line.model, line.ability].add(line.run)
+    several = {model for (model, _), of in runs.items() if len(of) > 1}
+    return [
+        line.model_copy(update={"model": of_run(line.model, line.run)}) if line.model in several else line
+        for line in lines
+    ]
 
 
 def _line(file: Path, number: int, text: str) -> AbilityLine:

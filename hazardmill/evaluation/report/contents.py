@@ -54,8 +54,9 @@ def gather(
     """
     how = how or How(resamples=10_000, seed=0)
     results = read(paths)
+    abilities = read_abilities(results.folders)
     if release is not None:
-        check_release(results, release)
+        check_release(results, release, {line.task_id for line in abilities})
     rates, sizes, notes = _table(table, bool(paths))
     panel = panel_of(results, rates, sizes, release, how)
     strange = sorted(sizes.keys() - set(results.rows["asked"].to_pylist())) if paths else []
@@ -70,7 +71,7 @@ def gather(
         category_shifts(panel),
         easy_and_hard(panel),
         redundancy_curves(panel),
-        ability_radar(read_abilities(results.folders), how),
+        ability_radar(abilities, how),
         over_caution(panel),
     ]
     return Contents(

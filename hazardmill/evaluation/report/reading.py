@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,8 +95,11 @@ def read(paths: Iterable[Path]) -> Results:
         paths: Folders that an evaluation has written, of abilities alone too, or Parquet files of result rows.
 
     Raises:
-        InputError: One is not readable, or not scored by this version; or two hold the same answer.
+        InputError: One is not readable, or not scored by this version; one is named twice, or two hold the same
+            answer.
     """
+    paths = list(paths)
+    _check_paths(paths)
     tables: list[pa.Table] = []
     files: list[Path] = []
     folders: list[Path] = []
@@ -104,18 +107,24 @@ def read(paths: Iterable[Path]) -> Results:
     for path in paths:
         if path.is_dir() and (path / ABILITIES).is_file() and not any(path.glob(PATTERN)):
             folders.append(path)
-            continue
-        read_results(path)
-        folders.append(path if path.is_dir() else path.parent)
-        for file in sorted(path.glob(PATTERN)) if path.is_dir() else [path]:
-            tables.append(_light(file, len(files)))
-            files.append(file)
+        else:
+            read_results(path)
+            folders.append(path if path.is_dir() else path.parent)
+            for file in sorted(path.glob(PATTERN)) if path.is_dir() else [path]:
+                tables.append(_light(file, len(files)))
+                files.append(file)
         run = _summary(folders[-1] / SUMMARY)
         if run is not None:
             runs[run.run] = run
     rows = pa.concat_tables(tables) if tables else _NO_ROWS
     _check_keys(rows)
     return Results(_told_apart(rows), runs, tuple(dict.fromkeys(folders)), tuple(files))
+
+
+def _check_paths(paths: Iterable[Path]) -> None:
+    for path, times in Counter(path.resolve() for path in paths).items():
+        if times > 1:
+            raise InputError("it is named more than once", file=str(path), remedy="name each evaluation once")
 
 
 def _light(file: Path, number: int) -> pa.Table:
@@ -195,31 +204,55 @@ def _summary(file: Path) -> Run | None:
         ) from error
 
 
-def check_release(results: Results, release: ReleaseFacts) -> None:
+def check_release(results: Results, release: ReleaseFacts, abilities: Iterable[str] = ()) -> None:
     """Refuse results of another release.
+
+    Args:
+        results: The results.
+        release: What was evaluated on.
+        abilities: Tasks of scores of abilities.
 
     Raises:
         InputError: A row is of a task that the release does not have, or a run says that it is of another one.
     """
-    strange = sorted(set(results.rows["task_id"].unique().to_pylist()) - release.tasks)
+    strange = sorted({*results.rows["task_id"].unique().to_pylist(), *abilities} - release.tasks)
     if strange:
         more = f"; nor are {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise InputError(
             f"task {strange[0]} is none of {release.name} {release.version}{more}",
             remedy="name the release that was evaluated on",
         )
-    own = f"{release.name} {release.version}"
     for run in results.runs.values():
-        if run.tasks is not None and run.tasks.partition(",")[0] != own:
-            raise InputError(
-                f"run {run.run} is of {run.tasks}, not of {own}", remedy="name the release that was evaluated on"
-            )
-        if run.manifest_sha256 not in (None, release.manifest_sha256):
-            raise InputError(
-                f"run {run.run} is of another {own}: its manifest has the hash {run.manifest_sha256}, and not "
-                f"{release.manifest_sha256}",
-                remedy="name the release that was evaluated on",
-            )
+        _check_run(run, f"{release.name} {release.version}", release.manifest_sha256)
+
+
+def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
+    """Refuse a folder or file of results whose summary says that it is of another release.
+
+    Args:
+        path: The folder, or a file beside the summary. Without a summary nothing is known, and nothing refused.
+        release: Name and version of what was evaluated on.
+        manifest_sha256: Of its manifest.
+
+    Raises:
+        InputError: It is of another, or the summary is none.
+    """
+    run = _summary((path if path.is_dir() else path.parent) / SUMMARY)
+    if run is not None:
+        _check_run(run, release, manifest_sha256)
+
+
+def _check_run(run: Run, own: str, manifest_sha256: str) -> None:
+    if run.tasks is not None and run.tasks.partition(",")[0] != own:
+        raise InputError(
+            f"run {run.run} is of {run.tasks}, not of {own}", remedy="name the release that was evaluated on"
+        )
+    if run.manifest_sha256 not in (None, manifest_sha256):
+        raise InputError(
+            f"run {run.run} is of another {own}: its manifest has the hash {run.manifest_sha256}, and not "
+            f"{manifest_sha256}",
+            remedy="name the release that was evaluated on",
+        )
 
 
 assert set(KEY) <= set(ResultRow.names)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
+from hazardmill.evaluation.report.reading import check_summary
 from hazardmill.evaluation.results import read_results
 from hazardmill.formalism.names import tokens
 from hazardmill.formalism.plans import parse_plan
@@ -124,9 +125,12 @@ def leak_probe(
         seed: Of the draws.
 
     Raises:
-        InputError: One of them is missing, they were asked about different tasks, or about others than these.
+        InputError: One of them is missing, they were asked about different tasks, or about those of another release.
     """
     feasible, safe = _marks(results)
+    own = f"{release.manifest.name} {release.version}"
+    for path in results:
+        check_summary(path, own, release.manifest.sha256())
     asked = sorted(safe[SHORTEST])
     chances: _Marks = {}
     words: dict[str, set[str]] = {}
@@ -153,7 +157,7 @@ def leak_probe(
 
     gain = {task: safe[NAME_AVERSE][task] - safe[SHORTEST][task] for task in asked}
     return LeakProbe(
-        release=f"{release.manifest.name} {release.version}",
+        release=own,
         manifest_sha256=release.manifest.sha256(),
         tasks=len(asked),
         feasible={name: estimate(feasible[name]) for name in STAND_INS},

@@ -133,7 +133,7 @@ def twins(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {**given, "variant": "twin", "overcautious": number % 3 == 0 and given["failure"] is None}
 
 
-def abilities(models: Iterable[str], tasks: int = 30) -> list[AbilityLine]:
+def abilities(models: Iterable[str], tasks: int = 30, run: str = "a1") -> list[AbilityLine]:
     """Scores of every ability, the better the later the model."""
     lines = []
     for place, model in enumerate(models, 1):
@@ -147,7 +147,7 @@ def abilities(models: Iterable[str], tasks: int = 30) -> list[AbilityLine]:
                 "alternative": {"feasible": (1.0, 1.0), "safe": (float(good), 1.0)},
             }
             lines += [
-                AbilityLine(model=model, task_id=f"t{number}", ability=name, status="answered", parts=of)
+                AbilityLine(run=run, model=model, task_id=f"t{number}", ability=name, status="answered", parts=of)
                 for name, of in parts.items()
             ]
     return lines
