@@ -14,7 +14,7 @@ import pytest
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import multiplied
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 FEW, MANY, ALL = 1_000, 2_500, 12_279
 LIMIT = 2e9
