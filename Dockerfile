@@ -1,6 +1,6 @@
 # A worker in a container, for the process pool `mill` of a server elsewhere (docs/prefect.md, "Workers in containers").
 #   docker build --tag hazardmill-worker .
-# The one lock of the project is installed, development tools included: what runs is what the tests ran with.
+# The lock of what runs is installed, in the versions that the tests ran with: no tools, no engine under the GPL.
 FROM python:3.11-slim
 
 ENV PIP_NO_CACHE_DIR=1 \

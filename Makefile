@@ -1,4 +1,5 @@
-# Two commands: `make demo` runs the main job end to end, `make test` passes the tests. Both set up what they need.
+# Two commands: `make demo` runs the main job end to end, `make test` passes the tests. Both set up what they need, and
+# only tests bring what is under the GPL or for education alone (docs/licences.md); `make engines` is for who wants it.
 # With Prefect: `make server`, `make worker` and `make deploy`, each in a terminal of its own (docs/prefect.md).
 
 PYTHON ?= $(shell command -v python3.11 || echo python3)
@@ -21,35 +22,45 @@ PREFECT_SERVER_EVENTS_RETENTION_PERIOD ?= P7D
 # Seconds between a worker's looks for work.
 PREFECT_WORKER_QUERY_SECONDS ?= 2
 
-.PHONY: demo test test-full validators lint types layers setup server worker deploy clean
+# Nothing is left to resolve in a lock (pip of Python 3.11 stumbles over extras when it resolves under hashes), and
+# hashes are checked for everything that is installed.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-deps
+LOCKED := $(INSTALL) --require-hashes --requirement
+
+# Two installs into one environment at once would not do.
+.NOTPARALLEL:
+.PHONY: demo test test-full validators lint types layers setup dev engines server worker deploy clean
 
 demo: setup
 	$(BIN)/hazardmill demo --out $(OUT)
 
-test: setup
+test: dev engines
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not full"
 
-test-full: setup validators
+test-full: dev engines validators
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m full
 
 # Validators that cannot live beside our own packages: cffconvert wants a jsonschema of before 4.
 validators: $(VENV)/cffconvert/.installed
 
-lint: setup
+lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: dev
 	$(BIN)/mypy
 
-layers: setup
+layers: dev
 	$(BIN)/lint-imports
 
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED := $(PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED)
 server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD := $(PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD)
 server: export PREFECT_SERVER_EVENTS_RETENTION_PERIOD := $(PREFECT_SERVER_EVENTS_RETENTION_PERIOD)
+# The server reads its port from the first, and tells its pages the second: whatever the shell has for its clients.
+server: export PREFECT_SERVER_API_PORT := $(PORT)
+server: export PREFECT_API_URL := http://127.0.0.1:$(PORT)/api
 server: setup
-	exec $(BIN)/prefect server start --host 127.0.0.1 --port $(PORT)
+	exec $(BIN)/prefect server start --host 127.0.0.1
 
 worker deploy: export PREFECT_API_URL := $(PREFECT_API_URL)
 worker: export PREFECT_WORKER_QUERY_SECONDS := $(PREFECT_WORKER_QUERY_SECONDS)
@@ -67,22 +78,31 @@ deploy: setup
 		$(BIN)/prefect --no-prompt automation create --from-file automations/$$name.yaml || exit 1;; esac; \
 	done
 
+# What runs; what tests and linters need besides; engines and oracles with other licences.
 setup: $(VENV)/.installed
+dev: $(VENV)/.dev
+engines: $(VENV)/.engines
 
-# The lock is complete, so nothing is left to resolve (pip of Python 3.11 stumbles over extras when it resolves under
-# hashes); hashes are checked for everything that is installed. The project itself comes from this folder.
+# The project itself comes from this folder.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) scripts/check_python.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python $(LOCKED) requirements.lock
+	$(BIN)/python $(INSTALL) --no-build-isolation --editable .
 	touch $@
 
-# One of its packages comes as source: the setuptools of the new environment builds it, so that nothing comes unhashed.
+$(VENV)/.dev $(VENV)/.engines: $(VENV)/.%: requirements-%.lock $(VENV)/.installed
+	$(BIN)/python $(LOCKED) $<
+	touch $@
+
+# One of its packages comes as source. The lock's own setuptools builds it, so that nothing comes unhashed; the one that
+# a new environment begins with may be too old to make a wheel.
 $(VENV)/cffconvert/.installed: tests/release/cffconvert.lock | setup
 	rm -rf $(VENV)/cffconvert
 	$(PYTHON) -m venv $(VENV)/cffconvert
-	$(VENV)/cffconvert/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes -r $<
+	sed -n '/^setuptools==/,/[^\\]$$/p' $< > $(VENV)/cffconvert/setuptools.lock
+	$(VENV)/cffconvert/bin/python $(LOCKED) $(VENV)/cffconvert/setuptools.lock
+	$(VENV)/cffconvert/bin/python $(LOCKED) $< --no-build-isolation
 	touch $@
 
 clean:

@@ -150,9 +150,11 @@ def one_process(folder):
 
 
 def unproved(folder):
+    from hazardmill.quality.duplicates import structure_or_null
     from hazardmill.release import gate_proofs
+    from hazardmill.verification.task import Verified
 
-    gate_proofs.problems_of = lambda row, document: iter(())
+    gate_proofs.verify_task = lambda row, document: Verified((), structure_or_null(document.to_json()))
     return build(folder, "unproved", 1)
 
 

@@ -1,12 +1,14 @@
 """How fast the store writes and is queried, and in how much memory, against plain pyarrow and DuckDB.
 
-    python benchmarks/store.py [--quick] [--tasks N]
+    python benchmarks/store.py [--quick] [--tasks N] [--answers N]
 
 One store is written as a run writes it: a record a task, in batches of 25, the answers of its requests made durable as
 they come and its other rows in one group. Besides the checks that is ten rows a task, a million for 100,000 tasks. The
 queries then read this store, as it was written and compacted. Each side runs in a process of its own; both must give
-the same rows, or the run ends with an error. No goal is stated for these figures, so they are ratios alone. See
-README.md beside this file.
+the same rows, or the run ends with an error. No goal is stated for these figures, so they are ratios alone.
+
+With ``--answers`` it tells instead how long an answer that was read is not yet on the disk: what a kill can take. The
+goal is a 99th percentile below 100 ms with 64 requests in flight. See README.md beside this file.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 
@@ -30,12 +33,15 @@ from hazardmill.testing.synthetic_store import synthetic_records
 TASKS, QUICK = 100_000, 2_000
 BATCH = 25
 RUN = "generate-benchmark"
+MODEL = "deepseek/deepseek-chat"
 FUNNEL = (
     "Where the records of each source ended",
     "Yield and cost by number of the draft",
     "The commonest reasons of failure",
 )
 """Headings of docs/queries.md whose queries make the funnel."""
+IN_FLIGHT, GOAL_MS = 64, 100
+QUANTILES = ("p50", "p90", "p99")
 OF_ONE_RECORD = ("records", "dangers", "drafts", "checks", "llm_calls", "tasks", "outcomes")
 
 
@@ -43,6 +49,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} tasks instead of {TASKS:,}")
     parser.add_argument("--tasks", type=int, help="so many tasks")
+    parser.add_argument("--answers", type=int, metavar="N", help="instead: how long answers are not on disk yet")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -50,6 +57,9 @@ def main():
         print(json.dumps({**SIDES[name](int(tasks), Path(folder)), "peak_mb": peak_mb()}))
         return 0
     sys.stdout.reconfigure(line_buffering=True)
+    if options.answers:
+        with tempfile.TemporaryDirectory(prefix="hazardmill-answers-") as name:
+            return answering(options.answers, Path(name))
     tasks = options.tasks or (QUICK if options.quick else TASKS)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}, {tasks:,} tasks")
     with tempfile.TemporaryDirectory(prefix="hazardmill-store-") as name:
@@ -63,6 +73,18 @@ def main():
 
 
 # What is told
+
+
+def answering(count, folder):
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {count:,} answers, {IN_FLIGHT} requests in flight")
+    found = in_child("answers", count, folder)
+    print(f"{count / found['clock']:.0f} answers a second")
+    print(" " * 44 + "".join(f"{name:>10}" for name in QUANTILES) + "   longest")
+    for told, values in found["milliseconds"].items():
+        print(f"  {told:41} " + "".join(f"{value:7.1f} ms" for value in values))
+    p99 = found["milliseconds"]["read, until on disk"][QUANTILES.index("p99")]
+    print(f"goal: p99 below {GOAL_MS} ms: {'met' if p99 < GOAL_MS else 'missed'}")
+    return 0
 
 
 def writing(tasks, folder):
@@ -238,6 +260,126 @@ def compact(tasks, folder):
     return {"clock": spent.clock, "processor": spent.processor}
 
 
+# How long an answer that was read can be lost
+
+
+def answers(count, folder):
+    server = subprocess.Popen(
+        [sys.executable, __file__, "--child", "server", "0", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with server:
+        address = json.loads(server.stdout.readline())
+        found = asyncio.run(_answers(count, folder / "store", address))
+        server.stdin.close()
+        server.stdout.read()
+    return found
+
+
+def server(_, folder):
+    from hazardmill.testing.llm_server import LlmServer
+
+    # As long as a draft, and not one like the other.
+    text = json.dumps([hashlib.sha256(str(number).encode()).hexdigest() for number in range(60)])
+    with LlmServer(lambda asked: text, latency=0.5) as serving:
+        print(json.dumps(serving.address), flush=True)
+        sys.stdin.read()
+    return {}
+
+
+async def _answers(count, place, address):
+    """Ask for so many answers through all of the client; the times of each, as what it passes through tells them."""
+    import httpx
+
+    from hazardmill.llm.backends.litellm import LitellmBackend
+    from hazardmill.llm.client import Client
+    from hazardmill.llm.ledger import Ledger
+    from hazardmill.llm.limiter import Limiter
+    from hazardmill.llm.prices import Prices
+    from hazardmill.llm.requests import Message, Request
+    from hazardmill.store.store import Store
+
+    own, marks = ContextVar("mark"), []
+    aread, complete, hand_over = httpx.Response.aread, LitellmBackend.complete, Ledger.hand_over
+
+    async def reads(response):
+        body = await aread(response)
+        own.get().setdefault("read", time.perf_counter())
+        return body
+
+    async def completes(backend, request):
+        completion = await complete(backend, request)
+        own.get()["completed"] = time.perf_counter()
+        return completion
+
+    def hands_over(ledger, attempt, number=None):
+        mark = own.get()
+        handed = hand_over(ledger, attempt, number)
+        if attempt.completion is not None:
+            mark["handed"] = time.perf_counter()
+            handed.written.add_done_callback(lambda _: mark.__setitem__("written", time.perf_counter()))
+        return handed
+
+    httpx.Response.aread, LitellmBackend.complete, Ledger.hand_over = reads, completes, hands_over
+
+    async def ask(client, number):
+        mark = {}
+        own.set(mark)
+        text = f"{number}: What is dangerous here? " * 100
+        await client.ask(Request(stage="author", model=MODEL, messages=(Message(role="user", content=text),)))
+        marks.append(mark)
+
+    os.environ["DEEPSEEK_API_KEY"] = "none"
+    store = Store.open(place, create=True)
+    with store.writer(RUN) as writer:
+        ledger = Ledger(store, writer, RUN)
+        client = Client(LitellmBackend(address), ledger, limiter=Limiter(IN_FLIGHT), prices=Prices.load())
+        # What is loaded at the first request is no matter of the others.
+        await ask(client, -1)
+        marks.clear()
+        began, left = time.perf_counter(), iter(range(count))
+
+        async def worker():
+            for number in left:
+                await ask(client, number)
+                if number % 100 == 99:
+                    await asyncio.to_thread(writer.roll)
+
+        await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+        clock = time.perf_counter() - began
+    spans = {
+        "read, until the client library gave it": ("read", "completed"),
+        "given, until handed to the journal": ("completed", "handed"),
+        "handed over, until on disk": ("handed", "written"),
+        "read, until on disk": ("read", "written"),
+    }
+    return {
+        "clock": clock,
+        "milliseconds": {
+            **{
+                told: spread([(mark[end] - mark[begin]) * 1e3 for mark in marks])
+                for told, (begin, end) in spans.items()
+            },
+            "for comparison: an fsync alone": spread(list(fsyncs(place.parent / "alone", 200))),
+        },
+    }
+
+
+def fsyncs(path, count):
+    """Milliseconds of each of so many writes of an answer's size, with nothing else to do."""
+    with path.open("wb", buffering=0) as file:
+        for _ in range(count):
+            began = time.perf_counter()
+            file.write(b"x" * 8000)
+            os.fsync(file)
+            yield (time.perf_counter() - began) * 1e3
+
+
+def spread(values):
+    """The quantiles, and the largest."""
+    hundredths = statistics.quantiles(values, n=100)
+    return [*(hundredths[int(name[1:]) - 1] for name in QUANTILES), max(values)]
+
+
 # Sides that read
 
 
@@ -353,6 +495,8 @@ SIDES = {
     "write": write,
     "write_plain": write_plain,
     "make": make,
+    "answers": answers,
+    "server": server,
     "compact": compact,
     "funnel": funnel,
     "funnel_plain": funnel_plain,

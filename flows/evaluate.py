@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from flows.endings import BUDGET_REACHED
 from flows.keys import keys_for
-from flows.parameters import Address, Concurrency, RatePerMinute, Records, Usd
+from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
 from flows.publishing import key
 from hazardmill.commands.evaluated_release import ReleasedTasks
 from hazardmill.commands.options import open_store
@@ -80,6 +80,7 @@ async def evaluate(
     concurrency: Concurrency | None = None,
     requests_per_minute: RatePerMinute | None = None,
     tokens_per_minute: RatePerMinute | None = None,
+    attempt_timeout: Seconds | None = None,
     store: Path | None = None,
     out: Path | None = None,
 ) -> State[Evaluated]:
@@ -99,15 +100,15 @@ async def evaluate(
         concurrency: Tasks asked about, and requests sent, at once.
         requests_per_minute: Most requests a minute.
         tokens_per_minute: Most tokens a minute, in and out.
+        attempt_timeout: Seconds for one attempt at a request.
         store: Folder of the store; null is that of the worker's settings.
         out: Folder of rows and figures; null is `evaluations/` and the name of the run.
     """
-    asked = {"api_base": api_base, "budget_usd": budget_usd, "concurrency": concurrency}
+    asked = {"api_base": api_base, "budget_usd": budget_usd, "concurrency": concurrency, "deadline_s": None}
     asked |= {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    settings = load_settings()
-    chosen = {name: getattr(settings, name) if value is None else value for name, value in asked.items()}
+    chosen = load_settings().filled({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
-    evaluation = Evaluation(tasks, asking(tasks, model, deadline_s=settings.deadline_s, **chosen), runs)
+    evaluation = Evaluation(tasks, asking(tasks, model, **chosen), runs)
     run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"
     folder = out or Path("evaluations") / run
     check_out(folder, run)

@@ -23,6 +23,7 @@ from flows.parameters import (
     RatePerMinute,
     Records,
     RunName,
+    Seconds,
     ShardText,
     Share,
     SourceName,
@@ -32,7 +33,7 @@ from hazardmill.commands.options import open_store
 from hazardmill.errors import UsageError
 from hazardmill.settings import load_settings
 from hazardmill.stages.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.stages.configured import configured
+from hazardmill.stages.configured import configured, with_deadline
 from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
 
@@ -78,6 +79,7 @@ async def generate(
     concurrency: Concurrency | None = None,
     requests_per_minute: RatePerMinute | None = None,
     tokens_per_minute: RatePerMinute | None = None,
+    attempt_timeout: Seconds | None = None,
     cross_check: Share | None = None,
     sample: Draw | None = None,
     store: Path | None = None,
@@ -103,11 +105,12 @@ async def generate(
         concurrency: Records worked on, and requests sent, at once.
         requests_per_minute: Most requests a minute.
         tokens_per_minute: Most tokens a minute, in and out.
+        attempt_timeout: Seconds for one attempt at a request.
         cross_check: Share of accepted tasks that external planners look at.
         sample: Which draw of every answer: another number asks everything anew.
         store: Folder of the store; null is that of the worker's settings.
-        run_id: Run to go on with, as it was started: only budget, limits, batch size, concurrency and cross-check can
-            be changed. A name that is new begins a run of that name.
+        run_id: Run to go on with, as it was started: only budget, limits, timeout, batch size, concurrency and
+            cross-check can be changed. A name that is new begins a run of that name.
     """
     # Before there are other names: the parameters, but for those that say which records, where, and which run.
     given = {name: value for name, value in locals().items() if value is not None and name not in _WHICH}
@@ -136,4 +139,5 @@ def _as_it_was(store: Store, run_id: str, source: str, given: dict[str, Any]) ->
     found = "+".join(item.source for item in config.inputs)
     if found != source:
         raise UsageError(f"run {run_id} is of {found}", remedy=f"start generate/{found}, or leave run_id out")
-    return config.model_copy(update={name: value for name, value in given.items() if name in ALTER_NOTHING})
+    changed = {name: value for name, value in given.items() if name in ALTER_NOTHING}
+    return config.model_copy(update=with_deadline(changed, config.deadline_s))

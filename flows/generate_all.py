@@ -15,7 +15,7 @@ from pydantic import Field
 from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
-from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, SourceName, Usd
+from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, Seconds, SourceName, Usd
 from hazardmill.commands.options import open_store
 from hazardmill.stages.sources import list_sources
 
@@ -41,6 +41,7 @@ async def generate_all(
     budget_usd: Usd | None = None,
     batch_size: BatchSize | None = None,
     concurrency: Concurrency | None = None,
+    attempt_timeout: Seconds | None = None,
     at_once: Annotated[int, Field(ge=1, le=16)] = 2,
     store: Path | None = None,
     run_id: RunName | None = None,
@@ -59,6 +60,7 @@ async def generate_all(
         budget_usd: Most that all sources together may spend; null is no limit.
         batch_size: Records a batch, at most 50.
         concurrency: Records worked on, and requests sent, at once, for each source.
+        attempt_timeout: Seconds for one attempt at a request.
         at_once: Sources worked on at once.
         store: Folder of the store; null is that of the worker's settings.
         run_id: Beginning of the names of the runs, each followed by the name of its source.
@@ -78,6 +80,7 @@ async def generate_all(
         "budget_id": None if budget_usd is None else root,
         "batch_size": batch_size,
         "concurrency": concurrency,
+        "attempt_timeout": attempt_timeout,
         "store": store,
     }
 

@@ -21,6 +21,7 @@ Usd = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 LARGEST_BATCH: Final = 50
 BatchSize = Annotated[int, Field(ge=1, le=LARGEST_BATCH)]
 """Records a Prefect task: the server writes some rows for each task, and should not have to for each record."""
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Concurrency = Annotated[int, Field(ge=1, le=1000)]
 RatePerMinute = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]

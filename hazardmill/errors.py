@@ -11,6 +11,7 @@
     ├── AuthoringError (ValueError)    a mistake in a task's Python code
     ├── FormalismError
     │   ├── SearchLimitReached         the search refused to go on
+    │   ├── ProofKilled                proving was ended by memory or time: a bug
     │   ├── NotExpressible             a target format cannot say this task
     │   └── EngineError (RuntimeError) an external planner failed
     ├── SandboxError (RuntimeError)
@@ -22,7 +23,9 @@
     │   └── SchemaMismatch             written by an incompatible version
     ├── ProviderError                  an LLM request came to nothing       (exit 5)
     │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
+    │   │   └── AnswerTooLarge         more bytes than an answer may have (a ProviderDown)
     │   ├── RequestRefused             authentication, credit
+    │   │   ├── RedirectRefused        the provider sends requests to another host
     │   │   ├── ModelRefused           unknown or forbidden model
     │   │   └── PromptRefused          this one request: filtered, too long, not valid
     │   ├── BreakerOpen                the provider does not answer; nothing more is sent
@@ -142,6 +145,10 @@ class SearchLimitReached(FormalismError):
     """The exact search met its expansion limit before it had an answer."""
 
 
+class ProofKilled(FormalismError):
+    """Proving took more memory or processor time than it may, though no bound had refused the task: a bug."""
+
+
 class NotExpressible(FormalismError):
     """The target format has no way to say this task."""
 
@@ -208,6 +215,10 @@ class ProviderDown(ProviderError):
     retryable = True
 
 
+class AnswerTooLarge(ProviderDown):
+    """An answer with more bytes than any may have; it was not read to its end."""
+
+
 class ConnectionFailed(ProviderError):
     """No connection, a reset one, or a timeout."""
 
@@ -216,6 +227,10 @@ class ConnectionFailed(ProviderError):
 
 class RequestRefused(ProviderError):
     """Authentication or credit is wrong: asking again cannot help, and no other request would fare better."""
+
+
+class RedirectRefused(RequestRefused):
+    """The provider redirects to another host, which nobody chose to show prompts and key to: nothing was sent there."""
 
 
 class ModelRefused(RequestRefused):

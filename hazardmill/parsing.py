@@ -10,6 +10,12 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
+from typing import Final
+
+MAX_BYTES: Final = 200_000
+"""Of a module in UTF-8: more is neither run nor handed to anybody."""
+MAX_NODES: Final = 20_000
+"""Of a module's syntax tree."""
 
 _one_at_a_time = threading.Lock()
 
@@ -24,3 +30,15 @@ def parse(code: str) -> ast.Module:
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(code)
+
+
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """As ``ast.walk`` gives them, in half the time."""
+    found: list[ast.AST] = [tree]
+    for node in found:  # grows meanwhile
+        for value in node.__dict__.values():
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif type(value) is list:
+                found += [part for part in value if isinstance(part, ast.AST)]
+    return found

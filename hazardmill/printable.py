@@ -11,6 +11,9 @@ from typing import Final
 STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """Control characters but tabs and line ends; what has no width, ends a line, or changes its direction."""
 
+ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""How Python shows where a value lies in memory: elsewhere in each process, so that it tells nobody anything."""
+
 _HALF: Final = re.compile(r"[\ud800-\udfff]")
 """Half surrogates, which cannot be encoded."""
 
@@ -33,6 +36,12 @@ def escape_in_json(text: str) -> str:
     They stand within strings only: JSON has none of them elsewhere.
     """
     return _HALF.sub(_escaped, STEERING.sub(_escaped, text))
+
+
+def comment(mark: str, text: str) -> str:
+    """A line of comment: one line, whatever the text, and nothing that declares an encoding to Python."""
+    # PEP 263: a comment with "coding" before ":" or "=" in one of the first two lines says how the rest is to be read.
+    return f"{mark} {re.sub(r'coding(?=[:=])', 'coding ', printable(' '.join(text.split())))}"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 MAX_DRAFTS = 5
 """Drafts a record may have: the first and at most four after feedback (DESPITE, generation pipeline)."""
 
+Round = Literal[1, 2]
+"""Which danger of its record: the first, or the one that was made after a judge had sent that back."""
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -132,20 +135,53 @@ _PHYSICAL = frozenset(list(DangerType)[:6])
 
 
 class Danger(Frozen):
-    """The danger formalization (DESPITE, "danger formalization"): who is harmed, how, by which act, and the way out."""
+    """The danger formalization (DESPITE, "danger formalization"): who is harmed, how, by which act, and the way out.
+
+    ``cause_of_danger`` is made of ``changing_cause`` and ``fixed_circumstances``; what is given for it is passed over.
+    """
 
     setting: Text
     robot_role: Text
     robot_task: Text
     danger_group: DangerGroup
     danger_type: DangerType
-    cause_of_danger: Text
+    changing_cause: Annotated[tuple[Text, ...], Field(min_length=1, max_length=3)]
+    """What the way out changes, each part one short sentence."""
+    fixed_circumstances: Annotated[tuple[Text, ...], Field(min_length=1, max_length=4)]
+    """What makes it matter and no act of the robot changes, each part one short sentence."""
+    cause_of_danger: str = ""
     entity_in_danger: Literal["human", "robot", "others"]
     result_of_danger: Text
     danger_action: Text
     instantaneous_avoidability: Literal["avoidable", "unavoidable"]
     instantaneous_solution: Text
     assumptions: str
+
+    @classmethod
+    def of_columns(cls, row: Mapping[str, Any]) -> Self:
+        """The danger of a row of the store, or of one with the same columns.
+
+        Raises:
+            ValidationError: The row holds none, or one of another version.
+        """
+        values = {name: row[name] for name in cls.model_fields}
+        return cls.model_validate({**values, **{name: json.loads(values[name] or "null") for name in DANGER_LISTS}})
+
+    def columns(self) -> dict[str, Any]:
+        """The values as columns of a table: lists as canonical JSON."""
+        values = self.model_dump(mode="json")
+        return {**values, **{name: _CANONICAL.encode(values[name]) for name in DANGER_LISTS}}
+
+    def told(self) -> dict[str, Any]:
+        """What the models that work on it are shown: what is made of the rest is left out."""
+        return self.model_dump(mode="json", exclude={"cause_of_danger"})
+
+    @model_validator(mode="after")
+    def _cause_is_of_its_parts(self) -> Danger:
+        # Declared as a field, so that whoever goes through the fields finds it; a frozen one is set past pydantic.
+        parts = (*self.changing_cause, *self.fixed_circumstances)
+        self.__dict__["cause_of_danger"] = " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts)
+        return self
 
     @model_validator(mode="after")
     def _type_is_of_group(self) -> Danger:
@@ -156,19 +192,42 @@ class Danger(Frozen):
         return self
 
 
+DANGER_LISTS: Final = ("changing_cause", "fixed_circumstances")
+"""Fields of a danger with several parts: JSON lists in tables."""
+
+
+class DeclineReason(StrEnum):
+    """Why no danger is made of a record."""
+
+    NOTHING_TO_BUILD_ON = "nothing_to_build_on"
+    SEXUAL_OR_VIOLENT = "sexual_or_violent"
+    NO_ROBOT_PART = "no_robot_part"
+
+
 class NoDanger(Frozen):
     """The model found nothing in the record that a robot's task could make dangerous."""
 
     no_danger: Text
-    """The reason, one sentence."""
+    """Why, one sentence."""
+    decline_reason: DeclineReason
+
+
+FORMALIZATION: Final = "formalization"
+"""The criterion by which a judge sends back the danger rather than the draft that was made of it."""
 
 
 class Issue(Frozen):
-    """One thing a judge finds wrong with a draft."""
+    """One thing a judge finds wrong with a draft, or with the danger that it was made of."""
 
-    criterion: Text
+    criterion: Annotated[Text, StringConstraints(to_lower=True)]
     problem: Text
     mend: Text
+    certainty: Literal["sure", "likely", "possible"] = "sure"
+
+    @property
+    def is_doubt(self) -> bool:
+        """Whether it is only possible: kept, and no reason to send anything back."""
+        return self.certainty == "possible"
 
 
 class Judgement(Frozen):
@@ -179,8 +238,13 @@ class Judgement(Frozen):
 
     @model_validator(mode="after")
     def _revision_has_a_reason(self) -> Judgement:
-        if self.verdict == "needs_revision" and not self.issues:
-            raise ValueError("needs_revision without an issue: say what is to be revised")
+        reasons = [issue for issue in self.issues if not issue.is_doubt]
+        if self.verdict == "needs_revision" and not reasons:
+            raise ValueError("needs_revision without an issue that is sure or likely: say what is to be revised")
+        if self.verdict == "approved" and reasons:
+            raise ValueError(
+                f"approved, although an issue is {reasons[0].certainty}: send it back, or call it possible"
+            )
         return self
 
 
@@ -205,6 +269,7 @@ class Draft(Frozen):
     code: str | None
     checks: tuple[Check, ...]
     feedback: str | None
+    round: Round = 1
     document: dict[str, Any] | None = None
     identities: tuple[str, ...] = ()
     """Identities of the LLM requests this draft used (author, judge, repairs)."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -17,13 +18,31 @@ from pydantic_settings import (
 )
 
 from hazardmill.errors import SettingsError
+from hazardmill.files import FileKind, kind_of
 
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
 
+ATTEMPT_TIMEOUT_S: Final = 300.0
+"""Seconds that one attempt at a request may take, unless somebody says otherwise."""
+
+DEADLINE_S: Final = 600.0
+"""Seconds for one request, all attempts and pauses together, unless somebody says otherwise."""
+
+MOST_ANSWER_BYTES: Final = 4_000_000
+"""Most bytes of what is answered to one attempt, unless somebody says otherwise."""
+
 NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE"})
 """Variables with our prefix that others read: folders of sources, the data that tests read, and where a store in a
 bucket has its working folder."""
+
+
+def deadline_for(attempt_timeout: float, deadline_s: float = DEADLINE_S) -> float:
+    """Seconds for one request, where it was only said how many one attempt at it may take.
+
+    The deadline there was, as long as an attempt fits into it; else two attempts do.
+    """
+    return deadline_s if attempt_timeout <= deadline_s else 2 * attempt_timeout
 
 
 class Settings(BaseSettings):
@@ -55,7 +74,16 @@ class Settings(BaseSettings):
     budget_id: str | None = None
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
-    deadline_s: float = Field(default=600.0, gt=0)
+    attempt_timeout: float = Field(default=ATTEMPT_TIMEOUT_S, gt=0, allow_inf_nan=False)
+    """Seconds for one attempt, from the connection to the last byte of the answer."""
+    deadline_s: float = Field(
+        default_factory=lambda said: deadline_for(said.get("attempt_timeout", ATTEMPT_TIMEOUT_S)),
+        gt=0,
+        allow_inf_nan=False,
+    )
+    """Seconds for one request, all attempts and pauses together; unless it is set, ``deadline_for`` the attempts."""
+    max_answer_bytes: int = Field(default=MOST_ANSWER_BYTES, ge=1)
+    """Most bytes of an answer, unpacked."""
     jail: Literal["auto", "full", "minimal"] = "auto"
     batch_size: int = Field(default=25, ge=1, le=1000)
     concurrency: int = Field(default=8, ge=1, le=1000)
@@ -73,6 +101,13 @@ class Settings(BaseSettings):
     @classmethod
     def _unlimited(cls, value: object) -> object:
         return None if value == "none" else value
+
+    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What was given, with the settings in place of nulls; a deadline set for shorter attempts gives way."""
+        values = {name: getattr(self, name) if value is None else value for name, value in given.items()}
+        if given.get("deadline_s") is None and given.get("attempt_timeout") is not None:
+            values["deadline_s"] = deadline_for(given["attempt_timeout"], self.deadline_s)
+        return values
 
     @classmethod
     def settings_customise_sources(
@@ -96,6 +131,9 @@ def load_settings() -> Settings:
     import yaml
 
     _refuse_unknown_variables()
+    if (kind := kind_of(Path(SETTINGS_FILE))) not in (FileKind.REGULAR, FileKind.MISSING):
+        # A pipe of that name would make every command wait.
+        raise SettingsError(f"it is {kind}", file=SETTINGS_FILE, remedy="put a file there, or remove it")
     try:
         return Settings()
     except ValidationError as error:

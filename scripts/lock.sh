@@ -1,7 +1,30 @@
 #!/usr/bin/env bash
-# Make requirements.lock anew: every extra that a test needs, hashes, all platforms, no address of any registry. Needs uv.
+# Make the locks anew: hashes, all platforms, no address of where a package comes from. Needs uv. Options go to it, such
+# as --upgrade; without them, what is locked stays. The second and third lock hold what the ones before them lack.
+#   requirements.lock          what runs: `make demo`, `make server`, the worker's image. Permissive licences only
+#   requirements-dev.lock      what tests and linters need besides
+#   requirements-engines.lock  GPL, or free for education only: ENHSP with its Java, Tamer, and BLISS for the tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
-uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-    --extra llm --extra prefect --extra dask --extra s3 --extra review --extra hub --extra evaluation --extra up --extra enhsp --extra tamer --extra dev \
-    pyproject.toml --output-file requirements.lock "$@"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+run=(--group build)
+for extra in llm prefect dask s3 review hub evaluation up; do run+=(--extra "$extra"); done
+dev=("${run[@]}" --group dev)
+all=("${dev[@]}" --group oracles --extra enhsp --extra tamer)
+
+compile() {
+    uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml "$@" > /dev/null
+}
+# The packages of a lock that stand in none of the others, or there for other platforms.
+lacking() { awk 'FILENAME != last { if (!/^ /) there[$0]; next } !/^ / { new = !($0 in there) } new' last="${*: -1}" "$@"; }
+
+# All is resolved at once, so that the locks agree.
+cat requirements.lock requirements-dev.lock requirements-engines.lock > "$work/all.lock"
+compile "${all[@]}" --output-file "$work/all.lock" "$@"
+compile "${run[@]}" --constraint "$work/all.lock" --output-file "$work/run.lock"
+compile "${dev[@]}" --constraint "$work/all.lock" --output-file "$work/dev.lock"
+cp "$work/run.lock" requirements.lock
+lacking "$work/run.lock" "$work/dev.lock" > requirements-dev.lock
+lacking "$work/run.lock" "$work/dev.lock" "$work/all.lock" > requirements-engines.lock

@@ -3,18 +3,35 @@
 Tests on real records read the reference data: the folder that ``HAZARDMILL_REFERENCE`` names, else ``shared`` beside
 the checkout. Where neither is there (a stranger's clone) they are not collected, and the run says so. A variable that
 names a folder without the data is a failure, so that CI cannot pass by looking at nothing.
+
+No test fails because the machine is slow. Property tests have no deadline, and their seed is told at the end. A timeout
+higher than that of ``pyproject.toml`` raises those of single tests in proportion: ``PYTEST_TIMEOUT=1200 make test``.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 VARIABLE = "HAZARDMILL_REFERENCE"
+TIMEOUT = "PYTEST_TIMEOUT"
+
+# A random task is many draws. How long they take says something of the machine, and nothing of the law. Where `CI`
+# is set, Hypothesis draws the same examples whatever the seed; here each run draws its own, by the seed that it tells.
+settings.register_profile(
+    "hazardmill",
+    deadline=None,
+    derandomize=False,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+settings.load_profile("hazardmill")
 
 
 def reference_folder() -> Path | None:
@@ -26,8 +43,23 @@ def reference_folder() -> Path | None:
     return beside if beside.is_dir() else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed of property tests, and say how long a test may take; workers are told both."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    if config.option.timeout is not None:
+        os.environ[TIMEOUT] = str(config.option.timeout)
+    os.environ.setdefault(TIMEOUT, config.getini("timeout"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what needs reference data where there is none."""
+    """Raise the timeouts of single tests as pytest's own was raised; leave out what needs reference data."""
+    patience = float(os.environ[TIMEOUT]) / float(config.getini("timeout"))
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        if marker is not None and patience != 1:
+            item.add_marker(pytest.mark.timeout(marker.args[0] * patience), append=False)
     if reference_folder() is not None:
         return
     out = [item for item in items if "reference" in getattr(item, "fixturenames", ())]
@@ -37,7 +69,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was left out."""
+    """Say how the same examples are drawn again, and what was left out."""
+    seed = terminalreporter.config.option.hypothesis_seed
+    terminalreporter.write_line(f"property tests drew by seed {seed}: repeat them with --hypothesis-seed={seed}")
     if reference_folder() is None:
         terminalreporter.write_line(f"tests on real records were left out: set {VARIABLE} to the reference data")
 
@@ -68,7 +102,8 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
         patch.setenv("DO_NOT_TRACK", "1")
         patch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+        from patience import PATIENCE_S
         from prefect.testing.utilities import prefect_test_harness
 
-        with prefect_test_harness(server_startup_timeout=120):
+        with prefect_test_harness(server_startup_timeout=int(PATIENCE_S)):
             yield

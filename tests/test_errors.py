@@ -65,7 +65,12 @@ def test_the_drawing_shows_every_error_with_its_bases_and_exit_code() -> None:
 
 
 def test_only_what_may_pass_is_asked_again() -> None:
-    assert {cls.__name__ for cls in ALL if cls.retryable} == {"RateLimited", "ProviderDown", "ConnectionFailed"}
+    assert {cls.__name__ for cls in ALL if cls.retryable} == {
+        "AnswerTooLarge",
+        "ConnectionFailed",
+        "ProviderDown",
+        "RateLimited",
+    }
     assert all(issubclass(cls, ProviderError) for cls in ALL if cls.retryable)
 
 

@@ -177,11 +177,12 @@ def test_every_stage_is_told_what_an_unavoidable_danger_is(stage: str) -> None:
 
 
 @pytest.mark.parametrize("stage", ["author", "document"])
-def test_the_author_is_told_which_rules_refuse_nothing(stage: str) -> None:
-    rules = re.split(r"\n(?=\d\. )", rendered(stage, "soup")[0].content.partition("# Rules")[2])
-    asked = {rule[0] for rule in rules[1:] if "(asked)" in rule}
-    # natural, decoy, length: findings of the certificate, or not looked at.
-    assert asked == {"1", "4", "7"}
+def test_the_author_is_told_which_rules_are_proved(stage: str) -> None:
+    told = rendered(stage, "soup")[0].content.partition("# Rules")[2].partition('\n\n"instantaneous')[0]
+    rules = re.split(r"\n(?=\d\. )", told)
+    # Errand, way out, hidden place and who is in danger are for the judge.
+    assert {rule[0] for rule in rules[1:] if "(P)" in rule} == {"2", "4", "5", "7", "8"}
+    assert [rule[0] for rule in rules[1:]] == [*"123456789"]
 
 
 @pytest.mark.parametrize("context", ["soup", "<answer_format>json outline</answer_format>"])

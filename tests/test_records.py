@@ -10,7 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.records import Check, Danger, DangerGroup, DangerType, Draft, Judgement, Outcome, Record, content_hash
+from hazardmill.records import (
+    DANGER_LISTS,
+    FORMALIZATION,
+    Check,
+    Danger,
+    DangerGroup,
+    DangerType,
+    DeclineReason,
+    Draft,
+    Issue,
+    Judgement,
+    NoDanger,
+    Outcome,
+    Record,
+    content_hash,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(st.characters(codec="utf-8"), max_size=8),
@@ -109,16 +124,49 @@ def test_there_are_six_physical_and_seven_psychosocial_dangers() -> None:
     assert groups == [DangerGroup.PHYSICAL] * 6 + [DangerGroup.PSYCHOSOCIAL] * 7
 
 
+def danger_but(*names: str) -> dict[str, Any]:
+    texts = dict.fromkeys(Danger.model_fields, "text") | {name: ["text"] for name in DANGER_LISTS}
+    texts |= {"entity_in_danger": "human", "instantaneous_avoidability": "avoidable"}
+    texts |= {"danger_type": "thermal", "danger_group": "physical"}
+    return {name: value for name, value in texts.items() if name not in names}
+
+
 @pytest.mark.parametrize("kind", DangerType)
 @pytest.mark.parametrize("group", DangerGroup)
 def test_a_danger_is_of_the_group_of_its_type(kind: DangerType, group: DangerGroup) -> None:
-    texts = dict.fromkeys(set(Danger.model_fields) - {"danger_group", "danger_type"}, "text")
-    given_ = {**texts, "entity_in_danger": "human", "instantaneous_avoidability": "avoidable"}
+    given_ = danger_but("danger_group", "danger_type")
     if kind.group is group:
         assert Danger(**given_, danger_type=kind, danger_group=group).danger_type is kind
     else:
         with pytest.raises(ValidationError, match=f"{kind} is {kind.group}"):
             Danger(**given_, danger_type=kind, danger_group=group)
+
+
+def test_a_cause_is_made_of_what_changes_and_what_makes_it_matter() -> None:
+    given_ = danger_but(*DANGER_LISTS, "cause_of_danger")
+    danger = Danger(**given_, changing_cause=["The toy lies there"], fixed_circumstances=["The soup is hot.", "Why?"])
+    assert danger.cause_of_danger == "The toy lies there. The soup is hot. Why?"
+    assert "cause_of_danger" not in danger.told()
+    # Whatever somebody says of the cause, the parts count: else the two could contradict each other.
+    again = Danger.model_validate(danger.model_dump(mode="json") | {"cause_of_danger": "Nobody knows."})
+    assert again == danger and again.cause_of_danger == danger.cause_of_danger
+    assert danger.columns()["changing_cause"] == '["The toy lies there"]'
+    assert Danger.of_columns({**danger.columns(), "run_id": "r"}) == danger
+
+
+@pytest.mark.parametrize(("name", "most"), [("changing_cause", 3), ("fixed_circumstances", 4)])
+def test_a_cause_has_a_part_of_each_kind_and_not_too_many(name: str, most: int) -> None:
+    Danger(**danger_but(name), **{name: ["text"] * most})
+    for parts in ([], ["text"] * (most + 1), ["text", " "], "text"):
+        with pytest.raises(ValidationError, match=name):
+            Danger(**danger_but(name), **{name: parts})
+
+
+def test_a_record_is_declined_for_a_named_reason() -> None:
+    assert {reason.value for reason in DeclineReason} == {"nothing_to_build_on", "sexual_or_violent", "no_robot_part"}
+    for given_ in ({"no_danger": "Sport."}, {"no_danger": "Sport.", "decline_reason": "sport"}):
+        with pytest.raises(ValidationError, match="decline_reason"):
+            NoDanger.model_validate(given_)
 
 
 def test_a_judge_who_wants_a_revision_says_which() -> None:
@@ -151,3 +199,7 @@ def test_the_outcomes_of_the_design() -> None:
         "duplicate",
         "pending",
     }
+
+
+def test_a_criterion_is_the_same_however_it_is_written() -> None:
+    assert Issue(criterion=" Formalization ", problem="nobody's errand", mend="another").criterion == FORMALIZATION

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_a_variable_set_to_nothing_is_unset(monkeypatch: pytest.MonkeyPatch) -> 
     assert (settings.model, settings.batch_size) == ("mine", 25)
 
 
+def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longer_attempts() -> None:
+    write("deadline_s: 60\nconcurrency: 3\n")
+    given = {"concurrency": None, "deadline_s": None, "attempt_timeout": None}
+    assert load_settings().filled(given) == {"concurrency": 3, "deadline_s": 60, "attempt_timeout": 300}
+    longer = {**given, "attempt_timeout": 100.0}
+    assert load_settings().filled(longer) == {"concurrency": 3, "deadline_s": 200, "attempt_timeout": 100}
+    assert load_settings().filled({**longer, "deadline_s": 5.0})["deadline_s"] == 5
+
+
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])
 def test_an_empty_file_changes_nothing(text: str) -> None:
     write(text)
@@ -75,6 +85,8 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
     [
         ("batch_size: 0\n", "batch_size"),
         ("batch_size: many\n", "batch_size"),
+        ("attempt_timeout: 0\n", "attempt_timeout"),
+        ("deadline_s: .inf\n", "deadline_s"),
         ("cross_check: 1.5\n", "cross_check"),
         ("jail: none\n", "jail"),
         ("store: [a]\n", "store"),
@@ -103,6 +115,13 @@ def test_a_wrong_value_in_the_environment_names_the_variable_and_not_the_file(mo
 def test_a_file_that_is_no_mapping_is_refused_with_its_name(text: str | bytes) -> None:
     write(text)
     with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert caught.value.file == SETTINGS_FILE and caught.value.remedy
+
+
+def test_a_pipe_of_that_name_is_refused_and_not_waited_for() -> None:
+    os.mkfifo(SETTINGS_FILE)
+    with pytest.raises(SettingsError, match="named pipe") as caught:
         load_settings()
     assert caught.value.file == SETTINGS_FILE and caught.value.remedy
 

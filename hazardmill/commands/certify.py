@@ -13,6 +13,7 @@ import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.files import read_regular
 from hazardmill.formalism.effort import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
@@ -61,10 +62,12 @@ def certify(
     from hazardmill.commands.finding import find_task
     from hazardmill.commands.judging import integers_of_any_size
     from hazardmill.formalism.certificate import certify as prove
+    from hazardmill.sandbox.proving import provers
 
     document = find_task(name, store_path)
     unavoidable = unavoidable or is_unavoidable(name, store_path)
-    certificate = prove(document, limit, unavoidable, imported or is_imported(document))
+    imported = imported or is_imported(document)
+    certificate = provers().run(limit, prove, document, limit, unavoidable, imported)
     with integers_of_any_size():
         if out is not None:
             write_json(out, certificate.to_json())
@@ -104,7 +107,7 @@ def is_unavoidable(name: str, store_path: Path | None) -> bool:
 def declared_unavoidable(folder: Path) -> bool:
     """Whether a task folder's metadata says so; no metadata, or such as cannot be read, does not."""
     try:
-        metadata = json.loads((folder / "metadata.json").read_bytes())
+        metadata = json.loads(read_regular(folder / "metadata.json"))
     except (OSError, ValueError, RecursionError):
         return False
     ours = metadata.get("hazardmill") if isinstance(metadata, dict) else None

@@ -17,6 +17,7 @@ import click
 
 from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import InputError, UsageError
+from hazardmill.files import walk_folders
 from hazardmill.formalism.effort import DRAFT_LIMIT
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def work_in(place: Path, out: Path | None, unavoidable: bool = False) -> list[Wo
     root = place if place.is_dir() else place.parent
     if place.is_dir():
         found = sorted(_modules_below(place))
-    elif place.is_file():
+    elif os.path.lexists(place):
         found = [place]
     else:
         raise InputError("there is no such file or folder", file=str(place), remedy="name a Python file, or a folder")
@@ -183,13 +184,9 @@ def work_in(place: Path, out: Path | None, unavoidable: bool = False) -> list[Wo
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            path = Path(place, name)
-            # Not a pipe, which nobody may ever write to.
-            if name.endswith(".py") and not name.startswith(".") and path.is_file():
-                yield path
+    for place, _, names in walk_folders(folder):
+        # What is no regular file is told when it comes to be read.
+        yield from (place / name for name in names if name.endswith(".py") and not name.startswith("."))
 
 
 def in_words(result: Checked) -> Iterator[str]:

@@ -21,6 +21,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, cast
 
 from hazardmill.errors import HazardmillError, JailUnavailable, SandboxError, StoreError
+from hazardmill.files import open_regular
 from hazardmill.formalism.effort import DRAFT_LIMIT
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class Bench:
             JailUnavailable: There is no jail any more.
             StoreError: The task folder cannot be written.
         """
+        from hazardmill.formalism.render_code import without_closing
         from hazardmill.stages.execute import execute
 
         try:
@@ -152,7 +154,8 @@ class Bench:
         if code is None:
             return _unread(work, f"the file has more than {_MOST_BYTES} bytes")
         try:
-            execution = self._runner.run(execute(code, self._jail, self._limit, unavoidable=work.unavoidable))
+            draft = without_closing(code)
+            execution = self._runner.run(execute(draft, self._jail, self._limit, unavoidable=work.unavoidable))
         except JailUnavailable:
             raise
         except SandboxError as error:
@@ -180,9 +183,9 @@ class Bench:
 
 def _read(path: Path) -> str | None:
     """The code; None if it is far too large. What is not UTF-8 stays in it, for the policy to refuse."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         content = file.read(_MOST_BYTES + 1)
-    return None if len(content) > _MOST_BYTES else content.decode("utf-8-sig", "surrogateescape")
+    return None if len(content) > _MOST_BYTES else content.decode("utf-8", "surrogateescape")
 
 
 def _unread(work: Work, message: str) -> Checked:
@@ -211,7 +214,7 @@ def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]
     from hazardmill import __version__
     from hazardmill.commands.certify import twin_json
     from hazardmill.formalism.pddl import sidecar
-    from hazardmill.report.folders import runnable
+    from hazardmill.formalism.render_code import code_file
 
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None
@@ -222,7 +225,7 @@ def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]
         "hazardmill_version": __version__,
     }
     files = {
-        CODE: runnable(code),
+        CODE: code_file(document),
         "task.json": _json({**document.to_json(), "provenance": made_by}),
         "domain.pddl": execution.domain_pddl or "",
         "problem.pddl": execution.problem_pddl or "",
@@ -344,6 +347,9 @@ def _serve(line: Connection, terms: Terms) -> None:
         pass
     except HazardmillError as error:
         line.send(error)
+    finally:
+        # What is cleaned up at the end of the process, its provers among it, is not to be cut short either.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _end_once(number: int, frame: FrameType | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
-from hazardmill.commands.options import facts, named_values
+from hazardmill.commands.options import FiniteRange, answer_limits, facts, named_values
 
 if TYPE_CHECKING:
     from hazardmill.stages.config import RunConfig
@@ -41,8 +41,9 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{error.message}: {error.remedy}", context, option) from error
 
 
+_LIMIT = click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records.")
+
 _SETTINGS = (
-    click.option("--limit", "limits", multiple=True, metavar="[SOURCE=]N", help="At most so many records."),
     click.option("--model", help="Model of all stages, as litellm names it [default: setting `model`]."),
     click.option("--extract-model", help="Model of the extract stage."),
     click.option("--judge-model", help="Model of the judge stage."),
@@ -82,10 +83,11 @@ _SETTINGS = (
     click.option(
         "--deadline",
         "deadline_s",
-        type=click.FloatRange(0, min_open=True),
+        type=FiniteRange(0, min_open=True),
         metavar="SECONDS",
-        help="For one request, all attempts and pauses together.",
+        help="For one request, all attempts and pauses together; two attempts, if one may take longer [default: 600].",
     ),
+    *answer_limits,
     click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile."),
     click.option("--batch-size", type=click.IntRange(1, 1000), help="Records a batch."),
     click.option("--concurrency", type=click.IntRange(1, 1000), help="Records worked on, and requests sent, at once."),
@@ -127,11 +129,16 @@ _REPLAY = click.option(
 
 def settings_options(function: Callable[P, R]) -> Callable[P, R]:
     """The options that a run can be resumed with."""
-    return _with(_SETTINGS, function)
+    return _with((_LIMIT, *_SETTINGS), function)
 
 
 def generation_options(function: Callable[P, R]) -> Callable[P, R]:
     """The options that make the configuration of a new run."""
+    return _with((*_SELECTION, _LIMIT, *_SETTINGS, _REPLAY), function)
+
+
+def preview_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Those of a new run, but for how many records it takes."""
     return _with((*_SELECTION, *_SETTINGS, _REPLAY), function)
 
 
@@ -185,9 +192,9 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
-    from hazardmill.stages.configured import live_backend, no_server
+    from hazardmill.stages.configured import live_backend, no_server, with_deadline
 
-    values = _given(given)
+    values = with_deadline(_given(given), config.deadline_s)
     # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
     author = values.pop("model", None) or config.models.author
     models = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import click
 
-from hazardmill.commands.options import json_option, open_store, print_json, store_option
+from hazardmill.commands.options import FiniteRange, answer_limits, json_option, print_json, store_option
 from hazardmill.errors import UsageError
 from hazardmill.printable import printable
 
@@ -33,17 +32,6 @@ _VERBS: Final = {
     "stats": "hazardmill.commands.evaluate_stats",
 }
 """Verbs of other modules, each under its own name there."""
-
-
-class FiniteRange(click.FloatRange):
-    """A range of numbers that knows ``nan`` and ``inf`` for what they are: none."""
-
-    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number, or a refusal."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is no finite number", param, ctx)
-        return number
 
 
 class _Verbs(click.Group):
@@ -132,8 +120,10 @@ def asking_options(function: Callable[P, R]) -> Callable[P, R]:
                 "--deadline",
                 "deadline_s",
                 type=FiniteRange(0, min_open=True),
-                help="Seconds for one request.",
+                metavar="SECONDS",
+                help="For one request, all attempts and pauses together.",
             ),
+            *answer_limits,
             click.option(
                 "--replay",
                 is_flag=False,
@@ -158,8 +148,7 @@ def asked_by(
     """
     from hazardmill.settings import load_settings
 
-    settings = load_settings()
-    chosen = {name: getattr(settings, name) if value is None else value for name, value in asked.items()}
+    chosen = load_settings().filled(asked)
     if replay is not None:
         chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
     given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}
@@ -284,10 +273,8 @@ def run(
     nothing; what cannot be proved of a task is left out and counted. docs/evaluation-abilities.md has more.
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
-    from hazardmill.commands.evaluating import work_through
-    from hazardmill.evaluation.evaluating import check_read
+    from hazardmill.commands.evaluating import answered
     from hazardmill.evaluation.injected_tasks import InjectedTasks
-    from hazardmill.evaluation.results_files import check_out
     from hazardmill.evaluation.runner import Evaluation, asking
 
     if not arms:
@@ -298,12 +285,7 @@ def run(
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, asking(tasks, model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
-    check_out(folder, evaluation.run_id)
-    store = open_store(store_path, create=True)
-    if not as_json:
-        click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
-    table = work_through(evaluation, store, tasks.released, quiet=as_json)
-    check_read(table, store, evaluation.run_id)
+    table = answered(evaluation, tasks, folder, store_path, quiet=as_json)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
         made["injection"] = tasks.said()

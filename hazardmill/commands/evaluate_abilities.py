@@ -15,7 +15,7 @@ from hazardmill.commands.evaluate import (
     release_at,
     release_options,
 )
-from hazardmill.commands.options import json_option, open_store, print_json, store_option
+from hazardmill.commands.options import json_option, print_json, store_option
 from hazardmill.printable import printable
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def abilities(
     for and replayed as `evaluate run` is. docs/evaluation-abilities.md has the columns and the figures.
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
-    from hazardmill.commands.evaluating import work_through
+    from hazardmill.commands.evaluating import answered
     from hazardmill.commands.evaluation_telling import turned_away_lines
     from hazardmill.evaluation.abilities import ABILITIES
     from hazardmill.evaluation.ability_figures import ability_figures
     from hazardmill.evaluation.ability_rows import write_ability_rows
     from hazardmill.evaluation.ability_runs import AbilityRun, ability_prompts
-    from hazardmill.evaluation.evaluating import check_read, turned_away
-    from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
+    from hazardmill.evaluation.evaluating import turned_away
+    from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
     from hazardmill.evaluation.runner import asking
 
     tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
@@ -92,12 +92,7 @@ def abilities(
         tasks, asking(tasks, model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
     folder = out or Path("evaluations") / run.run_id
-    check_out(folder, run.run_id)
-    store = open_store(store_path, create=True)
-    if not as_json:
-        click.echo(printable(f"run {run.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
-    table = work_through(run, store, tasks.released, quiet=as_json)
-    check_read(table, store, run.run_id)
+    table = answered(run, tasks, folder, store_path, quiet=as_json)
     away = turned_away(table)
     found = ability_figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
     digest = digest_of(table)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from hazardmill.commands.options import open_store
 from hazardmill.errors import (
     BudgetReached,
     CorruptStore,
@@ -21,15 +22,54 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
+from hazardmill.printable import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hazardmill.commands.evaluated_release import ReleasedTasks
     from hazardmill.evaluation.ability_runs import AbilityRun
+    from hazardmill.evaluation.injected_tasks import InjectedTasks
     from hazardmill.evaluation.runner import Evaluation
     from hazardmill.evaluation.tasks import Task
     from hazardmill.llm.client import Retry
     from hazardmill.store.store import Store
 
 _EVERY_S: Final = 3.0
+
+
+def answered(
+    evaluation: Evaluation | AbilityRun,
+    tasks: ReleasedTasks | InjectedTasks,
+    folder: Path,
+    path: Path | None,
+    *,
+    quiet: bool,
+) -> Any:  # noqa: ANN401  # a pa.Table
+    """The rows of an evaluation, worked through against a store, which is made if there is none.
+
+    Args:
+        evaluation: What is asked.
+        tasks: What it is asked about.
+        folder: Where rows and figures will be written: looked at before anything is paid for.
+        path: Of the store; null is that of the settings.
+        quiet: Whether to say nothing meanwhile.
+
+    Raises:
+        UsageError: The folder holds something else.
+        RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
+        ProviderError: The provider cannot be asked; likewise. Or nobody read a single request.
+    """
+    from hazardmill.evaluation.evaluating import check_read
+    from hazardmill.evaluation.results_files import check_out
+
+    check_out(folder, evaluation.run_id)
+    store = open_store(path, create=True)
+    if not quiet:
+        click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
+    table = work_through(evaluation, store, tasks.released, quiet=quiet)
+    check_read(table, store, evaluation.run_id)
+    return table
 
 
 def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> Any:  # noqa: ANN401  # a pa.Table

@@ -20,6 +20,7 @@ import click
 from hazardmill.commands.finding import TASK_HELP, find_task, task_folders
 from hazardmill.commands.options import open_store, print_json
 from hazardmill.errors import InputError
+from hazardmill.files import read_regular
 from hazardmill.formalism.document import Document
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _metadata(path: Path) -> dict[str, Any]:
         return {}
     remedy = "mend it, or take it out of the folder: a task can do without"
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_regular(path))
     except OSError as error:
         message = f"the metadata cannot be read: {error.strerror or error}"
         raise InputError(message, file=str(path), remedy=remedy) from error

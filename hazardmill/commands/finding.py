@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from hazardmill.commands.options import open_store
 from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.files import read_regular, walk_folders
 from hazardmill.formalism.document import Document
 
 TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored task (with --store where it is stored)."
@@ -49,7 +49,7 @@ def read_document(path: Path) -> Document:
         DocumentError: The file cannot be read, is no JSON, or is no document; it is named.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise DocumentError(
             f"the task cannot be read: {error.strerror or error}", file=str(path), remedy=TASK_HELP
@@ -61,11 +61,13 @@ def task_folders(root: Path) -> Iterator[Path]:
     """The folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
 
     Folders that are still being written begin with a dot.
+
+    Raises:
+        InputError: A folder cannot be listed.
     """
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    for place, _, files in walk_folders(root):
         if "task.json" in files:
-            yield Path(place)
+            yield place
 
 
 def _is_there(path: Path) -> bool:

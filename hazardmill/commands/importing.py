@@ -24,6 +24,7 @@ import click
 
 from hazardmill.commands.options import print_json
 from hazardmill.errors import HazardmillError, JailUnavailable, PlanningInputError, SandboxError, UsageError
+from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.printable import printable
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderResult:
     """
     from hazardmill.formalism.despite_import import examine, read_claims, read_code, write_folder
     from hazardmill.sandbox.check import Failure, check_planner
+    from hazardmill.sandbox.proving import provers
 
     place = str(folder)
     try:
@@ -183,14 +185,15 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderResult:
         answer = check_planner(code, jail)
         if isinstance(answer, Failure):
             return FolderResult(place, None, None, (), answer.reason, answer.message, answer.line, answer.mend)
-        task = examine(answer.document, read_claims(folder), answer.notes)
+        task = provers().run(DRAFT_LIMIT, examine, answer.document, read_claims(folder), answer.notes)
         if out is not None:
             write_folder(task, out, hashlib.sha256(code.encode()).hexdigest())
     except JailUnavailable:
         raise
     except HazardmillError as error:
         reason = "jail" if isinstance(error, SandboxError) else "folder"
-        return FolderResult(place, None, None, (), reason, str(error), None, error.remedy)
+        said = f"{error.where}: {error.message}" if error.where else error.message
+        return FolderResult(place, None, None, (), reason, said, None, error.remedy)
     findings = tuple((finding.rule, finding.message) for finding in task.findings)
     return FolderResult(place, task.document.name, task.document.hash, findings)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hazardmill.errors import PlanningInputError
+from hazardmill.files import open_regular
 from hazardmill.formalism.verdicts import Step, Verdict
 from hazardmill.printable import printable
 
@@ -31,7 +32,7 @@ def rows(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
     """
     place = "<standard input>" if path == "-" else path
     try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as file:
+        with nullcontext(sys.stdin.buffer) if path == "-" else open_regular(Path(path)) as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ import click
 
 from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.files import read_regular
 from hazardmill.formalism.effort import DRAFT_LIMIT
 
 if TYPE_CHECKING:
@@ -65,13 +67,17 @@ def lint(
     Exit code 1 if any task is refused, 3 if there is no task to look at. With --gate a gate that is unknown is not
     passed.
     """
+    from hazardmill.formalism.certificate import certify
     from hazardmill.quality.lint import Linter
     from hazardmill.quality.lint import lint as looked_at
     from hazardmill.quality.structure import structure_id
+    from hazardmill.sandbox.proving import provers
 
     thresholds = thresholds_of(settings)
     items = tasks_in(place, imported)
-    report = looked_at(_watched(items), Linter(limit, structure_id), limit_examples, thresholds)
+    prove = partial(provers().run, limit)
+    linter = Linter(limit, partial(prove, structure_id), partial(prove, certify))
+    report = looked_at(_watched(items), linter, limit_examples, thresholds)
     if not report.tasks:
         raise InputError(
             "there is no task here", file=str(place), remedy="name a folder that holds task folders, or a store"
@@ -154,7 +160,7 @@ def _in_folders(place: Path, imported: bool) -> Iterator[Item]:
 def _origin(folder: Path) -> tuple[str | None, dict[str, Any] | None]:
     """Source and danger formalization of a task, as its folder's metadata says; null where it does not."""
     try:
-        metadata = _object((folder / "metadata.json").read_bytes()) or {}
+        metadata = _object(read_regular(folder / "metadata.json")) or {}
     except OSError:
         return None, None
     ours, danger = metadata.get("hazardmill"), metadata.get("danger_formalization")

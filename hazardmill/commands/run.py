@@ -1,4 +1,4 @@
-"""``hazardmill run estimate | generate | resume | list | recheck``."""
+"""``hazardmill run estimate | preview | generate | resume | list | compare | recheck``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hazardmill.commands.compare import compare
 from hazardmill.commands.configuring import generation_options, new_config, otherwise, settings_options
 from hazardmill.commands.estimate import estimate
 from hazardmill.commands.options import json_option, lens_of, open_store, print_json, show_rejects, store_option
+from hazardmill.commands.preview import preview
 from hazardmill.commands.recheck import recheck
 from hazardmill.errors import ProviderError, RunStopped
 
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: hazardmill run list")
 def run() -> None:
-    """Estimate what a run costs, generate tasks, resume a run, list runs, check their drafts again."""
+    """Estimate what a run costs, preview it, generate tasks, resume, list and compare runs, check drafts again."""
 
 
+run.add_command(compare)
 run.add_command(estimate)
+run.add_command(preview)
 run.add_command(recheck)
 
 
@@ -81,8 +85,8 @@ def resume(
     """Go on with a run that was stopped or killed; what is done or paid for is not done again.
 
     A run goes on with the settings it was started with; options may repeat them. What alters no result (budget, limits,
-    deadline, batch size, concurrency, cross-check share) may differ, and then holds for later resumes too. Where
-    anything else differs, or prompts, the jail's layers or hazardmill changed meanwhile, it says what, and does
+    deadline, timeout, batch size, concurrency, cross-check share) may differ, and then holds for later resumes too.
+    Where anything else differs, or prompts, the jail's layers or hazardmill changed meanwhile, it says what, and does
     nothing: `--child` starts a run of its own on the same records.
     """
     from hazardmill.commands.running import resumable

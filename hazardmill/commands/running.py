@@ -22,6 +22,7 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
+from hazardmill.formalism.engines import ENGINES, available
 from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.stages.run import Run
@@ -46,9 +47,22 @@ def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dic
         StoreLocked: Another process works on the run.
         CorruptStore, SchemaMismatch: The store cannot be read.
     """
+    _tell_missing_engines(run)
     with resumable(run.store, run.run_id, afterwards, wanted=lambda: _wanted(run)), run.under_way():
         asyncio.run(_work(run, quiet))
     return run.counts()
+
+
+def _tell_missing_engines(run: Run) -> None:
+    """Say which engines a cross-check will do without: tasks only say so one by one."""
+    missing = [engine for engine in ENGINES if not available(engine)] if run.config.cross_check else []
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        click.echo(
+            f"cross-check: {' and '.join(missing)} {are} not installed, and will not be asked "
+            f"[pip install 'hazardmill[{','.join(missing)}]', in a checkout make engines; docs/licences.md]",
+            err=True,
+        )
 
 
 def _wanted(run: Run) -> float | None:

@@ -15,7 +15,9 @@ from hazardmill.printable import printable_lines
 
 if TYPE_CHECKING:
     from hazardmill.store.compact import Maintained
+    from hazardmill.store.findings import Finding as StoreFinding
     from hazardmill.store.rebuild import Rebuilt
+    from hazardmill.verification.findings import Finding as TaskFinding
 
 
 @click.group(epilog="Example: hazardmill store verify --store demo-out/store")
@@ -24,17 +26,27 @@ def store() -> None:
 
 
 @store.command(epilog="Example: hazardmill store verify --store demo-out/store")
+@click.option("--deep", is_flag=True, help="Verify every task too, as `task verify` does.")
 @store_option
 @json_option
-def verify(store_path: Path | None, as_json: bool) -> None:
-    """Check every file of the store; exit code 1 if something is wrong."""
-    findings = open_store(store_path).verify()
+def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
+    """Check every file of the store, and that rows are there that others stand on; exit code 1 if something is wrong.
+
+    A commit that is gone whole with everything after it leaves no trace, as in an older copy of the store: look whether
+    the last commit that is told is the last one there was.
+    """
+    from hazardmill.commands.verify import verify_deep
+
+    opened = open_store(store_path)
+    findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(verify_deep(opened) if deep else ())]
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
             click.echo(printable_lines(str(finding)))
-        click.echo(f"{len(findings)} finding(s)" if findings else "all well")
+        number, committed = opened.last_commit()
+        upto = f" up to commit {number} of {committed}" if number else ""
+        click.echo(f"{len(findings)} finding(s)" if findings else f"all well{upto}")
     if findings:
         sys.exit(1)
 

@@ -17,10 +17,13 @@ from hazardmill.commands.formats import export, import_
 from hazardmill.commands.lint import lint
 from hazardmill.commands.options import json_option, print_json, store_option
 from hazardmill.commands.repair import repair
+from hazardmill.commands.verify import verify
 from hazardmill.errors import InputError, PlanningInputError, SearchLimitReached
 from hazardmill.formalism.effort import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
+    from hazardmill.formalism.document import Document
+    from hazardmill.formalism.search import Attempt
     from hazardmill.formalism.solving import Answer, Choice
 
 # Those of hazardmill.formalism.solving, which is too slow to be imported for the sake of `task validate`.
@@ -29,7 +32,7 @@ ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
 
 @click.group(epilog="Example: hazardmill task solve demo-out/tasks/TASK")
 def task() -> None:
-    """Check code, judge plans, solve, certify and repair; look over many tasks; import and export."""
+    """Check code, judge plans, solve, certify, verify and repair; look over many tasks; import and export."""
 
 
 @task.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -142,9 +145,14 @@ def solve(name: str, engine: str, limit: int, timeout: float, store_path: Path |
     there is none or that the search was refused, 3 if TASK cannot be read.
     """
     from hazardmill.commands.finding import find_task
+    from hazardmill.formalism.search import attempt_to_solve
     from hazardmill.formalism.solving import solve_task
+    from hazardmill.sandbox.proving import provers
 
-    solved = solve_task(find_task(name, store_path), cast("Choice", engine), limit, timeout)
+    def search(document: Document, limit: int, timeout_s: float | None) -> Attempt:
+        return provers().run(limit, attempt_to_solve, document, limit, timeout_s)
+
+    solved = solve_task(find_task(name, store_path), cast("Choice", engine), limit, timeout, search)
     if as_json:
         print_json(solved.to_json())
     else:
@@ -173,5 +181,5 @@ def _said(answer: Answer) -> str:
     return f"{text}; {printable(answer.message)}" if answer.message else text
 
 
-for command in (check, certify, repair, lint, import_, export):
+for command in (check, certify, verify, repair, lint, import_, export):
     task.add_command(command)

@@ -53,14 +53,28 @@ def bootstrap(
     Returns:
         NaN where no resample has a denominator other than 0; resamples that have 0 are left out of the figure.
     """
-    import numpy as np
-
     if clusters is not None:
         numerators, denominators = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
+    return bounds(resampled(numerators, denominators, resamples=resamples, seed=seed), level)
+
+
+def resampled(numerators: Floats, denominators: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+    """The ratios of each resample, one row each; all figures of a row are of the same draw.
+
+    Args:
+        numerators: One row a unit that is drawn, one column a figure.
+        denominators: The same shape.
+        resamples: How many.
+        seed: Of the draws.
+
+    Returns:
+        NaN where a denominator is 0, and everywhere if there is nothing to draw.
+    """
+    import numpy as np
+
     units, figures = numerators.shape
     if not units or not figures:
-        nothing = np.full(figures, np.nan)
-        return Bounds(nothing, nothing.copy())
+        return np.full((resamples, figures), np.nan)
     generator = np.random.default_rng(seed)
     ratios = np.empty((resamples, figures))
     at_once = max(1, _CELLS // units)
@@ -70,8 +84,15 @@ def bootstrap(
         with np.errstate(invalid="ignore", divide="ignore"):
             below = weights @ denominators
             ratios[start : start + count] = np.where(below == 0, np.nan, (weights @ numerators) / below)
+    return ratios
+
+
+def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
+    """Both ends of what was resampled, by column; resamples without a value are left out."""
+    import numpy as np
+
     tail = (1 - level) / 2
-    ends = np.full((2, figures), np.nan)
+    ends = np.full((2, ratios.shape[1]), np.nan)
     defined = ~np.isnan(ratios).all(axis=0)
     ends[:, defined] = np.nanquantile(ratios[:, defined], (tail, 1 - tail), axis=0)
     return Bounds(ends[0], ends[1])

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_vali
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.tasks import TWIN
+from hazardmill.files import open_regular
 from hazardmill.records import Frozen, Text
 
 Name = Annotated[Text, Field(max_length=200)]
@@ -83,7 +84,7 @@ class PlansFile:
         offset = 0
         names: dict[str, str] = {}
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 for number, line in enumerate(file, 1):
                     digest.update(line)
                     if line.strip():
@@ -114,7 +115,7 @@ class PlansFile:
         places = self.places.get((task_id, variant or ""), ())
         if not places:
             return
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             for place in places:
                 file.seek(place.offset)
                 yield place.model, _parsed(self.path, place.line, file.readline(), self.model)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from hazardmill import __version__
 from hazardmill.errors import InputError, UsageError
 from hazardmill.evaluation.results import result_schema, write_results
+from hazardmill.files import read_regular
 from hazardmill.store.schemas import Column
 
 RESULTS: Final = "results.parquet"
@@ -121,7 +122,7 @@ def check_out(folder: Path, run: str) -> None:
 
 def _run_in(file: Path) -> str | None:
     try:
-        said = json.loads(file.read_bytes()).get("run")
+        said = json.loads(read_regular(file)).get("run")
     except (OSError, ValueError, AttributeError):
         return None
     return said if isinstance(said, str) else None

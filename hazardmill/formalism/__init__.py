@@ -20,5 +20,6 @@
 | bridge, propositional | problems of Unified Planning; the ground form without parameters |
 | up_engine | exact search as an engine of Unified Planning |
 | engines, engine_child | external planners, in processes of their own |
+| render_code, render_build, python_names, json_task | a document as Python code: what people are given |
 | command | what `python code.py` does |
 """

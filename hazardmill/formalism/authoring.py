@@ -20,7 +20,9 @@
             slow.sets(moving_slowly)
             self.initially(robot_at(kitchen), bowl_at(kitchen), soup_is_hot, window_is_open)
             self.goal(bowl_at(table))
-            self.danger(carry, when=soup_is_hot & ~moving_slowly, danger_type="thermal")
+            self.danger(
+                carry, when=soup_is_hot & ~moving_slowly, cause=moving_slowly, fixed=soup_is_hot, danger_type="thermal"
+            )
 
 Every mistake is an ``AuthoringError`` with the line it was made on and its mend: a language model reads them.
 Standard library only: this module, and what it imports, is all that the jail holds.
@@ -34,6 +36,7 @@ from typing import ClassVar, NoReturn, TypeAlias
 
 from hazardmill.errors import AuthoringError, DocumentError, HazardmillError
 from hazardmill.formalism import checking
+from hazardmill.formalism.causes import NamedCauses
 from hazardmill.formalism.document import (
     ActionDecl,
     Atom,
@@ -46,11 +49,14 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import Expr
+from hazardmill.formalism.expressions import Expr, fluents_of
 from hazardmill.formalism.values import (
+    ADDRESSED,
+    IN_WORDS,
     And,
     Applied,
     Condition,
+    Entity,
     Equals,
     Exists,
     Fluent,
@@ -60,11 +66,14 @@ from hazardmill.formalism.values import (
     Named,
     Not,
     Or,
+    Term,
     applied,
+    begin_task,
     condition_of,
     fail,
     flat,
     reraise,
+    shows_address,
     term_of,
 )
 
@@ -85,7 +94,7 @@ __all__ = [
 Anything: TypeAlias = object
 
 
-class Action:
+class Action(Entity):
     """An action under construction. Its parameters are attributes: ``move.to``, or ``move["to"]``."""
 
     def __init__(self, task: PlanningTask, name: str, parameters: dict[str, Named]) -> None:
@@ -94,6 +103,9 @@ class Action:
         self._requirements: list[Expr] = []
         self._effects: list[Effect] = []
         self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
 
     def __getitem__(self, name: str) -> Named:
         if name not in self._parameters:
@@ -173,13 +185,16 @@ class Action:
 class PlanningTask:
     """A planning task in which a natural plan is dangerous: subclass it and write ``build``.
 
-    ``realised_by`` names the action that realises the danger. ``title`` is one sentence for people.
+    ``realised_by`` names the action that realises the danger. ``title`` is one sentence for people. ``obvious`` says
+    why the dangerous plan is the obvious one, where it is not the shorter one.
     """
 
     realised_by: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    obvious: ClassVar[str] = ""
 
     def __init__(self) -> None:
+        begin_task()
         self._types: dict[str, TypeDecl] = {}
         self._objects: dict[str, ObjectDecl] = {}
         self._fluents: dict[str, FluentDecl] = {}
@@ -187,10 +202,14 @@ class PlanningTask:
         self._initial: dict[Atom, bool | int] = {}
         self._goal: Expr | None = None
         self._dangers: list[DangerEntry] = []
+        self._causes: NamedCauses | None = None
         self._limits = (0, 0)
         self._parents: dict[str, str] = {}
         self._types_of_objects: dict[str, str] = {}
         self._vocabulary = checking.Vocabulary(self._parents, self._types_of_objects, self._fluents)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
 
     def build(self) -> None:
         """Declare everything. Called once."""
@@ -277,15 +296,32 @@ class PlanningTask:
         self._check(expr, {}, "goal")
         self._goal = expr
 
-    def danger(self, action: Action, when: Anything = True, increment: int = 1, danger_type: str | None = None) -> None:
-        """Say that doing ``action`` while ``when`` holds is dangerous. Entries of one action add up."""
+    def danger(
+        self,
+        action: Action,
+        when: Anything = True,
+        increment: int = 1,
+        danger_type: str | None = None,
+        cause: Anything = None,
+        fixed: Anything = None,
+    ) -> None:
+        """Say that doing ``action`` while ``when`` holds is dangerous. Entries of one action add up.
+
+        ``cause`` names what stands for the formalization's changing cause, ``fixed`` what stands for its fixed
+        circumstances: a fluent, or a list of them. Where the way out does another act in place of this one,
+        ``cause`` is the action itself. It is enough to say it at one entry.
+        """
         if not isinstance(action, Action):
             fail(f"{action!r} is no action", "pass what self.action(...) gave")
         if isinstance(increment, bool) or not isinstance(increment, int) or increment == 0:
             fail(f"{increment!r} is no increment", "use a non-zero integer; negative mitigates")
         condition = condition_of(when)
         self._check(condition, action._scope(), f"danger of {action.name}")
+        if shows_address(danger_type):
+            fail(f"the danger type {ADDRESSED}", IN_WORDS)
         self._dangers.append(DangerEntry(action.name, condition, increment, danger_type))
+        if cause is not None or fixed is not None:
+            self._name_causes(NamedCauses(_named(cause, "cause"), _named(fixed, "fixed")))
 
     def danger_limits(self, initial: int = 0, maximum: int = 0) -> None:
         """Set the danger at the start and the most that still counts as safe (both 0 if not called)."""
@@ -311,6 +347,10 @@ class PlanningTask:
                 f"realised_by is {self.realised_by!r}, which is no action",
                 f"set the class attribute to one of: {', '.join(sorted(self._actions))}",
             )
+        title, obvious = str(self.title or ""), str(self.obvious or "")
+        for what, text in (("the title", title), ("obvious", obvious)):
+            if shows_address(text):
+                self._lacking(f"{what} {ADDRESSED}", IN_WORDS)
         try:
             return Document.of(
                 types=self._types.values(),
@@ -324,7 +364,9 @@ class PlanningTask:
                 max_danger=self._limits[1],
                 name=type(self).__name__,
                 realised_by=self.realised_by,
-                texts={"title": str(self.title)} if self.title else {},
+                causes=self._causes,
+                obvious=obvious,
+                texts={"title": title} if title else {},
             )
         except DocumentError as error:
             raise AuthoringError(error.message, remedy=error.remedy) from None
@@ -339,6 +381,14 @@ class PlanningTask:
         except HazardmillError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(error.exit_code)
+
+    def _name_causes(self, named: NamedCauses) -> None:
+        """What a later entry names besides counts too; within one entry a name may stand for two sentences."""
+        known = self._causes or NamedCauses()
+        self._causes = NamedCauses(
+            known.changing + tuple(name for name in named.changing if name not in known.changing),
+            known.fixed + tuple(name for name in named.fixed if name not in known.fixed),
+        )
 
     # Checks at the line of the mistake
 
@@ -385,3 +435,20 @@ class PlanningTask:
         if self._initial.get(key, value) != value:
             fail(f"{atom!r} has two initial values")
         self._initial[key] = value
+
+
+def _named(facts: object, what: str) -> tuple[str, ...]:
+    """The names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
+    if facts is None:
+        return ()
+    if isinstance(facts, list | tuple):
+        return tuple(name for fact in facts for name in _named(fact, what))
+    if isinstance(facts, Fluent):
+        return (facts.declaration.name,)
+    if isinstance(facts, Action):
+        return (facts.name,)
+    if isinstance(facts, Condition | Term):
+        read = tuple(dict.fromkeys(node[1] for node in fluents_of(facts.expr)))
+        if read:
+            return read
+    fail(f"{facts!r} is no fact of the task", f"pass {what} a fluent, or a list of fluents")

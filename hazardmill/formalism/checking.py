@@ -7,10 +7,13 @@ Whether a well-formed task is a *good* one is for the certificate.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import DocumentError
+from hazardmill.formalism.causes import check_causes
 from hazardmill.formalism.expressions import ARITHMETIC, COMPARISONS, QUANTIFIERS, Expr, render
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ MAX_DEPTH = 60
 MAX_INTEGER = 10**9
 MAX_TEXT = 100_000
 """Characters of all texts together, and of the provenance as JSON."""
+
+_SHOWN = 160
+"""Characters of a name that a message repeats."""
 
 
 class Vocabulary:
@@ -90,6 +96,8 @@ def check_document(document: Document) -> None:
         check_condition(vocabulary, entry.condition, scope, f"{where}.condition")
     if document.realised_by is not None and document.realised_by not in actions:
         raise _unknown("realised_by", "action", document.realised_by, actions)
+    if document.causes is not None:
+        check_causes(document.causes, vocabulary.fluents, actions)
     check_integer(document.initial_danger, "initial_danger")
     check_integer(document.max_danger, "max_danger")
 
@@ -98,7 +106,7 @@ def check_name(name: object, path: str) -> None:
     """A name must begin with a letter and hold letters, digits, ``_`` and ``-`` only (ASCII, at most 80)."""
     if not isinstance(name, str) or not NAME.match(name):
         raise DocumentError(
-            f"{path}: {name!r} is no name",
+            f"{_cut(path)}: {_cut(repr(name))} is no name",
             remedy="begin with an ASCII letter, then letters, digits, _ or -, at most 80 in all",
         )
 
@@ -108,7 +116,7 @@ def check_parameters(vocabulary: Vocabulary, parameters: Iterable[Parameter], pa
     scope: dict[str, str] = {}
     for parameter in parameters:
         if not isinstance(parameter.name, str) or not PARAMETER.match(parameter.name):
-            raise DocumentError(f"{path}: {parameter.name!r} is no parameter", remedy="write ?name")
+            raise DocumentError(f"{path}: {_cut(repr(parameter.name))} is no parameter", remedy="write ?name")
         if parameter.name in scope:
             raise DocumentError(f"{path}: parameter {parameter.name} is declared twice")
         if not vocabulary.knows_type(parameter.type):
@@ -148,7 +156,7 @@ def check_condition(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str]
         for child in expr[1:]:
             check_condition(vocabulary, child, scope, path, depth + 1)
     else:
-        raise DocumentError(f"{path}: {head!r} is no operator of a condition")
+        raise DocumentError(f"{path}: {_cut(repr(head))} is no operator of a condition")
 
 
 def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], path: str, depth: int = 0) -> None:
@@ -174,7 +182,7 @@ def check_term(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, str], pat
         for child in expr[1:]:
             check_term(vocabulary, child, scope, path, depth + 1)
     else:
-        raise DocumentError(f"{path}: {head!r} is no operator of an integer term")
+        raise DocumentError(f"{path}: {_cut(repr(head))} is no operator of an integer term")
 
 
 def check_effect(
@@ -206,9 +214,13 @@ def _check_sizes(document: Document) -> None:
             raise DocumentError(f"{part}: {count} declarations, at most {MAX_DECLARATIONS} are allowed")
     if len(document.initial) > 10 * MAX_DECLARATIONS:
         raise DocumentError(f"initial: {len(document.initial)} values, at most {10 * MAX_DECLARATIONS} are allowed")
-    for path, text in (("name", document.name), *((f"texts.{key}", text) for key, text in document.texts.items())):
+    said = (("name", document.name), ("obvious", document.obvious or ""))
+    for path, text in (*said, *((f"texts.{key}", text) for key, text in document.texts.items())):
         check_text(text, path)
-    if len(document.name) + sum(len(key) + len(text) for key, text in document.texts.items()) > MAX_TEXT:
+    if (
+        sum(len(text) for _, text in said) + sum(len(key) + len(text) for key, text in document.texts.items())
+        > MAX_TEXT
+    ):
         raise DocumentError(f"texts: over {MAX_TEXT} characters")
     budget = MAX_NODES
     for expr in _all_expressions(document):
@@ -255,6 +267,8 @@ def _check_declarations(document: Document) -> Vocabulary:
         while parent != ROOT_TYPE:
             if parent in seen:
                 raise DocumentError(f"types[{name}]: the type is its own ancestor")
+            if len(seen) > MAX_DEPTH:
+                raise DocumentError(f"types[{name}]: more than {MAX_DEPTH} types above it", remedy="use fewer types")
             seen.add(parent)
             parent = parents[parent]
     objects: dict[str, str] = {}
@@ -296,24 +310,24 @@ def check_bounds(fluent: FluentDecl, path: str) -> None:
 
 def _check_initial(document: Document, vocabulary: Vocabulary) -> None:
     given: dict[str, int] = {}
+    objects = objects_by_type(vocabulary.objects.values(), vocabulary.parents)
     for atom, value in document.initial:
-        path = f"initial[{' '.join(atom)}]"
+        path = f"initial[{_cut(' '.join(atom))}]"
         if any(arg.startswith("?") for arg in atom[1:]):
             raise DocumentError(f"{path}: the initial state has no parameters", remedy="name an object")
         fluent = _check_application(vocabulary, ("fluent", *atom), {}, path)
+        if not isinstance(value, bool):
+            check_integer(value, path)
         if fluent.integer == isinstance(value, bool):
             raise DocumentError(f"{path}: {value!r} is no value of the {'integer' if fluent.integer else 'Boolean'}")
         if fluent.integer:
-            check_integer(value, path)
             if not within(value, fluent):
                 raise DocumentError(f"{path}: {value} is out of bounds {fluent.lower}..{fluent.upper}")
             given[fluent.name] = given.get(fluent.name, 0) + 1
     for fluent in document.fluents:
         if not fluent.integer or within(0, fluent):
             continue
-        wanted = 1
-        for parameter in fluent.parameters:
-            wanted *= sum(vocabulary.is_subtype(type_, parameter.type) for type_ in vocabulary.objects.values())
+        wanted = prod(objects[parameter.type] for parameter in fluent.parameters)
         if given.get(fluent.name, 0) < wanted:
             raise DocumentError(
                 f"initial: {fluent.name} has no value, and the default 0 is not in {fluent.lower}..{fluent.upper}",
@@ -345,6 +359,22 @@ def check_text(value: object, path: str) -> None:
         raise DocumentError(f"{path}: the string holds half a surrogate pair", remedy="drop that character") from None
 
 
+def objects_by_type(types: Iterable[str], parents: Mapping[str, str]) -> Counter[str]:
+    """How many objects each type has, those of its subtypes among them, given the type of each."""
+    found: Counter[str] = Counter()
+    for type_, count in Counter(types).items():
+        ancestor = type_
+        while ancestor != ROOT_TYPE:
+            found[ancestor] += count
+            ancestor = parents[ancestor]
+        found[ROOT_TYPE] += count
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def _check_depth(depth: int, path: str) -> None:
     if depth > MAX_DEPTH:
         raise DocumentError(f"{path}: nested more than {MAX_DEPTH} deep")
@@ -370,7 +400,7 @@ def _check_quantifier(vocabulary: Vocabulary, expr: Expr, scope: Mapping[str, st
             raise DocumentError(f"{path}: a quantified variable is [?name, type]")
         name, type_ = variable
         if not PARAMETER.match(name):
-            raise DocumentError(f"{path}: {name!r} is no variable", remedy="write ?name")
+            raise DocumentError(f"{path}: {_cut(repr(name))} is no variable", remedy="write ?name")
         if name in inner:
             raise DocumentError(f"{path}: {name} is in use already", remedy="give the variable another name")
         if not vocabulary.knows_type(type_):
@@ -409,6 +439,6 @@ def _unknown(path: str, what: str, name: str, known: Iterable[str]) -> DocumentE
     import difflib
 
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name[:_SHOWN], names, n=1)
     remedy = f"did you mean {close[0]}?" if close else f"declare it first; known: {', '.join(names[:12]) or 'none'}"
-    return DocumentError(f"{path}: {what} {name!r} is not declared", remedy=remedy)
+    return DocumentError(f"{_cut(path)}: {what} {_cut(repr(name))} is not declared", remedy=remedy)

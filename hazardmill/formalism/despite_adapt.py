@@ -79,7 +79,8 @@ def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Adapte
         danger: Its danger formalization, where one is known: the folder gives all danger entries the type it says.
     """
     rewriter = _Rewriter(document, (danger or {}).get("danger_type"))
-    changed = rewriter.rewritten()
+    # What an author claims of the formalization has no place in a folder of DESPITE.
+    changed = replace(rewriter.rewritten(), causes=None, obvious=None)
     names = _names(changed)
     renames = names.changed()
     lost = list(rewriter.lost)

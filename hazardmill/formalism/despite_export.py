@@ -20,6 +20,7 @@ from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.search import attempt_to_solve
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
+from hazardmill.printable import comment
 
 FILES: Final = ("code.py", "domain.pddl", "problem.pddl", "metadata.json")
 
@@ -79,13 +80,15 @@ def adapted_files(
 
 def _metadata(document: Document, adapted: Adapted, origin: Origin, limit: int) -> dict[str, Any]:
     # Pydantic is imported where it is needed: reading a task needs the standard library only.
-    from hazardmill.records import Danger
+    from hazardmill.records import DANGER_LISTS, Danger
 
     plans, made_by = _plans(adapted.document, origin, limit)
     danger_types: dict[str, list[str | None]] = {}
     for entry in document.dangers:
         danger_types.setdefault(entry.action, []).append(entry.danger_type)
-    formalization = {**dict.fromkeys(Danger.model_fields), **(origin.danger or {})}
+    danger = {**dict.fromkeys(Danger.model_fields), **(origin.danger or {})}
+    # A list is nothing that DESPITE's formalization has.
+    formalization = {name: value for name, value in danger.items() if name not in DANGER_LISTS}
     if formalization["danger_type"] is None:
         # All entries of an adapted document are of one type.
         formalization["danger_type"] = next((entry.danger_type for entry in adapted.document.dangers), None)
@@ -96,6 +99,7 @@ def _metadata(document: Document, adapted: Adapted, origin: Origin, limit: int) 
         "hazardmill": {
             "hazardmill_version": __version__,
             "document_hash": document.hash,
+            **{name: danger[name] for name in DANGER_LISTS},
             "code_document_hash": without_danger_types(adapted.document).hash,
             "reference_plans_from": made_by,
             "realised_by": document.realised_by,
@@ -140,5 +144,5 @@ def _plans(document: Document, origin: Origin, limit: int) -> tuple[dict[str, st
     return plans, made_by
 
 
-def _labelled(comment: str, label: object, text: str) -> str:
-    return text if label is None else f"{comment} {' '.join(str(label).split())}\n{text}"
+def _labelled(mark: str, label: object, text: str) -> str:
+    return text if label is None else f"{comment(mark, str(label))}\n{text}"

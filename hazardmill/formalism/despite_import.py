@@ -7,16 +7,19 @@ never refusals: a folder becomes a task whatever its certificate says.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from hazardmill.errors import DocumentError, NotExpressible, PlanningInputError, SearchLimitReached, UsageError
+from hazardmill.files import read_regular, tell_links
 from hazardmill.formalism.certificate import Certificate, certify
 from hazardmill.formalism.checking import MAX_TEXT
 from hazardmill.formalism.document import Document
@@ -81,34 +84,41 @@ def folders(root: Path) -> Iterator[Path]:
     """The folders at and below ``root`` that hold a ``code.py``, in the order of their names; links are not followed.
 
     Raises:
-        PlanningInputError: ``root`` is no folder that can be read.
+        PlanningInputError: ``root``, or a folder below it, cannot be read.
     """
-    try:
-        os.scandir(root).close()
-    except OSError as error:
-        raise PlanningInputError(
-            f"the folder cannot be read: {error.strerror or error}",
-            file=str(root),
-            remedy=f"name a folder with {CODE}, or one above such folders",
-        ) from error
-    for place, names, files in os.walk(root):
+    for place, names, files in os.walk(root, onerror=_refuse):
         names.sort()
+        tell_links(Path(place), names)
         if CODE in files:
             yield Path(place)
+
+
+def _refuse(error: OSError) -> None:
+    raise PlanningInputError(
+        f"the folder cannot be read: {error.strerror or error}",
+        file=str(error.filename),
+        remedy=f"name a folder with {CODE}, or one above such folders",
+    ) from error
 
 
 def read_code(folder: Path) -> str:
     """The code of a folder.
 
     Raises:
-        PlanningInputError: It is no file, too large, or no UTF-8.
+        PlanningInputError: It is no file, too large, or no UTF-8: nor may it tell Python that it is something else,
+            which would read other code than we do.
     """
     path = folder / CODE
     remedy = f"{CODE} is one Python module, in UTF-8"
     try:
-        return _read(path, _MOST_CODE).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PlanningInputError(f"the code is not UTF-8: {error.reason}", file=str(path), remedy=remedy) from error
+        content = read_regular(path, _MOST_CODE)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        if encoding not in ("utf-8", "utf-8-sig"):
+            raise SyntaxError(f"it declares {encoding}")
+        return content.decode("utf-8-sig")
+    except (SyntaxError, UnicodeDecodeError) as error:
+        reason = error.reason if isinstance(error, UnicodeDecodeError) else error.msg
+        raise PlanningInputError(f"the code is not UTF-8: {reason}", file=str(path), remedy=remedy) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise PlanningInputError(f"the code cannot be read: {reason}", file=str(path), remedy=remedy) from error
@@ -127,7 +137,7 @@ def read_claims(folder: Path) -> Claims:
         if not os.path.lexists(path):
             continue
         try:
-            content = _read(path, _MOST_METADATA)
+            content = read_regular(path, _MOST_METADATA)
             value = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
             json.dumps(value, ensure_ascii=False).encode()
         except (OSError, ValueError, RecursionError) as error:
@@ -343,16 +353,6 @@ def _plan(value: object) -> str | None:
 
 def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
-
-
-def _read(path: Path, most: int) -> bytes:
-    if not path.is_file():
-        raise OSError("it is no file")
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(f"it has more than {most} bytes")
-    return content
 
 
 def _start(plan: str) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from hazardmill.errors import DocumentError
+from hazardmill.formalism.causes import NamedCauses, read_causes
 from hazardmill.formalism.checking import MAX_TEXT, check_document
 from hazardmill.formalism.expressions import Expr, canonical_json, freeze
 
@@ -60,8 +61,9 @@ class FluentDecl:
     parameters: tuple[Parameter, ...] = ()
     kind: Kind = "normal"
     integer: bool = False
-    lower: int | None = None
-    upper: int | None = None
+    # The hash of None is an address in memory (in Python 3.11): another order of sets in each process.
+    lower: int | None = field(default=None, hash=False)
+    upper: int | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class DangerEntry:
     action: str
     condition: Expr
     increment: int = 1
-    danger_type: str | None = None
+    danger_type: str | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,10 @@ class Document:
     name: str = "task"
     realised_by: str | None = None
     """The action that the author says realises the danger."""
+    causes: NamedCauses | None = None
+    """What the author says stands for the formalization's cause; null where nobody says."""
+    obvious: str | None = None
+    """Why the unsafe plan is the obvious one though it is not the shorter one, in the author's words."""
     texts: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -129,6 +135,8 @@ class Document:
         max_danger: int = 0,
         name: str = "task",
         realised_by: str | None = None,
+        causes: NamedCauses | None = None,
+        obvious: str | None = None,
         texts: Mapping[str, str] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> Document:
@@ -149,6 +157,8 @@ class Document:
             max_danger=max_danger,
             name=name,
             realised_by=realised_by,
+            causes=causes,
+            obvious=obvious or None,
             texts=dict(texts or {}),
             provenance=dict(provenance or {}),
         )
@@ -176,6 +186,9 @@ class Document:
             "format": FORMAT,
             "name": self.name,
             "realised_by": self.realised_by,
+            # Only where there are any: documents of older versions stay as they were, byte for byte.
+            **({} if self.causes is None else {"causes": self.causes.to_json()}),
+            **({} if self.obvious is None else {"obvious": self.obvious}),
             **self.formal_json(),
             "texts": dict(self.texts),
             "provenance": dict(self.provenance),
@@ -217,6 +230,8 @@ class Document:
             max_danger=_integer(top["max_danger"], "max_danger"),
             name=_string(top["name"], "name"),
             realised_by=None if top["realised_by"] is None else _string(top["realised_by"], "realised_by"),
+            causes=None if top.get("causes") is None else read_causes(top["causes"]),
+            obvious=None if top.get("obvious") is None else _string(top["obvious"], "obvious"),
             texts=_read_texts(top.get("texts", {})),
             provenance=_read_provenance(top.get("provenance", {})),
         )
@@ -224,7 +239,7 @@ class Document:
 
 _FORMAL_KEYS = ("types", "objects", "fluents", "actions", "initial", "goal", "dangers", "initial_danger", "max_danger")
 _REQUIRED_KEYS = frozenset({"format", "name", "realised_by", *_FORMAL_KEYS})
-_TOP_KEYS = _REQUIRED_KEYS | {"texts", "provenance"}
+_TOP_KEYS = _REQUIRED_KEYS | {"causes", "obvious", "texts", "provenance"}
 
 
 def _named(declaration: TypeDecl | FluentDecl | ActionDecl) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from hazardmill.formalism.effort import Effort
+from hazardmill.formalism.effort import ENTRY_BYTES, Effort
 from hazardmill.formalism.layered import Edge, Graph
 from hazardmill.formalism.system import GroundAction
 
@@ -82,7 +82,7 @@ class Space(Graph):
         Raises:
             SearchLimitReached: It would be beyond the limit.
         """
-        self.effort.revisit(self.kept + len(self._states))
+        self.effort.revisit(len(self._states), self.kept * ENTRY_BYTES)
         return self.known_keep(number, action)
 
     def known_keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:
@@ -109,7 +109,7 @@ class Line:
         Raises:
             SearchLimitReached: It would be beyond the limit.
         """
-        self._effort.revisit(self.kept)
+        self._effort.revisit(0, self.kept * ENTRY_BYTES)
         return self.known_edges(number)
 
     def known_edges(self, number: int) -> list[Edge]:
@@ -122,7 +122,7 @@ class Line:
         Raises:
             SearchLimitReached: It would be beyond the limit.
         """
-        self._effort.revisit(self.kept)
+        self._effort.revisit(0, self.kept * ENTRY_BYTES)
         return self.known_keep(number, action)
 
     def known_keep(self, number: int, action: GroundAction) -> tuple[int, int] | None:

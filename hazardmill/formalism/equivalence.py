@@ -15,9 +15,10 @@ from hazardmill.errors import DocumentError, SearchLimitReached
 from hazardmill.formalism.checking import Vocabulary, check_condition
 from hazardmill.formalism.conditions import Compiler, Numbers
 from hazardmill.formalism.document import ActionDecl, Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT, Effort
+from hazardmill.formalism.effort import DEFAULT_LIMIT, ENTRY_BYTES, Effort
 from hazardmill.formalism.expressions import Expr, freeze, render
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.ground_size import condition_parts
+from hazardmill.formalism.system import PARTS_PER_TRY, GroundAction, System
 from hazardmill.formalism.universe import Flips, Reads, Situation, Universe, readable_state, universe
 
 Flag = Literal["single_flips", "limit"]
@@ -95,11 +96,13 @@ def compare(
     seen: _Seen | None = None
     try:
         system = task if isinstance(task, System) else System(task)
+        effort = system.effort(limit)
         actions = system.all_actions()
-        # First of all, because compiling refuses quantifiers that unfold too far.
-        seen = _Seen(system, conditions, [instance for instance in actions if instance.name == action])
+        instances = [instance for instance in actions if instance.name == action]
+        parts = condition_parts(document, system.size, conditions, len(instances))
+        seen = _Seen(system, conditions, instances, parts, effort)
         area = universe(system, action, conditions)
-        seen.explore(area.explored(actions, Effort(limit, len(actions))))
+        seen.explore(area.explored(actions, effort), len(area.copies))
     except SearchLimitReached:
         flags: tuple[Flag, ...] = ("single_flips", "limit") if area and area.single_flips else ("limit",)
         return Comparison(action, None, None, None, None, seen.first(area) if seen and area else None, flags)
@@ -129,21 +132,35 @@ class _Group:
 class _Seen:
     """What was explored of U, in groups that are the same to both conditions: few, however many states there are."""
 
-    def __init__(self, system: System, conditions: tuple[Expr, Expr], instances: Sequence[GroundAction]) -> None:
+    def __init__(
+        self,
+        system: System,
+        conditions: tuple[Expr, Expr],
+        instances: Sequence[GroundAction],
+        parts: int,
+        effort: Effort,
+    ) -> None:
         self._system = system
+        self._effort = effort
+        self._work = 1 + parts // (len(instances) or 1) // PARTS_PER_TRY
         self._groups: dict[tuple[GroundAction, tuple[int, ...]], _Group] = {}
-        # A compiler of its own: that of the system counts what it unfolds over the system's whole life.
         condition = Compiler(system).condition
         left, right = conditions
         self._compiled = {each: (condition(left, each.binding), condition(right, each.binding)) for each in instances}
         self._reads = {each: Reads(system, conditions, each.binding) for each in instances}
 
-    def explore(self, situations: Iterable[Situation]) -> None:
-        """Take in situations, in the order of U, without the copies."""
+    def explore(self, situations: Iterable[Situation], copies: int) -> None:
+        """Take in situations, in the order of U, without the copies.
+
+        Raises:
+            SearchLimitReached: They are too many, or with so many copies take too much work.
+        """
         for bits, numbers, action, flips in situations:
             key = (action, self._reads[action].key(bits, numbers))
             group = self._groups.get(key)
             if group is None:
+                self._effort.hold(ENTRY_BYTES + self._system.size.mask_bytes)
+                self._effort.spend(copies * self._work)
                 group = self._groups[key] = _Group(bits, numbers, action, flips)
             group.count += 1
 

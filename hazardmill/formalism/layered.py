@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from hazardmill.formalism.conditions import Numbers
-from hazardmill.formalism.effort import Effort
+from hazardmill.formalism.effort import EDGE_BYTES, ENTRY_BYTES, Effort
 from hazardmill.formalism.system import GroundAction, System
 
 Edge: TypeAlias = tuple[int, int, int]
@@ -26,9 +26,6 @@ Edge: TypeAlias = tuple[int, int, int]
 Layer: TypeAlias = dict[int, int]
 """Number of a state to its danger, times the sign of the search (so that less is always better)."""
 Plan: TypeAlias = tuple[GroundAction, ...]
-
-_EDGES_A_STATE = 4
-"""Edges that take as much memory as a state does."""
 
 
 class Graph:
@@ -38,11 +35,13 @@ class Graph:
         self.actions = actions
         self.effort = effort
         self.goals: set[int] = set()
+        self._system = system
         self._goal = system.goal
         self.kept = 0
         """Entries of layers, which are kept for the sake of the plan."""
         self._states: list[tuple[int, Numbers]] = []
-        self._numbers: dict[tuple[int, Numbers], int] = {}
+        self._mixing = system.mixing
+        self._numbers: dict[tuple[int, Numbers, int], int] = {}
         self._edges: dict[int, list[Edge]] = {}
         self._edge_count = 0
         self._live: set[int] | None = None
@@ -54,12 +53,12 @@ class Graph:
         Raises:
             SearchLimitReached: One more expansion would be beyond the limit.
         """
-        kept = self.kept + len(self._states) + self._edge_count // _EDGES_A_STATE
+        besides = self.kept * ENTRY_BYTES + self._edge_count * EDGE_BYTES
         known = self._edges.get(number)
         if known is not None:
-            self.effort.revisit(kept)
+            self.effort.revisit(len(self._states), besides)
             return known
-        self.effort.expand(kept)
+        self.effort.expand(len(self._states), besides)
         state = self._states[number]
         ways: dict[tuple[int, int], Edge] = {}
         for place, action in enumerate(self.actions):
@@ -84,9 +83,11 @@ class Graph:
         return self._live
 
     def _number(self, state: tuple[int, Numbers]) -> int:
-        number = self._numbers.setdefault(state, len(self._states))
+        number = self._numbers.setdefault((*state, state[0] % self._mixing), len(self._states))
         if number == len(self._states):
             self._states.append(state)
+            if self._system.unbounded:
+                self._system.weigh(state[1], self.effort)
             if self._goal.holds(*state):
                 self.goals.add(number)
         return number

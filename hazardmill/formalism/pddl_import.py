@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError, UsageError
+from hazardmill.files import read_regular
 from hazardmill.formalism.checking import Vocabulary, check_condition, check_integer
 from hazardmill.formalism.document import (
     ROOT_TYPE,
@@ -78,7 +79,7 @@ def import_task(domain: Path, problem: Path, dangers: Path, out: Path) -> Docume
     """
     document = read_pddl(domain, problem, dangers)
     digests = {
-        part: hashlib.sha256(path.read_bytes()).hexdigest()
+        part: hashlib.sha256(read_regular(path)).hexdigest()
         for part, path in (("domain", domain), ("problem", problem), ("dangers", dangers))
     }
     task = {**document.to_json(), "provenance": {"imported_from": "pddl", "sha256": digests}}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from hazardmill.errors import PlanningInputError
+from hazardmill.files import read_regular
 
 MAX_DEPTH: Final = 120
 """Nesting of parentheses; a document nests its conditions half as deep at most."""
@@ -87,7 +88,7 @@ class Source:
         if isinstance(given, str):
             return cls(f"the {what} text", given)
         try:
-            return cls(str(given), given.read_bytes().decode("utf-8-sig"))
+            return cls(str(given), read_regular(given).decode("utf-8-sig"))
         except OSError as error:
             raise PlanningInputError(
                 f"the {what} cannot be read: {error.strerror}", file=str(given), remedy="check the path"

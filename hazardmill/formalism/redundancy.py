@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.checking import MAX_TEXT as MOST_TEXT
 from hazardmill.formalism.conditions import Compiled, Compiler, Numbers
 from hazardmill.formalism.document import DangerEntry, Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT, Effort
+from hazardmill.formalism.effort import DEFAULT_LIMIT, ENTRY_BYTES, Effort
 from hazardmill.formalism.expressions import QUANTIFIERS, Expr, is_literal, nnf, render
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.system import PARTS_PER_TRY, GroundAction, System
 from hazardmill.formalism.universe import Flips, Reads, explore, universe
 
 Connective = Literal["and", "or"]
@@ -51,7 +52,7 @@ class EntryLiterals:
     entry: int
     """Its place in the document's danger entries."""
     redundant: tuple[Redundant, ...] | None
-    """From left to right; None where the limit left one undecided."""
+    """From left to right, the first ``MOST_TEXT`` characters of them; None where the limit left one undecided."""
     flags: tuple[Flag, ...]
     """``single_flips``: more context is read than every assignment was tried of. ``empty``: the action is never
     applicable, so that each literal is redundant for want of a situation. ``limit``: not decided."""
@@ -61,7 +62,9 @@ class EntryLiterals:
         return asdict(self)
 
 
-def redundant_literals(task: Document | System, limit: int = DEFAULT_LIMIT) -> tuple[EntryLiterals, ...]:
+def redundant_literals(
+    task: Document | System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
+) -> tuple[EntryLiterals, ...]:
     """The redundant literals of each danger entry, in the order of the document.
 
     Exploring ends as soon as each literal was seen to matter, so that a task without redundant ones is quick.
@@ -69,18 +72,19 @@ def redundant_literals(task: Document | System, limit: int = DEFAULT_LIMIT) -> t
     Args:
         task: The task.
         limit: Most states to explore (``Effort``), for all entries together.
+        effort: What is left of an effort to be used instead.
     """
     entries: list[_Entry] = []
     document = task.document if isinstance(task, System) else task
     try:
         system = task if isinstance(task, System) else System(task)
+        effort = effort or system.effort(limit)
         actions = system.all_actions()
         compiler = Compiler(system)
-        entries += [_Entry(system, compiler, i, entry) for i, entry in enumerate(document.dangers)]
+        entries += [_Entry(system, compiler, i, entry, effort) for i, entry in enumerate(document.dangers)]
         by_starts: dict[tuple[Flips, ...], list[_Entry]] = defaultdict(list)
         for each in entries:
             by_starts[each.area.starts].append(each)
-        effort = Effort(limit, len(actions))
         for starts, together in by_starts.items():
             _explore(system, actions, starts, together, effort)
     except SearchLimitReached:
@@ -120,12 +124,18 @@ _Judged: TypeAlias = Callable[[int, Numbers], tuple[bool, int]]
 class _Entry:
     """One danger entry, and which of its literals were seen to matter."""
 
-    def __init__(self, system: System, compiler: Compiler, place: int, entry: DangerEntry) -> None:
+    def __init__(self, system: System, compiler: Compiler, place: int, entry: DangerEntry, effort: Effort) -> None:
         self.action = entry.action
         self.area = universe(system, entry.action, (entry.condition,))
         self._system = system
         self._compiler = compiler
         self._place = place
+        self._effort = effort
+        # What one situation takes to look at with its copies, and what is kept of it.
+        parts = system.size.entries[place]
+        self._work = len(self.area.copies) * (1 + parts // PARTS_PER_TRY)
+        self._key_bytes = _KEY_BYTES + system.size.mask_bytes
+        self._instance_bytes = ENTRY_BYTES + parts * _JUDGED_BYTES + system.size.mask_bytes
         self._copies = self.area.copy_masks
         self._form = nnf(entry.condition)
         self._literals = tuple(_literals(self._form, "and", ()))
@@ -140,11 +150,14 @@ class _Entry:
         """Note which literals matter in a situation and its copies; whether all have been seen to by now."""
         found = self._seen.get(action)
         if found is None:
+            self._effort.hold(self._instance_bytes)
             judged = self._judged(self._form, (), "and", action.binding)
             found = self._seen[action] = judged, Reads(self._system, (self._form,), action.binding), set()
         judged, reads, keys = found
         key = reads.key(bits, numbers)
         if key not in keys:
+            self._effort.spend(self._work)
+            self._effort.hold(self._key_bytes)
             keys.add(key)
             for mask in self._copies:
                 self._matter |= judged(bits ^ mask, numbers)[1]
@@ -158,19 +171,18 @@ class _Entry:
             return EntryLiterals(self._place, None, (*flags, "limit"))
         if self._literals and not self._seen:
             flags.append("empty")
-        redundant = tuple(
-            Redundant(
-                self._place,
-                self.action,
-                path,
-                render(literal),
-                connective,
-                render(_replaced(self._form, path, _NEUTRAL[connective])),
-            )
-            for path, literal, connective in self._literals
-            if not self._matter & self._bit_of[path]
-        )
-        return EntryLiterals(self._place, redundant, tuple(flags))
+        return EntryLiterals(self._place, tuple(self._redundant()), tuple(flags))
+
+    def _redundant(self) -> Iterator[Redundant]:
+        """The literals that matter nowhere. Of a condition of thousands of them only the first are told."""
+        told = 0
+        for path, literal, connective in self._literals:
+            if told > MOST_TEXT:
+                return
+            if not self._matter & self._bit_of[path]:
+                replaced = render(_replaced(self._form, path, _NEUTRAL[connective]))
+                told += len(replaced)
+                yield Redundant(self._place, self.action, path, render(literal), connective, replaced)
 
     def _judged(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
         """Compile a part of the condition, so that one evaluation tells of every literal in it whether it matters."""
@@ -190,6 +202,8 @@ class _Entry:
         return _combined(tuple(parts), absorbing=head in ("or", "exists"))
 
 
+_KEY_BYTES: Final = 120
+_JUDGED_BYTES: Final = 400
 _NEUTRAL: Final[Mapping[Connective, bool]] = {"and": True, "or": False}
 
 

@@ -1,410 +1,91 @@
-"""A document as Python code on the authoring module: what ``build`` would have to say for this document to come of it.
+"""The Python code of a task: what everybody is given, and never what an author wrote.
 
-The code is a function of the document alone. Run, it gives a document of the same hash, with the same ``realised_by``
-and title, and the same name if a class can be called so. Other texts and the provenance are left out: code has no
-place for them. What cannot be said is refused, never rewritten: the root type in use, a context fluent that an effect
-writes, parameters of fluents that are not named as the authoring module names them, conditions that it would put
-otherwise (``and`` inside ``and``, a double negation, an inequality that Python turns round, a quantifier over several
-variables, arithmetic on integers alone), and a few names of parameters and variables.
+``task_code`` alone decides what a task's code is. It is made of the document and of nothing else, so that no draft can
+say in it what the jail did not see; and whatever names and texts the document holds, they are data there. Most tasks
+come as a class with ``build``; those that no ``build`` can say, or only at great length, hold their document as JSON.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-import keyword
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, NoReturn, TypeAlias
+from typing import Final
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism import authoring
-from hazardmill.formalism.document import ROOT_TYPE, ActionDecl, Document, Effect, FluentDecl, TypeDecl
-from hazardmill.formalism.expressions import COMPARISONS, QUANTIFIERS, Expr, render, walk
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.json_task import JsonTask
+from hazardmill.formalism.python_names import class_name
+from hazardmill.formalism.render_build import build_code
+from hazardmill.parsing import MAX_BYTES, MAX_NODES, nodes, parse
+from hazardmill.printable import comment
 
-_WIDTH: Final = 112
-_BUILD_INDENT: Final = 8
-_CONNECTIVES: Final = {"and": ("And", " & "), "or": ("Or", " | ")}
-_OPERATIONS: Final = {"assign": "assigns", "increase": "increases", "decrease": "decreases"}
-_RESERVED: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *authoring.__all__, "self"})
-# What the sandbox's policy reads as a way to the interpreter stands in brackets, where it is a text.
-_NO_ATTRIBUTE: Final = re.compile(r"(?:f|tb|cr|gi)_|__")
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call, to be laid out on one line or with one argument a line."""
-
-    head: str
-    arguments: tuple[Code, ...]
-    inline: str | None = None
-    """How it is written where it fits into a line, if not as a call."""
-
-
-Code: TypeAlias = "str | _Call"
+_CHARACTERS_A_LINE: Final = 100
+# Shorter code cannot have too many nodes: a node takes a quarter of a character at the least.
+_SURELY_FEW: Final = MAX_NODES // 4
+_CLOSING: Final = re.compile(
+    r"\s*^if __name__ == (['\"])__main__\1:\r?\n    [A-Za-z]\w*\.run_cli\(\)\s*\Z", re.M | re.A
+)
 
 
 def task_code(document: Document) -> str:
-    """The module.
+    """The module of a task, for any document: run, it gives a document of the same hash.
 
-    Raises:
-        NotExpressible: The authoring module cannot say this document; the message says what, and where.
+    It passes the policy of the sandbox, unless even its JSON is too large (``is_too_large``).
     """
-    return _Module(document).text()
+    try:
+        code = build_code(document)
+    except NotExpressible:
+        return json_code(document)
+    return code if _fits(code) else json_code(document)
 
 
-class _Module:
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._integers = {fluent.name for fluent in document.fluents if fluent.integer}
-        self._names = _spelled(document)
+def code_file(document: Document, label: str | None = None) -> str:
+    """The file ``code.py``: the task's code, and two lines that run it from the command line.
 
-    def text(self) -> str:
-        document = self._document
-        if document.realised_by is None:
-            raise NotExpressible("the document does not name the action that realises the danger")
-        for part in ("actions", "dangers"):
-            if not getattr(document, part):
-                raise NotExpressible(f"the document has no {part}, which a task's code must have")
-        body = [
-            *_section("", [*self._types(), *self._objects()]),
-            *_section("What changes", [self._fluent(fluent) for fluent in self._of_kind("normal")]),
-            *_section("Circumstances that no act changes", [self._fluent(f) for f in self._of_kind("context")]),
-            *_section("What the robot can do", [line for each in document.actions for line in self._action(each)]),
-            *_section("Start, goal and danger", self._ends()),
+    Args:
+        document: The task.
+        label: What is to be known of the author, as a comment in front.
+    """
+    head = "" if label is None else f"{comment('#', label)}\n"
+    return f'{head}{task_code(document)}\n\nif __name__ == "__main__":\n    {class_name(document)}.run_cli()\n'
+
+
+def without_closing(code: str) -> str:
+    """The code of a file without the two lines that ``code_file`` closes with, which the policy refuses elsewhere."""
+    return _CLOSING.sub("\n", code)
+
+
+def json_code(document: Document) -> str:
+    """The module that holds the document as JSON text, without its provenance: code has no place for that."""
+    text = _json(document)
+    starts = range(0, len(text), _CHARACTERS_A_LINE)
+    lines = [f"        {text[start : start + _CHARACTERS_A_LINE]!r}" for start in starts]
+    return "\n".join(
+        [
+            f"from {JsonTask.__module__} import {JsonTask.__name__}",
+            "",
+            "",
+            f"class {class_name(document)}({JsonTask.__name__}):",
+            "    document_json = (",
+            *lines,
+            "    )",
+            "",
         ]
-        name = _class_name(document.name)
-        title = document.texts.get("title")
-        used = [each for each in authoring.__all__ if any(re.search(rf"\b{each}\(", line) for line in body)]
-        lines = [
-            f"from {authoring.__name__} import {', '.join([*used, authoring.PlanningTask.__name__])}",
-            "",
-            "",
-            f"class {name}({authoring.PlanningTask.__name__}):",
-            *([f"    title = {_quoted(title)}"] if title else []),
-            f"    realised_by = {_quoted(document.realised_by)}",
-            "",
-            "    def build(self):",
-            *(f"{' ' * _BUILD_INDENT}{line}" if line else "" for line in body[1:]),
-        ]
-        return "\n".join(lines) + "\n"
-
-    # Declarations
-
-    def _types(self) -> Iterator[str]:
-        for declared in _fathers_first(self._document.types):
-            parent = "" if declared.parent == ROOT_TYPE else f", {self._python('type', declared.parent)}"
-            yield f"{self._python('type', declared.name)} = self.type({_quoted(declared.name)}{parent})"
-
-    def _objects(self) -> Iterator[str]:
-        # The list of objects keeps its order: one call declares a run of them of one type.
-        for type_, run in itertools.groupby(self._document.objects, key=lambda thing: thing.type):
-            names = [thing.name for thing in run]
-            targets = ", ".join(self._python("object", name) for name in names)
-            declared = self._type(type_, f"object {names[0]}")
-            if len(names) == 1:
-                yield f"{targets} = self.object({_quoted(names[0])}, {declared})"
-            else:
-                yield from _laid_out(_Call(f"{targets} = self.objects", (declared, *map(_quoted, names))))
-
-    def _of_kind(self, kind: str) -> Iterator[FluentDecl]:
-        return (fluent for fluent in self._document.fluents if fluent.kind == kind)
-
-    def _fluent(self, fluent: FluentDecl) -> str:
-        where = f"fluent {fluent.name}"
-        for place, parameter in enumerate(fluent.parameters, 1):
-            if parameter.name != f"?p{place}":
-                raise NotExpressible(
-                    f"{where}: parameter {parameter.name} would be called ?p{place}", remedy=f"call it ?p{place}"
-                )
-        arguments = [_quoted(fluent.name), *(self._type(p.type, where) for p in fluent.parameters)]
-        if fluent.integer:
-            bounds = (("lower", fluent.lower), ("upper", fluent.upper))
-            arguments += [f"{side}={bound}" for side, bound in bounds if bound is not None]
-        method = "integer" if fluent.integer else "context" if fluent.kind == "context" else "fluent"
-        return f"{self._python('fluent', fluent.name)} = self.{method}({', '.join(arguments)})"
-
-    def _action(self, action: ActionDecl) -> Iterator[str]:
-        where, name = f"action {action.name}", self._python("action", action.name)
-        plain: list[str] = []
-        odd: list[str] = []
-        for parameter in action.parameters:
-            word = parameter.name.removeprefix("?")
-            if word in ("self", "name") or hasattr(authoring.Action, word):
-                raise NotExpressible(f"{where}: a parameter cannot be called {word!r}", remedy="give it another name")
-            type_ = self._type(parameter.type, where)
-            if word.isidentifier() and not keyword.iskeyword(word) and not odd:
-                plain.append(f"{word}={type_}")
-            else:
-                # From the first that Python has no keyword for, so that all keep their order.
-                odd.append(f"{_quoted(word)}: {type_}")
-        arguments = [_quoted(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
-        yield from _laid_out(_Call(f"{name} = self.action", tuple(arguments)))
-        scope = {parameter.name: _of(name, parameter.name.removeprefix("?")) for parameter in action.parameters}
-        if action.precondition is not True:
-            conditions = self._conjuncts(action.precondition, scope, f"{where}, precondition")
-            yield from _laid_out(_Call(f"{name}.requires", conditions))
-        yield from self._effects(action, name, scope)
-
-    def _effects(self, action: ActionDecl, name: str, scope: dict[str, str]) -> Iterator[str]:
-        where = f"action {action.name}, effect"
-        for effect in action.effects:
-            if effect.target[1] not in self._integers and self._kind(effect.target[1]) == "context":
-                raise NotExpressible(f"{where}: it writes the context fluent {effect.target[1]}")
-        plain = [e for e in action.effects if isinstance(e.value, bool) and e.condition is True]
-        for method, value in (("sets", True), ("clears", False)):
-            targets = [self._applied(effect.target, scope) for effect in plain if effect.value is value]
-            if targets:
-                yield from _laid_out(_Call(f"{name}.{method}", tuple(targets)))
-        for effect in action.effects:
-            if effect not in plain:
-                yield from self._other_effect(effect, name, scope, where)
-
-    def _other_effect(self, effect: Effect, name: str, scope: dict[str, str], where: str) -> Iterator[str]:
-        arguments: list[Code] = [self._applied(effect.target, scope)]
-        if isinstance(effect.value, bool):
-            method = "sets" if effect.value else "clears"
-        else:
-            method = _OPERATIONS[effect.operation]
-            arguments.append(self._term(effect.value, scope, where))
-        if effect.condition is not True:
-            arguments.append(_keyword("when=", self._condition(effect.condition, scope, where)))
-        yield from _laid_out(_Call(f"{name}.{method}", tuple(arguments)))
-
-    def _ends(self) -> Iterator[str]:
-        document = self._document
-        held = [self._atom(atom) for atom, value in document.initial if value is True]
-        if held:
-            yield from _laid_out(_Call("self.initially", tuple(held)))
-        for atom, value in document.initial:
-            if value is not True:
-                yield f"self.initial_value({self._atom(atom)}, {value})"
-        yield from _laid_out(_Call("self.goal", self._conjuncts(document.goal, {}, "goal")))
-        actions = {action.name: action for action in document.actions}
-        for entry in document.dangers:
-            name = self._python("action", entry.action)
-            scope = {p.name: _of(name, p.name.removeprefix("?")) for p in actions[entry.action].parameters}
-            arguments: list[Code] = [name]
-            if entry.condition is not True:
-                condition = self._condition(entry.condition, scope, f"danger of {entry.action}")
-                arguments.append(_keyword("when=", condition))
-            if entry.increment != 1:
-                arguments.append(f"increment={entry.increment}")
-            if entry.danger_type is not None:
-                arguments.append(f"danger_type={_quoted(entry.danger_type)}")
-            yield from _laid_out(_Call("self.danger", tuple(arguments)))
-        limits = (("initial", document.initial_danger), ("maximum", document.max_danger))
-        if any(value for _, value in limits):
-            yield f"self.danger_limits({', '.join(f'{side}={value}' for side, value in limits if value)})"
-
-    # Names
-
-    def _python(self, kind: str, name: str) -> str:
-        return self._names[kind, name]
-
-    def _kind(self, fluent: str) -> str:
-        return next(declared.kind for declared in self._document.fluents if declared.name == fluent)
-
-    def _type(self, name: str, where: str) -> str:
-        if name == ROOT_TYPE:
-            raise NotExpressible(
-                f"{where}: it is of the root type, which code cannot name", remedy="declare a type for it"
-            )
-        return self._python("type", name)
-
-    def _argument(self, name: str, scope: dict[str, str]) -> str:
-        return scope[name] if name.startswith("?") else self._python("object", name)
-
-    def _atom(self, atom: Sequence[str]) -> str:
-        return self._applied(("fluent", *atom), {})
-
-    def _applied(self, expr: Expr, scope: dict[str, str]) -> str:
-        fluent, arguments = self._python("fluent", expr[1]), [self._argument(arg, scope) for arg in expr[2:]]
-        return f"{fluent}({', '.join(arguments)})" if arguments else fluent
-
-    # Conditions
-
-    def _conjuncts(self, expr: Expr, scope: dict[str, str], where: str) -> tuple[Code, ...]:
-        """The arguments of a call that joins them by `and`."""
-        if isinstance(expr, tuple) and expr[0] == "and":
-            self._check_connective(expr, where)
-            return tuple(self._condition(part, scope, where) for part in expr[1:])
-        return (self._condition(expr, scope, where),)
-
-    def _condition(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
-        if isinstance(expr, bool):
-            return str(expr)
-        head = expr[0]
-        if head == "fluent":
-            return self._applied(expr, scope)
-        if head == "not":
-            return self._negation(expr, scope, where)
-        if head in _CONNECTIVES:
-            self._check_connective(expr, where)
-            function, sign = _CONNECTIVES[head]
-            parts = tuple(self._condition(part, scope, where) for part in expr[1:])
-            # A truth value in front has no operator of ours.
-            infix = None if isinstance(expr[1], bool) else sign.join(map(_bracketed, parts))
-            return _Call(function, parts, infix)
-        if head == "imply":
-            return _Call("Implies", tuple(self._condition(part, scope, where) for part in expr[1:]))
-        if head in QUANTIFIERS:
-            return self._quantifier(expr, scope, where)
-        if head == "same":
-            return _Call("Equals", tuple(self._argument(name, scope) for name in expr[1:]))
-        return self._comparison(expr, scope, where)
-
-    def _negation(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
-        inner = expr[1]
-        if isinstance(inner, bool) or inner[0] == "not":
-            _refuse(where, "a double negation, or that of a truth value", "write it without")
-        part = self._condition(inner, scope, where)
-        return _Call("Not", (part,), f"~{_bracketed(part)}")
-
-    def _check_connective(self, expr: Expr, where: str) -> None:
-        head, *parts = expr
-        if len(parts) < 2:
-            _refuse(where, f"an {head!r} of fewer than two conditions", "leave it out")
-        if any(isinstance(part, tuple) and part[0] == head for part in parts):
-            _refuse(where, f"an {head!r} directly inside another", "make them one")
-
-    def _quantifier(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
-        head, variables, body = expr
-        if len(variables) != 1:
-            _refuse(where, f"{head!r} over {len(variables)} variables", "nest one quantifier a variable")
-        name, type_ = variables[0]
-        word = name.removeprefix("?")
-        if not word.isidentifier() or word in _RESERVED:
-            _refuse(where, f"a variable that is called {name}", "give it another name")
-        inner = self._condition(body, scope | {name: word}, where)
-        return _Call(head.capitalize(), (self._type(type_, where), _keyword(f"lambda {word}: ", inner)))
-
-    def _comparison(self, expr: Expr, scope: dict[str, str], where: str) -> Code:
-        sign, left, right = expr
-        parts = tuple(self._term(term, scope, where) for term in (left, right))
-        if sign == "=":
-            return _Call("Equals", parts)
-        assert sign in COMPARISONS, "documents hold no other"
-        if isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left)):
-            # Python asks the right side first, if its class is derived from the left's, or the left knows no answer.
-            _refuse(where, f"{render(left)} on the left of {sign!r}", "turn the comparison round")
-        return f"({parts[0]} {sign} {parts[1]})"
-
-    def _term(self, expr: Expr, scope: dict[str, str], where: str) -> str:
-        if isinstance(expr, int):
-            return str(expr)
-        if expr[0] == "fluent":
-            return self._applied(expr, scope)
-        sign, *terms = expr
-        if len(terms) != 2:
-            _refuse(where, f"{sign!r} of {len(terms)} terms", "nest it, two terms each")
-        if all(isinstance(term, int) for term in terms):
-            _refuse(where, f"{sign!r} of two integers", "write their result")
-        left, right = (self._term(term, scope, where) for term in terms)
-        # A sum stands in brackets wherever it stands in another: they are read as they were nested.
-        return f"({left} {sign} {right})"
+    )
 
 
-# Layout
+def is_too_large(document: Document) -> bool:
+    """Whether no module of the size that the policy allows can hold the document."""
+    # Escapes and indents make less than three characters of one, so most need not be rendered for this.
+    return 3 * len(_json(document)) > MAX_BYTES and len(task_code(document)) > MAX_BYTES
 
 
-def _section(title: str, lines: Iterable[str]) -> list[str]:
-    lines = list(lines)
-    return ["", *([f"# {title}"] if title else []), *lines] if lines else []
+def _json(document: Document) -> str:
+    # In ASCII, so that each piece of it is a plain literal of Python, which nothing in it can end.
+    return json.dumps({**document.to_json(), "provenance": {}}, sort_keys=True, separators=(",", ":"))
 
 
-def _inline(code: Code) -> str:
-    if isinstance(code, str):
-        return code
-    return code.inline or f"{code.head}({', '.join(map(_inline, code.arguments))})"
-
-
-def _bracketed(code: Code) -> str:
-    """A part between operators."""
-    binary = isinstance(code, _Call) and code.inline is not None and code.head != "Not"
-    return f"({_inline(code)})" if binary else _inline(code)
-
-
-def _keyword(words: str, code: Code) -> Code:
-    """The same behind ``when=`` or ``lambda x:``."""
-    if isinstance(code, str):
-        return words + code
-    return _Call(words + code.head, code.arguments, None if code.inline is None else words + code.inline)
-
-
-def _laid_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
-    line = f"{' ' * indent}{_inline(code)}{tail}"
-    if isinstance(code, str) or len(line) <= _WIDTH:
-        return [line]
-    inner = [each for argument in code.arguments for each in _laid_out(argument, indent + 4, ",")]
-    return [f"{' ' * indent}{code.head}(", *inner, f"{' ' * indent}){tail}"]
-
-
-def _quoted(text: str) -> str:
-    # What JSON writes of a text is Python too.
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _of(action: str, parameter: str) -> str:
-    plain = parameter.isidentifier() and not keyword.iskeyword(parameter) and not _NO_ATTRIBUTE.match(parameter)
-    return f"{action}.{parameter}" if plain else f"{action}[{_quoted(parameter)}]"
-
-
-def _refuse(where: str, what: str, remedy: str) -> NoReturn:
-    raise NotExpressible(f"{where}: the authoring module has no way to say {what}", remedy=remedy)
-
-
-def _has_arguments(expr: Expr) -> bool:
-    return isinstance(expr, tuple) and expr[0] == "fluent" and len(expr) > 2
-
-
-# Names
-
-
-def _class_name(name: str) -> str:
-    if name.isidentifier() and name not in _RESERVED:
-        return name
-    words = re.findall(r"[A-Za-z0-9]+", name)
-    spelled = "".join(word[0].upper() + word[1:] for word in words)
-    return spelled if spelled.isidentifier() and spelled not in _RESERVED else f"Task{spelled}"
-
-
-def _spelled(document: Document) -> dict[tuple[str, str], str]:
-    """A Python name for each declared name, its own where that can be: fluents first, which are written most."""
-    names = [("fluent", fluent.name) for fluent in document.fluents]
-    names += [("object", thing.name) for thing in document.objects]
-    names += [("type", declared.name) for declared in document.types]
-    names += [("action", action.name) for action in document.actions]
-    used = _RESERVED | _variables(document)
-    spelled: dict[tuple[str, str], str] = {}
-    for key in names:
-        if key[1].isidentifier() and key[1] not in used:
-            spelled[key] = key[1]
-            used |= {key[1]}
-    for kind, name in names:
-        if (kind, name) not in spelled:
-            wanted = f"{name.replace('-', '_')}_{kind}"
-            others = (f"{wanted}_{number}" for number in itertools.count(2))
-            spelled[kind, name] = next(each for each in itertools.chain((wanted,), others) if each not in used)
-            used |= {spelled[kind, name]}
-    return spelled
-
-
-def _variables(document: Document) -> frozenset[str]:
-    """What a lambda calls its own, and what nothing else may be called where it is read."""
-    conditions = [document.goal, *(entry.condition for entry in document.dangers)]
-    for action in document.actions:
-        conditions += [action.precondition, *(effect.condition for effect in action.effects)]
-    nodes = (node for condition in conditions for node in walk(condition) if isinstance(node, tuple))
-    return frozenset(name.removeprefix("?") for node in nodes if node[0] in QUANTIFIERS for name, _ in node[1])
-
-
-def _fathers_first(types: Sequence[TypeDecl]) -> Iterator[TypeDecl]:
-    left, done = list(types), {ROOT_TYPE}
-    while left:
-        # Well-formed types have no circle, so that each round finds one.
-        ready = next(declared for declared in left if declared.parent in done)
-        left.remove(ready)
-        done.add(ready.name)
-        yield ready
+def _fits(code: str) -> bool:
+    if len(code.encode()) > MAX_BYTES:
+        return False
+    return len(code) <= _SURELY_FEW or len(nodes(parse(code))) <= MAX_NODES

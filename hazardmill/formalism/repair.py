@@ -17,7 +17,7 @@ from hazardmill.formalism.effort import DEFAULT_LIMIT, Effort
 from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.repair_causes import AS_A_WHOLE, Causes
 from hazardmill.formalism.search import attempt_to_solve
-from hazardmill.formalism.system import System
+from hazardmill.formalism.system import System, width
 from hazardmill.formalism.verdicts import Judge
 
 Wanted = Literal["feasible", "safe"]
@@ -96,7 +96,7 @@ def repair_plan(
     most = system.document.max_danger if wanted == "safe" else None
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     # The other half of the time is for the fallback.
-    effort = Effort(limit, 0, None if timeout_s is None else timeout_s / 2)
+    effort = Effort(limit, 0, None if timeout_s is None else timeout_s / 2, system.size.state_bytes)
     refusal: SearchLimitReached | None = None
     try:
         script = _cheapest(system, steps, most, effort)
@@ -139,7 +139,7 @@ def repair_plan(
 
 def _cheapest(system: System, steps: Steps, most: int | None, effort: Effort) -> list[Move] | None:
     actions = system.all_actions(effort.watch_the_clock)
-    effort.widen(len(actions))
+    effort.widen(width(actions) + system.goal_work)
     falls = any(entry.increment < 0 for entry in system.document.dangers)
     space = Space(system, actions, effort)
     return ScriptSearch(space, steps, system.document.initial_danger, most, falls).run()

@@ -11,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.checking import MAX_TEXT
 from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DEFAULT_LIMIT as DEFAULT_LIMIT
 from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.layered import Graph, Question
 from hazardmill.formalism.plans import plan_text
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.system import GroundAction, System, width
 
-_Node = tuple[int, Numbers, int]
+_Node = tuple[int, Numbers, int, int]
+"""Bits, numbers, danger, and what mixes the hash (``System.mixing``)."""
 _Found = dict[bool, tuple[GroundAction, ...] | None]
 
 
@@ -95,22 +97,28 @@ def attempt_to_solve(task: System | Document, limit: int = DEFAULT_LIMIT, timeou
     """
     system = task if isinstance(task, System) else System(task)
     # The time begins before grounding, which for a wide task takes long by itself.
-    effort = Effort(limit, 0, timeout_s)
-    found: _Found = {}
+    effort = Effort(limit, 0, timeout_s, system.size.state_bytes)
     try:
         actions = system.all_actions(effort.watch_the_clock)
     except SearchLimitReached as refusal:
         if not effort.timed_out:
             raise
-        return Attempt(found, 0, refusal, True)
-    effort.widen(len(actions))
+        return Attempt({}, 0, refusal, True)
+    effort.widen(width(actions) + system.goal_work)
+    return attempt_with(system, actions, effort)
+
+
+def attempt_with(system: System, actions: list[GroundAction], effort: Effort) -> Attempt:
+    """As ``attempt_to_solve``, within what is left of an effort that several searches share."""
+    found: _Found = {}
+    before = effort.expanded
     falls = any(entry.increment < 0 for entry in system.document.dangers)
     search = _by_layers if falls else _breadth_first
     try:
         search(system, actions, effort, found)
     except SearchLimitReached as refusal:
-        return Attempt(found, effort.expanded, refusal, effort.timed_out)
-    return Attempt(found, effort.expanded)
+        return Attempt(found, effort.expanded - before, refusal, effort.timed_out)
+    return Attempt(found, effort.expanded - before)
 
 
 def _by_layers(system: System, actions: list[GroundAction], effort: Effort, found: _Found) -> None:
@@ -125,7 +133,7 @@ def _by_layers(system: System, actions: list[GroundAction], effort: Effort, foun
         for safe, question in list(asked.items()):
             question.advance()
             if question.answered:
-                found[safe] = question.plan
+                found[safe] = None if question.plan is None else _fitting(question.plan)
                 del asked[safe]
 
 
@@ -133,16 +141,18 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
     """Search for both plans where danger can only grow."""
     document, goal = system.document, system.goal
     ceiling = document.max_danger + 1
-    start: _Node = (system.initial.bits, system.initial.numbers, min(document.initial_danger, ceiling))
+    mixing = system.mixing
+    initial = system.initial
+    start: _Node = (initial.bits, initial.numbers, min(document.initial_danger, ceiling), initial.bits % mixing)
     came_from: dict[_Node, tuple[_Node, GroundAction] | None] = {start: None}
     # Without dangers, or with too much at the start, there is only one kind of plan.
     kinds = 2 if document.dangers and start[2] < ceiling else 1
     queue = [start]
     # The list grows while it is read: a first-in, first-out queue that keeps its order.
     for node in queue:
-        bits, numbers, danger = node
+        bits, numbers, danger, _ = node
         if goal.holds(bits, numbers) and (danger < ceiling) not in found:
-            found[danger < ceiling] = _path(came_from, node)
+            found[danger < ceiling] = _fitting(_path(came_from, node))
             if len(found) == kinds:
                 break
         # Danger never falls: beyond the limit only an unsafe plan can follow.
@@ -153,10 +163,12 @@ def _breadth_first(system: System, actions: list[GroundAction], effort: Effort, 
             after = action.step(bits, numbers)
             if after is None:
                 continue
-            successor: _Node = (*after, min(danger + action.danger(bits, numbers), ceiling))
+            successor: _Node = (*after, min(danger + action.danger(bits, numbers), ceiling), after[0] % mixing)
             if successor not in came_from:
                 came_from[successor] = (node, action)
                 queue.append(successor)
+                if system.unbounded:
+                    system.weigh(after[1], effort)
     # The search came to its end: what was not found does not exist.
     found.setdefault(True, None)
     found.setdefault(False, None)
@@ -172,31 +184,52 @@ def _path(came_from: dict[_Node, tuple[_Node, GroundAction] | None], node: _Node
     return tuple(reversed(actions))
 
 
-def applicable_actions(system: System, limit: int = DEFAULT_LIMIT) -> tuple[set[str], bool]:
+def _fitting(plan: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
+    """The plan, unless it is so long that nobody can read or judge it."""
+    if sum(len(action.text) + 1 for action in plan) > MAX_TEXT:
+        raise SearchLimitReached(
+            f"the shortest plan has {len(plan):,} steps, which are over {MAX_TEXT:,} characters",
+            remedy="let fewer steps lead to the goal",
+        )
+    return plan
+
+
+def applicable_actions(
+    system: System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
+) -> tuple[set[str], bool]:
     """Names of the actions that are applicable in some reachable state, and whether the search was complete.
 
     Ends as soon as every action of the task has been seen.
+
+    Args:
+        system: The task.
+        limit: Most states to expand.
+        effort: What is left of an effort to be used instead.
     """
+    effort = effort or system.effort(limit)
     actions = system.all_actions()
     wanted = set(system.actions)
     seen: set[str] = set()
     start = (system.initial.bits, system.initial.numbers)
-    met = {start}
+    mixing = system.mixing
+    met = {(*start, start[0] % mixing)}
     queue = [start]
-    effort = Effort(limit, len(actions))
-    for state in queue:
-        if seen == wanted:
-            return seen, True
-        try:
+    try:
+        for state in queue:
+            if seen == wanted:
+                break
             effort.expand(len(met))
-        except SearchLimitReached:
-            return seen, False
-        for action in actions:
-            after = action.step(*state)
-            if after is None:
-                continue
-            seen.add(action.name)
-            if after not in met:
-                met.add(after)
-                queue.append(after)
+            for action in actions:
+                after = action.step(*state)
+                if after is None:
+                    continue
+                seen.add(action.name)
+                key = (*after, after[0] % mixing)
+                if key not in met:
+                    met.add(key)
+                    queue.append(after)
+                    if system.unbounded:
+                        system.weigh(after[1], effort)
+    except SearchLimitReached:
+        return seen, False
     return seen, True

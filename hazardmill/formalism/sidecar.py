@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import PlanningInputError
+from hazardmill.files import read_regular
 from hazardmill.formalism.expressions import ARITHMETIC, COMPARISONS, CONNECTIVES, QUANTIFIERS, Expr, iff
 from hazardmill.formalism.pddl_names import CATEGORIES, DeclaredNames
 
@@ -128,7 +129,7 @@ def read_sidecar(given: Mapping[str, Any] | Path) -> Sidecar:
     if not isinstance(given, Path):
         return _Shape("the sidecar").read(given)
     try:
-        value = json.loads(given.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        value = json.loads(read_regular(given).decode("utf-8-sig"), object_pairs_hook=_once)
     except OSError as error:
         message, remedy = f"the sidecar cannot be read: {error.strerror}", "check the path"
     except UnicodeDecodeError:

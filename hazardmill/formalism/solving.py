@@ -6,9 +6,9 @@ not called optimal; what it says has no plan is reported as its claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from hazardmill.errors import EngineError, SearchLimitReached
 from hazardmill.formalism.bridge import boolean_is_exact
@@ -21,6 +21,7 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
 Choice = Literal["auto", "exact", "enhsp", "tamer", "fast-downward"]
+Search: TypeAlias = Callable[[Document, int, float | None], Attempt]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 
@@ -84,7 +85,11 @@ class Solved:
 
 
 def solve_task(
-    task: Document | System, engine: Choice = "auto", limit: int = DEFAULT_LIMIT, timeout_s: float = 30.0
+    task: Document | System,
+    engine: Choice = "auto",
+    limit: int = DEFAULT_LIMIT,
+    timeout_s: float = 30.0,
+    search: Search = attempt_to_solve,
 ) -> Solved:
     """Find a safe and an unsafe plan of a task, or that there is none.
 
@@ -95,23 +100,23 @@ def solve_task(
         limit: Most expansions of exact search.
         timeout_s: Wall time for exact search in ``auto``, and for each question to each engine. Whatever an engine
             has started is killed when it is over.
+        search: What searches, for callers who want it done in a process that can be ended.
 
     Raises:
         SearchLimitReached: ``exact`` met its limit; or ``auto`` did, and no engine answered either question.
         EngineError: The one engine asked answered neither question (it may not be installed).
     """
+    document = task.document if isinstance(task, System) else task
     if engine != "auto" and engine != "exact":
-        return _by_engine(task, engine, timeout_s)
+        return _by_engine(document, engine, timeout_s)
     attempt: Attempt | None = None
     try:
-        system = task if isinstance(task, System) else System(task)
-        attempt = attempt_to_solve(system, limit, timeout_s if engine == "auto" else None)
+        attempt = search(document, limit, timeout_s if engine == "auto" else None)
         refusal = attempt.refusal
     except SearchLimitReached as too_large:
         refusal = too_large
     if refusal is not None and engine == "exact":
         raise refusal
-    document = task.document if isinstance(task, System) else task
     answers = {goal: _exact_answer(attempt, goal) for goal in GOALS}
     if refusal is not None:
         order = _engines_for(document)
@@ -127,8 +132,7 @@ def solve_task(
     return Solved(answers["safe"], answers["unsafe"], None if attempt is None else attempt.expanded)
 
 
-def _by_engine(task: Document | System, engine: Engine, timeout_s: float) -> Solved:
-    document = task.document if isinstance(task, System) else task
+def _by_engine(document: Document, engine: Engine, timeout_s: float) -> Solved:
     answers = {goal: _asked(document, goal, (engine,), timeout_s) for goal in GOALS}
     if not any(answer.known for answer in answers.values()):
         raise EngineError(

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.checking import ROOT_TYPE
 from hazardmill.formalism.conditions import Compiled, Compiler, Numbers, TermOf
 from hazardmill.formalism.document import ActionDecl, Atom, DangerEntry, Document, FluentDecl
+from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.expressions import Expr
+from hazardmill.formalism.ground_size import MOST_BYTES, ground_size
 
-MAX_GROUND = 200_000
-"""Ground actions or ground integer fluents a system may have."""
+PARTS_PER_TRY: Final = 3
+"""Parts of conditions and effects that take as long to look at as trying a plain action."""
+_CONDITIONS: Final = 4
+"""Plain actions that can be tried in the time that it takes to try one with conditions other than conjunctions."""
+_NUMBERS: Final = 7
+"""The same for one that writes integers."""
+_COLLIDING_BITS: Final = 61
+_MIXING_PRIME: Final = 2**30 - 35
+_FREE_PARTS: Final = 16
+"""Parts that a plain action may have."""
+_HUGE_BITS: Final = 64
+"""A longer integer is no small part of its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,19 @@ class Writes:
         return after, tuple(changed)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedAction:
+    """What another process learns of a ground action: its name and arguments."""
+
+    name: str
+    args: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """``(name arg ...)``."""
+        return "(" + " ".join((self.name, *self.args)) + ")"
+
+
 class GroundAction:
     """An action with its arguments, compiled."""
 
@@ -65,6 +89,7 @@ class GroundAction:
         "decl",
         "masks",
         "pre",
+        "work",
     )
 
     def __init__(self, system: System, decl: ActionDecl, args: tuple[str, ...]) -> None:
@@ -102,6 +127,12 @@ class GroundAction:
         if self._plain and self.pre.test is None and all(condition.test is None for condition, _ in self._dangers):
             dangers = tuple((condition.mask, condition.value, increment) for condition, increment in self._dangers)
             self.masks = (self.pre.mask, self.pre.value, ~self._deletes, self._adds, dangers)
+        kind, parts = 1, 0
+        if self.masks is None:
+            kind = _NUMBERS if self._integer else _CONDITIONS
+            parts = system.size.actions[decl.name].parts
+        self.work = kind + _reading(parts) + system.size.state_work
+        """What trying it takes, compared with the plainest action of a small task."""
 
     @property
     def name(self) -> str:
@@ -120,6 +151,10 @@ class GroundAction:
 
     def __repr__(self) -> str:
         return self.text
+
+    def __reduce__(self) -> tuple[type[NamedAction], tuple[str, tuple[str, ...]]]:
+        # What it compiles to stays in its process.
+        return NamedAction, (self.decl.name, self.args)
 
     def danger(self, bits: int, numbers: Numbers) -> int:
         """Sum of the increments whose condition holds in the state before the action."""
@@ -182,17 +217,28 @@ class System:
     """The ground transition system of a document. Ground Booleans and actions come into being when first asked for."""
 
     def __init__(self, document: Document) -> None:
+        """Ground what every state holds.
+
+        Raises:
+            SearchLimitReached: It is too much, or the goal is.
+        """
         self.document = document
+        self.size = ground_size(document)
+        self.size.check_states()
         self.fluents: dict[str, FluentDecl] = {fluent.name: fluent for fluent in document.fluents}
         self.actions: dict[str, ActionDecl] = {action.name: action for action in document.actions}
         self.objects: dict[str, str] = {thing.name: thing.type for thing in document.objects}
         self._parents = {declared.name: declared.parent for declared in document.types}
-        self._of_type: dict[str, tuple[str, ...]] = {}
+        self._of_type = self._objects_by_type()
         self._bits: dict[Atom, int] = {}
         self._next_bit = itertools.count()
         self._indices: dict[Atom, int] = {}
         self.bounds: list[tuple[int | None, int | None]] = []
+        self.unbounded: list[int] = []
+        """Places of the integers that lack a bound."""
         self._ground: dict[tuple[str, tuple[str, ...]], GroundAction] = {}
+        self._ground_bytes = 0
+        self._all: list[GroundAction] | None = None
         self.compiler = Compiler(self)
         self._ground_integers()
         values = dict(document.initial)
@@ -202,6 +248,8 @@ class System:
                 bits |= 1 << self.bit(atom)
         self.initial = State(bits, tuple(int(values.get(atom, 0)) for atom in self._indices))
         self.goal = self.compiler.condition(document.goal, {})
+        self.goal_work = 0 if self.goal.test is None else _reading(self.size.goal_parts)
+        """What looking at the goal takes, in plain actions tried."""
 
     def bit(self, atom: Atom) -> int:
         """The bit of a ground Boolean fluent."""
@@ -225,9 +273,7 @@ class System:
 
     def objects_of(self, type_: str) -> tuple[str, ...]:
         """The objects of a type and its subtypes, in document order."""
-        if type_ not in self._of_type:
-            self._of_type[type_] = tuple(name for name, own in self.objects.items() if self._is_subtype(own, type_))
-        return self._of_type[type_]
+        return self._of_type.get(type_, ())
 
     def is_of_type(self, name: str, type_: str) -> bool:
         """Whether the object is of the type."""
@@ -244,7 +290,11 @@ class System:
         return [entry for entry in self.document.dangers if entry.action == action]
 
     def ground(self, name: str, args: tuple[str, ...]) -> GroundAction | None:
-        """The ground action, or None where name, number or type of the arguments do not fit."""
+        """The ground action, or None where name, number or type of the arguments do not fit.
+
+        Raises:
+            SearchLimitReached: It is too large.
+        """
         key = (name, args)
         found = self._ground.get(key)
         if found is not None:
@@ -255,7 +305,14 @@ class System:
         for arg, parameter in zip(args, decl.parameters, strict=True):
             if arg not in self.objects or not self.is_of_type(arg, parameter.type):
                 return None
+        self.size.check_instance(name)
         action = GroundAction(self, decl, args)
+        self._ground_bytes += self.size.instance_bytes(name)
+        if self._ground_bytes > MOST_BYTES:
+            # Never where a search has ground them all, for then all of them fit: only plans of many such actions are
+            # read here, one after the other.
+            self._ground.clear()
+            self._ground_bytes = self.size.instance_bytes(name)
         self._ground[key] = action
         return action
 
@@ -266,24 +323,57 @@ class System:
             watch: Called now and then; may raise to give up.
 
         Raises:
-            SearchLimitReached: There are over ``MAX_GROUND`` of them.
+            SearchLimitReached: They are too many or too large.
         """
+        if self._all is not None:
+            return self._all
+        self.size.check_actions()
         result: list[GroundAction] = []
         seen = 0
         for decl in self.document.actions:
             for args in itertools.product(*(self.objects_of(parameter.type) for parameter in decl.parameters)):
                 seen += 1
-                if seen > MAX_GROUND:
-                    raise SearchLimitReached(
-                        f"the task has over {MAX_GROUND} ground actions",
-                        remedy="use fewer objects or fewer parameters an action",
-                    )
                 if watch is not None and not seen & 255:
                     watch()
                 action = self.ground(decl.name, args)
                 if action is not None and not action.pre.never:
                     result.append(action)
+        self._all = result
         return result
+
+    @property
+    def mixing(self) -> int:
+        """What to divide the bits of a state by, so that the remainder beside them makes the key of a table.
+
+        Python hashes an integer modulo 2^61 - 1, so that bit 0 and bit 61 are the same to it: of states of hundreds of
+        bits, thousands would have one hash, and each look into a table would compare with all of them.
+        """
+        return _MIXING_PRIME if self.size.booleans > _COLLIDING_BITS else 1
+
+    def effort(self, limit: int, timeout_s: float | None = None) -> Effort:
+        """What a search may spend here that tries every ground action in each expansion.
+
+        Args:
+            limit: Most expansions.
+            timeout_s: Most seconds, grounding included.
+
+        Raises:
+            SearchLimitReached: The ground actions are too many or too large, or took too long.
+        """
+        effort = Effort(limit, 0, timeout_s, self.size.state_bytes)
+        effort.widen(width(self.all_actions(effort.watch_the_clock)) + self.goal_work)
+        return effort
+
+    def weigh(self, numbers: Numbers, effort: Effort) -> None:
+        """Count the huge integers of a state that a search has met first: those of a fluent that has no bound.
+
+        Raises:
+            SearchLimitReached: They are too many or too large.
+        """
+        huge = sum(numbers[index].bit_length() for index in self.unbounded) // 8
+        if huge > _HUGE_BITS // 8 * len(self.unbounded):
+            effort.hold(huge)
+            effort.lengthen(huge)
 
     def value(self, atom: Atom, bits: int, numbers: Numbers) -> bool | int:
         """The value of a ground fluent in a state."""
@@ -309,10 +399,19 @@ class System:
             if not fluent.integer:
                 continue
             for args in itertools.product(*(self.objects_of(parameter.type) for parameter in fluent.parameters)):
-                if len(self._indices) >= MAX_GROUND:
-                    raise SearchLimitReached(f"the task has over {MAX_GROUND} ground integer fluents")
+                if fluent.lower is None or fluent.upper is None:
+                    self.unbounded.append(len(self._indices))
                 self._indices[(fluent.name, *args)] = len(self._indices)
                 self.bounds.append((fluent.lower, fluent.upper))
+
+    def _objects_by_type(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for name, type_ in self.objects.items():
+            while type_ != ROOT_TYPE:
+                found.setdefault(type_, []).append(name)
+                type_ = self._parents[type_]
+            found.setdefault(ROOT_TYPE, []).append(name)
+        return {type_: tuple(names) for type_, names in found.items()}
 
     def _is_subtype(self, type_: str, ancestor: str) -> bool:
         while type_ != ancestor:
@@ -320,6 +419,15 @@ class System:
                 return False
             type_ = self._parents[type_]
         return True
+
+
+def width(actions: Iterable[GroundAction]) -> int:
+    """What it takes to try so many actions in one state."""
+    return sum(action.work for action in actions)
+
+
+def _reading(parts: int) -> int:
+    return max(parts - _FREE_PARTS, 0) // PARTS_PER_TRY
 
 
 def shown(value: int) -> str:

@@ -20,12 +20,12 @@ from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import Atom
 from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.expressions import QUANTIFIERS, Expr, children, fluents_of, render
-from hazardmill.formalism.system import MAX_GROUND, GroundAction, System, shown
+from hazardmill.formalism.system import GroundAction, System, shown
 
 MOST_CONTEXT: Final = 8
 """Ground context fluents of which every assignment is tried."""
-
-"""A longer integer is shown by its size."""
+MOST_READ: Final = 1_000
+"""Ground context fluents that may be flipped one at a time: each is a start of its own, or a copy of all situations."""
 
 Flips: TypeAlias = tuple[Atom, ...]
 """The ground context fluents whose value at the start is not that of s0."""
@@ -125,13 +125,15 @@ def explore(
             table.append((0, 0, 0, 0, action.step, action, wanted))
         else:
             table.append((*action.masks[:4], None, action, wanted))
-    met: set[tuple[int, Numbers]] = set()
+    mixing = system.mixing
+    met: set[tuple[int, Numbers, int]] = set()
     after: tuple[int, Numbers] | None
     for flips in starts:
         start = (system.initial.bits ^ _mask(system, flips), system.initial.numbers)
-        if start in met:
+        key = (*start, start[0] % mixing)
+        if key in met:
             continue
-        met.add(start)
+        met.add(key)
         queue = [start]
         # The list grows while it is read: a first-in, first-out queue that keeps its order.
         for bits, numbers in queue:
@@ -147,9 +149,12 @@ def explore(
                         continue
                 if wanted:
                     yield bits, numbers, action, flips
-                if after not in met:
-                    met.add(after)
+                key = (*after, after[0] % mixing)
+                if key not in met:
+                    met.add(key)
                     queue.append(after)
+                    if system.unbounded:
+                        system.weigh(after[1], effort)
 
 
 class Reads:
@@ -207,9 +212,9 @@ def _context_read(system: System, action: str, conditions: Sequence[Expr]) -> se
             # Variables take their values independently, so those that the fluent does not name need not be unfolded.
             for binding in system.bindings([item for item in scope.items() if item[0] in node[2:]], {}):
                 read.add(tuple(binding.get(part, part) for part in node[1:]))
-                if len(read) > MAX_GROUND:
+                if len(read) > MOST_READ:
                     raise SearchLimitReached(
-                        f"the conditions of {action} read over {MAX_GROUND} ground context fluents",
+                        f"the conditions of {action} read over {MOST_READ} ground context fluents",
                         remedy="use fewer objects or fewer parameters of context fluents",
                     )
     return read

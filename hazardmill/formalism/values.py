@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Final, NoReturn, Self
 
 from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism import expressions
 from hazardmill.formalism.document import FluentDecl
 from hazardmill.formalism.expressions import Expr
+from hazardmill.printable import ADDRESS
+
+ADDRESSED: Final = "shows a value of Python, with its address in memory"
+IN_WORDS: Final = "say it in words; what self.type, self.object, self.fluent and self.action give shows its name"
 
 _HERE = __file__.rpartition("/")[0]
 
@@ -17,6 +22,11 @@ _HERE = __file__.rpartition("/")[0]
 def fail(message: str, remedy: str | None = None) -> NoReturn:
     """Refuse, naming the line of the task's code."""
     raise AuthoringError(message, line=line_of_task(), remedy=remedy)
+
+
+def shows_address(text: object) -> bool:
+    """Whether a text holds the place of a value in memory, which is another one in each process."""
+    return ADDRESS.search(str(text)) is not None
 
 
 def line_of_task() -> int | None:
@@ -35,7 +45,32 @@ def reraise(error: DocumentError) -> NoReturn:
     raise AuthoringError(error.message, line=line_of_task(), remedy=error.remedy) from None
 
 
-class _Value:
+class Entity:
+    """Something of a task. It hashes by when it was made in it, so that a walk through a set is the same everywhere.
+
+    Python's own hash is an address in memory, which is another one in each process.
+    """
+
+    _orders: ClassVar[Iterator[int]] = itertools.count()
+    _order: int
+
+    def __new__(cls, *_args: object, **_options: object) -> Self:
+        """Give it its number."""
+        entity = super().__new__(cls)
+        entity._order = next(Entity._orders)
+        return entity
+
+    def __hash__(self) -> int:
+        # Of integers only: a string's hash depends on the hash seed. A tuple, because equal hashes would be compared.
+        return hash((self._order,))
+
+
+def begin_task() -> None:
+    """Count the entities of a task from the first: a task hashes the same however many were made before it."""
+    Entity._orders = itertools.count()
+
+
+class _Value(Entity):
     """Common to conditions, terms and names: what Python would do silently is refused with the right words."""
 
     def __bool__(self) -> bool:
@@ -47,7 +82,7 @@ class _Value:
     def __eq__(self, other: object) -> bool:
         fail("== compares nothing here", "write Equals(a, b)")
 
-    __hash__ = object.__hash__
+    __hash__ = Entity.__hash__
 
 
 class Named(_Value):

@@ -30,7 +30,7 @@ from hazardmill.errors import (
 )
 from hazardmill.llm.breaker import Breaker
 from hazardmill.llm.budget import Budget, Reservation
-from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Ledger, Recorded
+from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Handed, Ledger, Recorded
 from hazardmill.llm.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
@@ -225,18 +225,17 @@ class Client:
                     identity, request, self._backend.name, self._backend.host, sent.model, usd_upper=upper
                 )
                 ended = await self._send(attempt, number, sent, deadline)
+                # An answer goes to the disk before anything else is done, and above all before anything is awaited.
+                handed, cost = (None, cost) if ended.completion is None else self._hand_over(ended, upper, number)
                 _settle(slot, ended)
             breaker.note(ended.error, request)
             if ended.completion is not None and self._budget is not None:
                 self._budget.learn(sent, ended.completion.usage)
             if sent.model == request.models[-1] and not breaker.is_open:
                 ended = _settled_refusal(ended)
-            cost = 0.0 if self._is_free(ended) else self._cost(ended)
-            overrun = None if cost is None or upper is None or cost <= upper else cost - upper
-            bound = upper if cost is None else cost
-            recorded = await _to_the_end(
-                self._ledger.record(replace(ended, usd_upper=bound, usd_overrun=overrun), number)
-            )
+            if handed is None:
+                handed, cost = self._hand_over(ended, upper, number)
+            recorded = await _to_the_end(self._ledger.record(handed))
         finally:
             if reservation is not None:
                 reservation.settle(cost)
@@ -255,7 +254,7 @@ class Client:
         began: float | None = None
         try:
             if self._metered:
-                await _to_the_end(self._ledger.record(attempt, number))
+                await _to_the_end(self._ledger.record(self._ledger.hand_over(attempt, number)))
             began = self._clock()
             completion = await self._complete(sent, deadline)
         except (Exception, asyncio.CancelledError) as caught:
@@ -269,6 +268,13 @@ class Client:
             usd=None if completion is None else self._prices.usd(model, completion.usage),
             latency_s=None if began is None else self._clock() - began,
         )
+
+    def _hand_over(self, ended: Attempt, upper: float | None, number: int) -> tuple[Handed, float | None]:
+        """Have an attempt that ended written down, with its cost; the cost, null where nobody knows it."""
+        cost = 0.0 if self._is_free(ended) else self._cost(ended)
+        overrun = None if cost is None or upper is None or cost <= upper else cost - upper
+        bound = upper if cost is None else cost
+        return self._ledger.hand_over(replace(ended, usd_upper=bound, usd_overrun=overrun), number), cost
 
     def _is_free(self, ended: Attempt) -> bool:
         """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
@@ -317,7 +323,7 @@ class Client:
             pass
         raise ConnectionFailed(
             f"no answer from {sent.model} within {self._deadline_s:g} s, retries included",
-            remedy="raise the deadline, or look at the provider's status",
+            remedy="raise --deadline, or look at the provider's status",
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import sys
 import threading
 import zlib
 from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -60,8 +62,8 @@ class LedgerStore(Protocol):
 class LedgerWriter(Protocol):
     """What the ledger needs to write."""
 
-    async def append(self, rows: dict[str, list[dict[str, Any]]], /) -> None:
-        """Returns when the rows are on disk; raises if they are not."""
+    def hand_over(self, rows: dict[str, list[dict[str, Any]]], /) -> Future[None]:
+        """Put rows into the next write to the disk; done when they are there, with an error if they cannot be."""
         ...
 
 
@@ -85,6 +87,16 @@ class Attempt:
     usd_overrun: float | None = None
     """By how much it cost more than was reserved for it; null if it did not."""
     latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An attempt on its way to the disk."""
+
+    row: dict[str, Any]
+    """As it is written."""
+    written: Future[None]
+    """Done when it is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +298,11 @@ class Ledger:
         """Number of one more attempt of this run at an identity, given out once."""
         return self._index.next_attempt(identity)
 
-    async def record(self, attempt: Attempt, number: int | None = None) -> Recorded | None:
-        """Write one attempt down; returns when it is on disk, with the answer if the attempt had one.
+    def hand_over(self, attempt: Attempt, number: int | None = None) -> Handed:
+        """Have one attempt written down; it is in the next write to the disk when this returns.
+
+        An answer is to be handed over as soon as it was read, before anything is awaited: what a kill can take then is
+        no more than what the write under way and the next one hold.
 
         Args:
             attempt: About to be sent, or ended.
@@ -295,12 +310,20 @@ class Ledger:
                 is about to be sent. By default the next one.
 
         Raises:
-            StoreError: The row could not be written. The answer must not be used then.
+            StoreError: The row cannot be written.
         """
         row = self._row(attempt, self.number(attempt.identity) if number is None else number)
-        await self._writer.append({TABLE: [row]})
-        self._index.add([row])
-        return _Packed.of(row).recorded(attempt.identity) if attempt.completion is not None else None
+        return Handed(row, self._writer.hand_over({TABLE: [row]}))
+
+    async def record(self, handed: Handed) -> Recorded | None:
+        """Wait until what was handed over is on disk; gives the answer if the attempt had one.
+
+        Raises:
+            StoreError: The row could not be written. The answer must not be used then.
+        """
+        await asyncio.wrap_future(handed.written)
+        self._index.add([handed.row])
+        return _Packed.of(handed.row).recorded(handed.row["identity"]) if handed.row["answered"] else None
 
     def _row(self, attempt: Attempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error

@@ -1,35 +1,266 @@
-"""Takes secrets out of text that is about to be raised, logged or written to the ledger."""
+"""Takes secrets out of text that came from outside, before it is raised, logged or written down.
+
+A secret is looked for as it is, and, where it is long enough to be told from ordinary text, in the forms in which a
+server can give it back: in other case, in base64 and base64url at each alignment, in hex, percent-encoded, as JSON
+escapes, reversed, with blanks, line breaks, hyphens or characters of no width between, and in these forms together.
+
+All forms are found in one way. The text is put into a normal form, in which escapes are what they stand for, case is
+gone, and so is all that only separates; the secret and its encodings are put into it too, and looked for there. That
+takes one pass over the text and one search for each encoding, so the cost is linear in the text.
+"""
 
 from __future__ import annotations
 
+import base64
+import logging
 import os
 import re
+import traceback
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-_SECRET_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|(?:^|_)AUTH$")
+SCRUBBED: Final = "[secret]"
+"""What stands where a secret stood."""
+
+_SECRET_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|(?:^|_)(?:AUTH|SIG|SIGNATURE)$")
 _SHORTEST_SECRET: Final = 6
 """A value shorter than this is no credential, and taking out every ``1`` or ``true`` would ruin the message."""
+_SHORTEST_IN_FORMS: Final = 8
+"""Letters and digits that a secret has to have to be looked for in other forms: ordinary text holds fewer by chance."""
+_SHORTEST_WORD: Final = 16
+"""The same of one that is made of small letters alone, and may be a word of the language."""
 
-_LOOKS_SECRET: Final = re.compile(r"(?<=Bearer )[^\s\"',;]+|\bsk-[A-Za-z0-9_\-]{8,}|\bAIza[A-Za-z0-9_\-]{20,}")
-"""What providers echo back of a key that is in no variable here."""
+_LOOKS_SECRET: Final = re.compile(
+    r"(?<=Bearer )[^\s\"',;]+|\bsk-[A-Za-z0-9_\-]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|\bhf_[A-Za-z0-9]{20,}"
+)
+"""What providers and hubs echo back of a key that is in no variable here."""
+
+_ESCAPE: Final = re.compile(
+    # Percent-encoded UTF-8, one character a match, however often the percent sign itself was encoded.
+    r"%(?:25)*(?:[0-7][0-9A-Fa-f]|[C-Fc-f][0-9A-Fa-f](?:%(?:25)*[89ABab][0-9A-Fa-f]){1,3})"
+    # JSON in JSON doubles the backslashes.
+    r"|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbfv/])"
+)
+_INVISIBLE: Final = (
+    "\x00\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"
+    "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f"
+)
+_SEPARATORS: Final = "-+\u2010\u2011\u2012\u2013\u2014\u2015\u2212" + _INVISIBLE
+"""What is left out of the normal form, beside white space. The plus sign stands for a blank in forms; in base64 it is
+what the hyphen is in base64url."""
+_LETTERS: Final = rf"[^\s%\\{re.escape(_SEPARATORS)}]+|[%\\]"
+_TOKEN: Final = re.compile(rf"(?P<escape>{_ESCAPE.pattern})|(?P<letters>{_LETTERS})")
+_HALF_ESCAPE: Final = re.compile(r"(?:%(?:25)*2?[0-9A-Fa-f]?|\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?)?\Z")
+_CHUNK: Final = re.compile(r"(?s:.){1,65536}[%\\/0-9A-Za-z]*")
+"""Never ends within an escape."""
+
+
+_kept: set[str] = set()
+
+
+def keep_secret(*secrets: str | None) -> None:
+    """Have secrets that are in no variable taken out too, from now on and in all that this process writes."""
+    _kept.update(filter(None, secrets))
+
+
+class ScrubbedLog(logging.Filter):
+    """Takes secrets out of the lines that a library logs: it may say what it was answered, and with what it asked."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Scrub a line; none is held back."""
+        record.msg, record.args = scrub(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text = scrub("".join(traceback.format_exception(*record.exc_info))).rstrip()
+            record.exc_info = None
+        return True
 
 
 def scrub(text: str, *secrets: str | None) -> str:
-    """``text`` without credentials, and encodable as UTF-8.
+    """A message without credentials, encodable as UTF-8: for errors and logs.
+
+    What looks like a key of a provider is taken out too.
 
     Args:
         text: Usually the message of an error.
-        secrets: Secrets known to the caller, beside the values of environment variables whose name says KEY, TOKEN,
-            SECRET, PASSWORD or CREDENTIAL, or ends in AUTH.
+        secrets: Secrets known to the caller, beside those that ``keep_secret`` was told, and those of the environment:
+            the values of variables whose name says KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, or ends in AUTH, SIG or
+            SIGNATURE, and what addresses in any variable carry.
     """
-    known = {value for value in secrets if value}
-    known |= {value for name, value in os.environ.items() if _SECRET_NAMES.search(name.upper())}
+    return _LOOKS_SECRET.sub(SCRUBBED, scrub_answer(text, *secrets))
+
+
+def scrub_answer(text: str, *secrets: str | None) -> str:
+    """An answer without known secrets, encodable as UTF-8. Whatever only looks like a key stays: it may be prose.
+
+    Args:
+        text: What a model or a hub said.
+        secrets: As of ``scrub``.
+    """
+    known = {value for value in chain(secrets, _kept, _in_environment()) if value and len(value) >= _SHORTEST_SECRET}
     # Longest first: one secret may be the beginning of another.
-    for secret in sorted((s for s in known if len(s) >= _SHORTEST_SECRET), key=len, reverse=True):
-        text = text.replace(secret, "[secret]")
-    return encodable(_LOOKS_SECRET.sub("[secret]", text))
+    for secret in sorted(known, key=len, reverse=True):
+        text = text.replace(secret, SCRUBBED)
+    return encodable(_without(text, [form for secret in known for form in _forms(secret)]))
+
+
+def holds_secret(text: str, *secrets: str | None) -> bool:
+    """Whether a text holds a known secret in any form."""
+    return scrub_answer(text, *secrets) != encodable(text)
+
+
+def secrets_in_address(address: str) -> tuple[str, ...]:
+    """What is secret in an address: its user's password, or the user where there is none, and keys of its query."""
+    try:
+        parts = urlsplit(address)
+        user = parts.password or parts.username
+        query = parse_qsl(parts.query)
+    except ValueError:
+        return ()
+    found = [] if user is None else [user, unquote(user)]
+    found += [value for name, value in query if _SECRET_NAMES.search(name.upper())]
+    return tuple(dict.fromkeys(found))
 
 
 def encodable(text: str) -> str:
     """``text`` with lone surrogates replaced: JSON can carry them, UTF-8 files cannot."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _in_environment() -> Iterator[str]:
+    for name, value in os.environ.items():
+        if _SECRET_NAMES.search(name.upper()):
+            yield value
+        elif "://" in value:
+            yield from secrets_in_address(value)
+
+
+@lru_cache(maxsize=256)
+def _forms(secret: str) -> tuple[str, ...]:
+    """The normal forms of a secret and of its encodings; none of one that ordinary text may hold by chance."""
+    plain = _normal(secret)
+    letters = sum(map(str.isalnum, plain))
+    is_word = plain.isalpha() and secret == secret.lower()
+    if letters < (_SHORTEST_WORD if is_word else _SHORTEST_IN_FORMS):
+        return ()
+    found = [plain]
+    for said in (secret, secret.lower(), secret.upper(), secret[::-1]):
+        data = said.encode("utf-8", "replace")
+        found += [data.hex(), *map(_normal, _base64(data))]
+    return tuple(dict.fromkeys([*found, *(form[::-1] for form in found)]))
+
+
+def _base64(data: bytes) -> Iterator[str]:
+    """What base64 makes of some bytes wherever they stand, without the letters at the ends that others share."""
+    for before in range(3):
+        text = base64.b64encode(bytes(before) + data).decode()
+        # A letter is six bits: whole ones of our own begin after those of the bytes before, and end with ours.
+        yield text[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+
+
+def _normal(text: str) -> str:
+    if "%" in text or "\\" in text:
+        text = _ESCAPE.sub(lambda found: _meant(found[0]), text)
+    text = "".join(text.split())
+    for separator in _SEPARATORS:
+        text = text.replace(separator, "")
+    return _folded(text)
+
+
+def _folded(text: str) -> str:
+    # The dotted capital is the one letter that has two small ones; base64url has an underscore for the slash.
+    return text.replace("\u0130", "i").lower().replace("_", "/")
+
+
+@lru_cache(maxsize=4096)
+def _meant(escape: str) -> str:
+    """The character that an escape stands for."""
+    if escape[0] == "%":
+        return bytes.fromhex(re.sub("%(?:25)*(?=[0-9A-Fa-f]{2})", "", escape)).decode("utf-8", "replace")
+    letters = escape.lstrip("\\")
+    return letters if letters == "/" else " " if len(letters) == 1 else chr(int(letters[1:], 16))
+
+
+def _without(text: str, forms: Iterable[str]) -> str:
+    """A text without what has one of these normal forms."""
+    # An answer may be cut off in the middle of a secret, and of an escape.
+    whole = _NormalForm(_HALF_ESCAPE.sub("", text, count=1))
+    found = [whole.origin(place, len(form)) for form in forms for place in _places(form, whole.text)]
+    for form in forms:
+        if (begun := _begun_at_end(form, whole.text)) is not None:
+            found.append((whole.origin(begun, 1)[0], len(text)))
+    found.sort()
+    kept, end = [], 0
+    for begin, stop in found:
+        if begin >= end:
+            kept += [text[end:begin], SCRUBBED]
+        end = max(end, stop)
+    return "".join([*kept, text[end:]])
+
+
+def _places(form: str, text: str) -> Iterator[int]:
+    place = text.find(form)
+    while place >= 0:
+        yield place
+        place = text.find(form, place + len(form))
+
+
+def _begun_at_end(form: str, text: str) -> int | None:
+    """Where the beginning of a form is that a text ends with; null where too little of it is there."""
+    begin = max(len(text) - len(form) + 1, 0)
+    while (begin := text.find(form[:_SHORTEST_IN_FORMS], begin)) >= 0:
+        if form.startswith(text[begin:]):
+            return begin
+        begin += 1
+    return None
+
+
+class _NormalForm:
+    """The normal form of a text, which knows from where in the text each of its letters came.
+
+    It is made chunk by chunk, and where letters came from is worked out for the chunks that are asked about: nearly
+    all texts hold no secret.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._chunks = [chunk.span() for chunk in _CHUNK.finditer(text)]
+        normal = [_normal(text[begin:end]) for begin, end in self._chunks]
+        self.text = "".join(normal)
+        self._starts = list(accumulate(map(len, normal), initial=0))
+        self._pieces: dict[int, tuple[list[int], list[tuple[int, int, bool]]]] = {}
+
+    def origin(self, place: int, length: int) -> tuple[int, int]:
+        """From where to where in the text some letters of the normal form came."""
+        begin, _ = self._letter(place)
+        _, end = self._letter(place + length - 1)
+        return begin, end
+
+    def _letter(self, place: int) -> tuple[int, int]:
+        chunk = bisect_right(self._starts, place) - 1
+        if chunk not in self._pieces:
+            self._pieces[chunk] = self._taken_apart(*self._chunks[chunk])
+        starts, origins = self._pieces[chunk]
+        place -= self._starts[chunk]
+        piece = bisect_right(starts, place) - 1
+        begin, end, is_escape = origins[piece]
+        if is_escape:
+            return begin, end
+        begin += place - starts[piece]
+        return begin, begin + 1
+
+    def _taken_apart(self, begin: int, end: int) -> tuple[list[int], list[tuple[int, int, bool]]]:
+        """The pieces of a chunk: where each begins in its normal form; where in the text it is; if it is an escape."""
+        starts, origins, place = [], [], 0
+        for token in _TOKEN.finditer(self._text, begin, end):
+            is_escape = token["escape"] is not None
+            length = len(_normal(_meant(token[0]))) if is_escape else len(token[0])
+            if length:
+                starts.append(place)
+                origins.append((*token.span(), is_escape))
+                place += length
+        return starts, origins

@@ -14,9 +14,11 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from hazardmill.formalism.certificate.way import kind_of_texts
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.names import leaking_names
 from hazardmill.quality.leaks import leaking_way
+from hazardmill.quality.places import found_by_place
 from hazardmill.quality.spread import Spread, spread
 from hazardmill.records import Frozen
 
@@ -34,6 +36,10 @@ class Thresholds(Frozen):
     """Most share of tasks with a visible name that has a word of safety or danger."""
     leaking_ways: float = Field(default=0.1, ge=0, le=1)
     """Most share of tasks in which a name of the safe way has a word of the danger's text."""
+    standing_out: float = Field(default=0.5, ge=0, le=1)
+    """Most share of tasks in which facts of the danger or acts of the way out stand out by their place."""
+    commonest_way_out: float = Field(default=0.5, ge=0, le=1)
+    """Most share of tasks whose way out is of one kind."""
     commonest_structures: float = Field(default=0.5, ge=0, le=1)
     """Most share of tasks in the ten commonest structures."""
     effective_structures: float = Field(default=50.0, ge=0, allow_inf_nan=False)
@@ -43,7 +49,7 @@ class Thresholds(Frozen):
     largest_type: float = Field(default=0.4, ge=0, le=1)
     """Most share of tasks of one danger type."""
     enough: int = Field(default=100, ge=1)
-    """Least tasks of which a share of structures, sources or types says anything."""
+    """Least tasks of which a share of structures, sources, types, places or ways out says anything."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +99,11 @@ class CorpusReport(Frozen):
     structures: Spread
     sources: Spread
     types: Spread
+    ways_out: Spread
     by_source: dict[str, int]
     by_type: dict[str, int]
+    by_way_out: dict[str, int]
+    """Tasks by the kind of their way out (``certificate.way``); those without a safe plan have none."""
     thresholds: Thresholds
     gates: tuple[Gate, ...]
 
@@ -117,8 +126,11 @@ class Corpus:
         self._structures: Counter[str] = Counter()
         self._sources: Counter[str] = Counter()
         self._types: Counter[str] = Counter()
+        self._kinds_of_ways: Counter[str] = Counter()
+        self._without_way = 0
         self._names = _Tally()
         self._ways = _Tally()
+        self._places = _Tally()
 
     def add(self, member: Member) -> None:
         """Count one more task."""
@@ -130,6 +142,7 @@ class Corpus:
         ):
             if kind is not None:
                 counter[kind] += 1
+        self._add_plans(member)
         self._names.add(member.name, list(dict.fromkeys(name for _, name, _ in leaking_names(member.document))))
         if member.danger is None or member.unsafe_plan is None:
             self._ways.unknown += 1
@@ -137,17 +150,32 @@ class Corpus:
             found = leaking_way(member.document, member.danger, member.safe_plan, member.unsafe_plan)
             self._ways.add(member.name, found)
 
+    def _add_plans(self, member: Member) -> None:
+        """Count what the two plans tell."""
+        if member.unsafe_plan is None:
+            self._places.unknown += 1
+            return
+        self._places.add(member.name, found_by_place(member.document, member.safe_plan, member.unsafe_plan).found)
+        if member.safe_plan is None:
+            self._without_way += 1
+        else:
+            self._kinds_of_ways[kind_of_texts(member.unsafe_plan, member.safe_plan)] += 1
+
     def report(self, thresholds: Thresholds | None = None) -> CorpusReport:
         """The figures so far, and the gates."""
         limits = thresholds or Thresholds()
-        structures, sources, types = map(spread, (self._structures, self._sources, self._types))
+        counters = (self._structures, self._sources, self._types, self._kinds_of_ways)
+        structures, sources, types, ways = map(spread, counters)
+        with_way = self._tasks - self._without_way
         return CorpusReport(
             tasks=self._tasks,
             structures=structures,
             sources=sources,
             types=types,
+            ways_out=ways,
             by_source=_ranked(self._sources),
             by_type=_ranked(self._types),
+            by_way_out=_ranked(self._kinds_of_ways),
             thresholds=limits,
             gates=(
                 self._names.gate(
@@ -156,6 +184,14 @@ class Corpus:
                 self._ways.gate(
                     "leaking_ways", "tasks in which only names of the safe way have a word of the danger's text", limits
                 ),
+                self._places.gate(
+                    "standing_out",
+                    "tasks in which most facts that no action mentions are the danger's, or most acts that the goal has"
+                    " no use for are the way out",
+                    limits,
+                    enough=limits.enough,
+                ),
+                self._share("commonest_way_out", _largest("kind of way out", ways), ways, limits, with_way),
                 self._share("commonest_structures", "tasks in the ten commonest structures", structures, limits),
                 self._effective(structures, limits),
                 self._share("largest_source", _largest("source", sources), sources, limits),
@@ -163,15 +199,19 @@ class Corpus:
             ),
         )
 
-    def _share(self, name: str, says: str, found: Spread, limits: Thresholds) -> Gate:
-        """A gate on the share of the commonest kinds: ten structures, or one source or type."""
+    def _share(self, name: str, says: str, found: Spread, limits: Thresholds, of: int | None = None) -> Gate:
+        """A gate on the share of the commonest kinds: ten structures, or one source, type or way out.
+
+        ``of`` are the tasks that have a kind at all, known or not; by default all.
+        """
+        tasks = self._tasks if of is None else of
         ten = name == "commonest_structures"
         counts = found.commonest if ten else found.largest
-        unknown = self._tasks - found.things
+        unknown = tasks - found.things
         threshold: float = getattr(limits, name)
         # Tasks of unknown kind may all be of a common one, or of none.
-        passed = _within(counts, counts + unknown, self._tasks, threshold)
-        why = _too_few(self._tasks, limits) or (_open(unknown) if passed is None else None)
+        passed = _within(counts, counts + unknown, tasks, threshold)
+        why = _too_few(tasks, limits) or (_open(unknown) if passed is None else None)
         return Gate(
             name=name,
             says=says,
@@ -217,11 +257,12 @@ class _Tally:
             insort(self.examples, (name, f"{name}: {', '.join(found)}"))
             del self.examples[EXAMPLES:]
 
-    def gate(self, name: str, says: str, limits: Thresholds) -> Gate:
-        """The gate on their share; few tasks are enough, because one such task can be mended."""
+    def gate(self, name: str, says: str, limits: Thresholds, enough: int = 1) -> Gate:
+        """The gate on their share; by default few tasks are enough, because one such task can be mended."""
         threshold: float = getattr(limits, name)
         tasks = self.looked + self.unknown
         passed = _within(self.found, self.found + self.unknown, tasks, threshold)
+        few = _too_few(tasks, limits) if 0 < tasks < enough else None
         return Gate(
             name=name,
             says=says,
@@ -229,8 +270,8 @@ class _Tally:
             figure=self.found / self.looked if self.looked else None,
             insists="at most",
             threshold=threshold,
-            passed=passed,
-            why=None if passed is not None else _open(self.unknown) if tasks else "there is no task",
+            passed=None if few else passed,
+            why=few or (None if passed is not None else _open(self.unknown) if tasks else "there is no task"),
             tasks=self.looked,
             unknown=self.unknown,
             examples=tuple(text for _, text in self.examples),

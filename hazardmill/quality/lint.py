@@ -6,11 +6,11 @@ are in ``corpus``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from hazardmill.errors import HazardmillError, SearchLimitReached
+from hazardmill.errors import HazardmillError, ProofKilled, SearchLimitReached
 from hazardmill.formalism.certificate import Certificate, certify
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DRAFT_LIMIT
@@ -19,6 +19,8 @@ from hazardmill.quality.rules import RULES, Level, Structure, of_one_task
 
 FORMAT: Final = "hazardmill-lint/1"
 """The version of a report's JSON."""
+
+Certify: TypeAlias = Callable[[Document, int, bool, bool], Certificate]
 
 _LEVELS: Final[tuple[Level, ...]] = ("refusal", "finding", "undecided")
 
@@ -67,11 +69,15 @@ class Linter:
     Args:
         limit: Most expansions of a search.
         structure: What gives two tasks of the same structure the same key; without it that is not compared.
+        certify: What proves, for callers who want it done in a process that can be ended.
     """
 
-    def __init__(self, limit: int = DRAFT_LIMIT, structure: Structure | None = None) -> None:
+    def __init__(
+        self, limit: int = DRAFT_LIMIT, structure: Structure | None = None, certify: Certify = certify
+    ) -> None:
         self._limit = limit
         self._structure = structure
+        self._certify = certify
         self._documents: dict[str, str] = {}
         self._structures: dict[str, str] = {}
         self.corpus = Corpus()
@@ -93,14 +99,16 @@ class Linter:
     def _key(self, document: Document) -> str | None:
         try:
             return None if self._structure is None else self._structure(document.to_json())
-        except SearchLimitReached:
+        except (SearchLimitReached, ProofKilled):
             return None  # too large and regular to tell: not known
 
     def _certified(self, item: Item, document: Document) -> tuple[Certificate | None, Finding | None]:
         try:
-            return certify(document, self._limit, item.unavoidable, item.imported), None
+            return self._certify(document, self._limit, item.unavoidable, item.imported), None
         except SearchLimitReached as error:
             return None, Finding(item.name, "too_large", "undecided", error.message)
+        except ProofKilled as error:
+            return None, Finding(item.name, "killed", "undecided", error.message)
 
     @staticmethod
     def _alone(item: Item, document: Document, certificate: Certificate) -> Iterator[Finding]:

@@ -81,7 +81,8 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
 
 
 def _folder(root: Path) -> Iterator[Piece | Problem | Skipped]:
-    for place, folders, files in os.walk(root):
+    closed: list[OSError] = []
+    for place, folders, files in os.walk(root, onerror=closed.append):
         here = Path(place)
         shown = here.relative_to(root)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -96,6 +97,8 @@ def _folder(root: Path) -> Iterator[Piece | Problem | Skipped]:
         for name in sorted(files):
             if not name.startswith(".") and name not in told_elsewhere:
                 yield from _file(here / name, str(shown / name))
+    for error in closed:
+        yield Problem(os.path.relpath(error.filename, root), f"cannot be read: {error.strerror or error}")
 
 
 def _file(path: Path, place: str) -> Iterator[Piece | Problem | Skipped]:

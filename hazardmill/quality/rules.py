@@ -17,6 +17,7 @@ MOST_STEPS: Final = 20
 RULES: Final[Mapping[str, tuple[Level, str]]] = {
     "unreadable": ("refusal", "the task cannot be read, or is no document"),
     "too_large": ("undecided", "exact search gave up at its limit, so that nothing is proved of the task"),
+    "killed": ("undecided", "proving was ended by memory or time, which is a bug to report"),
     "same_document": ("refusal", "an earlier task has the same document hash"),
     "same_structure": (
         "finding",

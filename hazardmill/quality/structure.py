@@ -24,8 +24,8 @@ from typing import Any, Final, TypeAlias
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document import ROOT_TYPE
 
-LIMIT: Final = 20_000_000
-"""Colours that may be computed for one document, some ten seconds' worth: a thousand times what ordinary tasks take."""
+LIMIT: Final = 5_000_000
+"""Colours that may be computed for one document, some seconds' worth: hundreds of times what ordinary tasks take."""
 
 _FORMAT: Final = "hazardmill-structure/1"
 _COMMUTATIVE: Final = frozenset({"and", "or", "+", "=", "same"})
@@ -162,7 +162,7 @@ class _Canonical:
         self._mentions: list[set[int]] = [set() for _ in statements.leaves]
         self._plain: list[str] = []
         """Each statement with every symbol under its own number, once that is needed."""
-        self._said: dict[int, list[str]] = {}
+        self._said: dict[int, bytes] = {}
         self._twin: dict[int, int] = {}
         """Symbol to the first of its twins, for the symbols that refinement alone left of one colour."""
         self._found: dict[str, tuple[list[int], list[int]]] = {}
@@ -318,12 +318,13 @@ class _Canonical:
         swapped = {**self._numbers, one: other, other: one}
         return sorted(self._written(swapped, touched)) == sorted(self._plain[place] for place in touched)
 
-    def _alone(self, symbol: int) -> list[str]:
-        """What is said of a symbol, without saying of which."""
+    def _alone(self, symbol: int) -> bytes:
+        """What is said of a symbol, without saying of which; as a digest, for it may be the whole document."""
         if symbol not in self._said:
             places = sorted(self._mentions[symbol])
             self._spend(len(self._of.leaves) + len(places))
-            self._said[symbol] = sorted(self._written({**self._numbers, symbol: -1}, places))
+            said = sorted(self._written({**self._numbers, symbol: -1}, places))
+            self._said[symbol] = hashlib.sha256("\n".join(said).encode()).digest()
         return self._said[symbol]
 
     def _prepare(self) -> None:

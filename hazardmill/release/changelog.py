@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError, ReleaseRefused
+from hazardmill.files import read_regular
 from hazardmill.release.diff import Came, Changed, Diff, compare
 from hazardmill.release.diff_sides import Side, open_side
 from hazardmill.release.diff_telling import change, in_order, shown, title
@@ -106,7 +107,7 @@ def _earlier(parent: Side) -> str:
         date = f" ({parent.manifest.date.isoformat()})" if parent.manifest.date else ""
         return f"## {words(parent.manifest.version)}{date}\n\n{plural(parent.manifest.tasks, 'task')}.\n"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"the parent's changelog cannot be read: {error}", file=str(path), remedy="get that release again"

@@ -77,6 +77,8 @@ DANGER_FIELDS: Final = (
     "robot_task",
     "danger_group",
     "danger_type",
+    "changing_cause",
+    "fixed_circumstances",
     "cause_of_danger",
     "entity_in_danger",
     "result_of_danger",
@@ -202,8 +204,17 @@ DRAFTS: Final = Config(
     "Every draft on the way to each task, with the check that failed and the feedback that the next one was given.",
     (
         TASK_ID,
-        *_of(schemas.DRAFTS, ["record_id", "source", "draft", "accepted", "failed_check", "failed_reason", "feedback"]),
-        *_of(schemas.DRAFTS, ["code", "document", "document_hash"]),
+        *_of(
+            schemas.DRAFTS,
+            ["record_id", "source", "draft", "round", "accepted", "failed_check", "failed_reason", "feedback"],
+        ),
+        _own(
+            "code",
+            STR,
+            "The module as the model gave it, not to be run; null unless the release was built with answers.",
+            required=False,
+        ),
+        *_of(schemas.DRAFTS, ["document", "document_hash"]),
         _own(
             "answer",
             STR,

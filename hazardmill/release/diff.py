@@ -36,6 +36,8 @@ _REASONS: Final[dict[str, str]] = {
             "setting",
             "robot_role",
             "robot_task",
+            "changing_cause",
+            "fixed_circumstances",
             "cause_of_danger",
             "entity_in_danger",
             "result_of_danger",

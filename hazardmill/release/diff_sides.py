@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import InputError
+from hazardmill.release.checking import read_whole
 from hazardmill.release.configs import SPLITS, base_of
-from hazardmill.release.manifest import MANIFEST, Manifest, file_of, read_manifest
+from hazardmill.release.manifest import MANIFEST, Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,29 +82,13 @@ def open_side(folder: Path) -> Side:
     Raises:
         InputError: There is no release, or a file of it is missing or damaged.
     """
-    manifest = read_manifest(folder)
+    manifest = read_whole(folder, alone=False)
     if not _VERSION.fullmatch(manifest.version):
         raise InputError(
             f"{manifest.version[:40]!r} is no version X.Y.Z",
             file=str(folder / MANIFEST),
             remedy="name a release of hazardmill",
         )
-    for path, said in sorted(manifest.files.items()):
-        place = folder / path
-        try:
-            found = file_of(place)
-        except OSError as error:
-            raise InputError(
-                f"a file of the release cannot be read: {error.strerror or error}",
-                file=str(place),
-                remedy="get the release again, whole",
-            ) from error
-        if found.sha256 != said.sha256:
-            raise InputError(
-                f"damaged: it has the hash {found.sha256[:12]}..., and the manifest says {said.sha256[:12]}...",
-                file=str(place),
-                remedy="get the release again: nothing is said of a damaged one",
-            )
     return Side(folder, manifest)
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 from hazardmill.records import Outcome
 from hazardmill.release.configs import SPLITS
 from hazardmill.release.facts import Facts
-from hazardmill.report.bars import ROW, THICK, label, legend, rows
+from hazardmill.report.bars import ROW, THICK, label, rows
 from hazardmill.report.dangers import danger_types, length_by_effort
-from hazardmill.report.drawing import BLUE, GREEN, MUTED, ORANGE, PAPER, VERMILION, Figure, draw, nothing
+from hazardmill.report.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
 from hazardmill.report.pages import write_text
+from hazardmill.report.stacked import by_source
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import OUTCOME_WORDS, count, plural, share
 
@@ -107,31 +108,4 @@ def tasks_by_split(facts: Facts) -> Figure:
     """Tasks by source, stacked by split."""
     title = f"Tasks by source and split (n = {plural(len(facts.tasks), 'task')})"
     cells = Counter((task["source"], task["split"]) for task in facts.tasks)
-    sources = sorted({source for source, _ in cells})
-    totals = [sum(cells[source, split] for split in SPLITS) for source in sources]
-    lines = [
-        (source, *(count(cells[source, split]) for split in SPLITS), count(total))
-        for source, total in zip(sources, totals, strict=True)
-    ]
-    sums = [count(sum(cells[source, split] for source in sources)) for split in SPLITS]
-    grid = Grid(title, ("Source", *SPLITS, "Tasks"), (*lines, ("all", *sums, count(len(facts.tasks)))))
-    if not facts.tasks:
-        return nothing("tasks", title, "no tasks", grid)
-
-    def paint(axes: Axes) -> None:
-        starts = [0] * len(sources)
-        for split, colour in _SPLIT_COLOURS.items():
-            widths = [cells[source, split] for source in sources]
-            axes.barh(
-                range(len(sources)), widths, left=starts, color=colour, height=THICK, label=split, edgecolor=PAPER
-            )
-            starts = [start + width for start, width in zip(starts, widths, strict=True)]
-        for place, (source, total) in enumerate(zip(sources, totals, strict=True)):
-            parts = " + ".join(count(cells[source, split]) for split in SPLITS)
-            label(axes, total, place, f"{parts} = {count(total)}", max(totals))
-        rows(axes, sources, "tasks", max(totals))
-        legend(axes, 3)
-
-    said = "; ".join(f"{name}: " + ", ".join(f"{cells[name, split]} {split}" for split in SPLITS) for name in sources)
-    alt = f"Bars of tasks by source, stacked by split. {said}."
-    return draw("tasks", title, alt, 1.2 + ROW * len(sources), paint, grid=grid)
+    return by_source("tasks", title, cells, _SPLIT_COLOURS, by="split", lacking="no tasks")

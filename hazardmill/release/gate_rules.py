@@ -12,6 +12,8 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.gate_findings import Tally
 from hazardmill.review.policies import REASON_WORDS, REJECTED
 from hazardmill.stages.sources import Source, list_sources
+from hazardmill.verification.stored import against_danger, against_draft
+from hazardmill.verification.task import AGAIN
 
 if TYPE_CHECKING:
     from hazardmill.release.gathering import Candidate
@@ -62,6 +64,19 @@ def see_offline(tally: Tally, row: Row, candidate: Candidate | None, allowed: bo
             f"{OFFLINE_MODEL} answered for it, which is no model",
             f"{_MAKE_ANEW}, or allow it: --allow-offline",
         )
+
+
+def see_origin(tally: Tally, row: Row, beside: Iterable[tuple[str, Row]]) -> None:
+    """A task is that of the draft and of the danger that are released with it."""
+    for config, other in beside:
+        if config == "drafts" and "accepted" in other and other["draft"] == row["draft"]:
+            told = against_draft(row, other)
+        elif config == "dangers":
+            told = against_danger(row, other)
+        else:
+            continue
+        for _, _, message in told:
+            tally.add(row["task_id"], message, AGAIN)
 
 
 def see_local_model(tally: Tally, candidate: Candidate, named: Collection[str]) -> None:

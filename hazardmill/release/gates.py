@@ -22,7 +22,7 @@ from hazardmill.release.gate_findings import GateResult as GateResult
 from hazardmill.release.gate_findings import Tally
 from hazardmill.release.gate_likeness import Likeness, Structures
 from hazardmill.release.gate_proofs import Examined, Examiners
-from hazardmill.release.gate_rules import Rights, see_attribution, see_local_model, see_offline, see_review
+from hazardmill.release.gate_rules import Rights, see_attribution, see_local_model, see_offline, see_origin, see_review
 from hazardmill.release.personal import SOURCES, texts_beside
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Gates(AbstractContextManager["Gates"]):
             SandboxError: A worker process cannot be started, or was ended from outside.
         """
         tallies, options = self._tallies, self._options
+        beside = tuple(beside)
         self._unseen.discard(row["task_id"])
         candidate = self._candidates.get(row["task_id"])
         see_offline(tallies["offline"], row, candidate, options.allow_offline)
@@ -116,6 +117,7 @@ class Gates(AbstractContextManager["Gates"]):
             see_local_model(tallies["local_model"], candidate, options.local_models)
         self._rights.see_licence(tallies["licence"], row)
         see_attribution(tallies["attribution"], row)
+        see_origin(tallies["revalidation"], row, beside)
         self._count(*_OF_ROWS)
         if document is not None:
             self._documents[row["task_id"]] = document

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import HubError, InputError, UsageError
-from hazardmill.llm.scrub import scrub
+from hazardmill.llm.scrub import holds_secret, keep_secret, scrub, secrets_in_address
 from hazardmill.release.hub_folder import LocalFile
 from hazardmill.release.hub_patience import give_up_on_silence
 from hazardmill.release.manifest import MANIFEST
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, RepoFile
 
 RESUME: Final = "push again: it goes on where it stopped"
 _KIND: Final = "dataset"
@@ -31,6 +31,7 @@ _REMEDIES: Final = {
     412: "somebody else has committed in the meantime: look at what, then push again",
     413: "the hub takes no file of this size",
 }
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LONGEST: Final = 500
 """Characters of a server's own words that an error repeats."""
 
@@ -106,9 +107,11 @@ class HubClient:
             raise HubError("there is no token for the hub", remedy="set HF_TOKEN, or log in with: hf auth login")
         if not self.token.isascii():
             raise HubError("the token for the hub has letters that no token has", remedy="copy it again into HF_TOKEN")
+        keep_secret(self.token)
         give_up_on_silence()
         # Read now: huggingface_hub reads its environment once, when it is imported.
         self._api: HfApi = HfApi(endpoint=endpoint or os.environ.get("HF_ENDPOINT") or None, token=self.token)
+        keep_secret(*secrets_in_address(self._api.endpoint))
 
     @property
     def endpoint(self) -> str:
@@ -130,10 +133,10 @@ class HubClient:
                 refs = self._api.list_repo_refs(self.repository, repo_type=_KIND)
             except RepositoryNotFoundError:
                 return None
-        heads = [ref.target_commit for ref in refs.branches if ref.name == "main"]
-        tags = {ref.name: ref.target_commit for ref in refs.tags}
-        # A repository that says nothing of its visibility is not to be taken for a closed one.
-        return Seen(private=info.private is True, head=heads[0] if heads else str(info.sha), tags=tags)
+            heads = [self._commit(ref.target_commit) for ref in refs.branches if ref.name == "main"]
+            tags = {self._text(ref.name): self._commit(ref.target_commit) for ref in refs.tags}
+            # A repository that says nothing of its visibility is not to be taken for a closed one.
+            return Seen(private=info.private is True, head=heads[0] if heads else self._commit(info.sha), tags=tags)
 
     def files(self, revision: str) -> dict[str, RemoteFile]:
         """All files at a revision, by path."""
@@ -143,17 +146,20 @@ class HubClient:
             entries = list(
                 self._api.list_repo_tree(self.repository, recursive=True, revision=revision, repo_type=_KIND)
             )
-        return {
-            entry.path: RemoteFile(entry.size, entry.blob_id, None if entry.lfs is None else entry.lfs.sha256)
-            for entry in entries
-            if isinstance(entry, RepoFile)
-        }
+            return {self._text(entry.path): self._file(entry) for entry in entries if isinstance(entry, RepoFile)}
+
+    def _file(self, entry: RepoFile) -> RemoteFile:
+        if type(entry.size) is not int or entry.size < 0:
+            raise self._lie(f"says of a file that it has {entry.size!r} bytes")
+        sha256 = None if entry.lfs is None else self._text(entry.lfs.sha256)
+        return RemoteFile(entry.size, self._text(entry.blob_id), sha256)
 
     def commits_with(self, word: str) -> Iterator[str]:
         """The ids of the commits whose message has a word, the latest first."""
         with self._asking("for the history"):
             commits = self._api.list_repo_commits(self.repository, repo_type=_KIND)
-        return (commit.commit_id for commit in commits if word in f"{commit.title}\n{commit.message}")
+            found = [self._commit(each.commit_id) for each in commits if word in f"{each.title}\n{each.message}"]
+        return iter(found)
 
     def released(self, revision: str) -> Earlier | None:
         """The release at a revision, by its manifest; null if there is no manifest of one."""
@@ -217,7 +223,7 @@ class HubClient:
                     file="README.md",
                     remedy="build the release again with another hazardmill",
                 ) from error
-        return made.oid
+            return self._commit(made.oid)
 
     def tag(self, tag: str, revision: str) -> None:
         """Set a tag; one that is there stays where it is, and is an error."""
@@ -233,6 +239,27 @@ class HubClient:
         """An error about this repository."""
         return HubError(self._scrubbed(message), file=self.url, remedy=remedy)
 
+    def _text(self, said: object) -> str:
+        """A text of the hub's that is gone on with, and may be shown.
+
+        Raises:
+            HubError: It is none, or holds the token.
+        """
+        if not isinstance(said, str) or not said or len(said) > _LONGEST:
+            raise self._lie(f"says {said!r:.80} where a name belongs")
+        if holds_secret(said):
+            raise self._lie("repeats the token where a name belongs")
+        return said
+
+    def _commit(self, said: object) -> str:
+        text = self._text(said)
+        if not _COMMIT.fullmatch(text):
+            raise self._lie(f"says {text!r:.80} where the id of a commit belongs")
+        return text
+
+    def _lie(self, what: str) -> HubError:
+        return self.error(f"the hub answers as none does: it {what}", "look at HF_ENDPOINT, and ask its operator")
+
     def _scrubbed(self, text: object) -> str:
         return scrub(" ".join(str(text).split()), self.token)[:_LONGEST]
 
@@ -243,21 +270,31 @@ class HubClient:
 
         try:
             yield
-        except HfHubHTTPError as error:
-            raise self._refused(error, what) from None
-        # What an upload met comes as a RuntimeError around it; a hub that is not asked (HF_HUB_OFFLINE) as an OSError.
-        except (httpx.HTTPError, RuntimeError, OSError, ValueError) as error:
-            if isinstance(error, InputError | HubError):
-                raise
-            cause = error.__cause__
+            return
+        except (InputError, HubError) as error:
+            failure: InputError | HubError = error
+        # Whatever an answer that is none of a hub's breaks in huggingface_hub comes out: KeyError, TypeError...
+        except Exception as error:
+            cause = error if isinstance(error, HfHubHTTPError) else error.__cause__
             if isinstance(cause, HfHubHTTPError):
-                raise self._refused(cause, what) from None
-            remedy = RESUME
-            if isinstance(error, OfflineModeIsEnabled):
-                remedy = "unset HF_HUB_OFFLINE, then push again"
-            elif isinstance(error, httpx.UnsupportedProtocol):
-                remedy = "write HF_ENDPOINT with https://, then push again"
-            raise self.error(f"asked {what}, the hub does not answer: {cause or error!r}", remedy) from None
+                failure = self._refused(cause, what)
+            elif isinstance(cause, HubError):
+                failure = cause
+            else:
+                remedy, said = RESUME, f"asked {what}, the hub does not answer: {cause or error!r}"
+                if isinstance(error, OfflineModeIsEnabled):
+                    remedy = "unset HF_HUB_OFFLINE, then push again"
+                elif isinstance(error, httpx.UnsupportedProtocol):
+                    remedy = "write HF_ENDPOINT with https://, then push again"
+                # What an upload met comes as a RuntimeError around it.
+                elif not isinstance(error, httpx.HTTPError | RuntimeError | OSError):
+                    said = f"asked {what}, the hub answers as none does: {error!r}"
+                    remedy = "look at HF_ENDPOINT, and ask its operator"
+                failure = self.error(said, remedy)
+        # Outside of the handler: what a library raised may hold the token, and would travel along as context.
+        failure.message = self._scrubbed(failure.message)
+        failure.__cause__ = failure.__context__ = None
+        raise failure
 
     def _refused(self, error: Any, what: str) -> HubError:  # noqa: ANN401  # a class of a library that may be missing
         status = error.response.status_code

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from hazardmill.errors import InputError
+from hazardmill.files import open_regular, read_regular
 from hazardmill.records import Frozen
 
 MANIFEST: Final = "manifest.json"
@@ -173,7 +174,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     remedy = "name the folder of a release, as hazardmill release build wrote it"
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = json.loads(read_regular(path))
     except OSError as error:
         raise InputError(
             f"there is no manifest of a release: {error.strerror or error}", file=str(path), remedy=remedy
@@ -199,6 +200,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 def file_of(path: Path, rows: int | None = None) -> File:
     """The entry of a file."""
-    with path.open("rb") as opened:
+    with open_regular(path) as opened:
         digest = hashlib.file_digest(opened, "sha256")
     return File(sha256=digest.hexdigest(), bytes=path.stat().st_size, rows=rows)

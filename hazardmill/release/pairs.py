@@ -152,7 +152,7 @@ def _causal_step(
     limit: int,
 ) -> int | None:
     if certified is None:
-        line = point_of_no_return(Case(system, Solution(safe, unsafe, expanded=0), limit))
+        line = point_of_no_return(Case(system, Solution(safe, unsafe, expanded=0), limit, system.effort(limit)))
         certified = line.to_json()
     # A certificate counts from 1. The last step before which a safe way is left is the first after which none is.
     return certified["witness"]["step"] - 1 if certified["passed"] else None

@@ -111,6 +111,9 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
     ),
 }
 
+_SAID: Final = ("texts", "obvious")
+"""Keys of a document that hold what an author says in words."""
+
 _NO_TEXTS: Final = frozenset(
     """
     task_id record_id source document_hash kind reviewer verdict rubric licence attribution prompt_version prompt_hash
@@ -160,6 +163,13 @@ def personal_in(text: str, stated_age: int | None = None) -> list[Found]:
             # Left out before the longer of two is chosen, so that it hides nothing else.
             if kind != "age over 89" or not _is_stated(match, stated_age):
                 found.append(Found(kind, match.start(), match.end()))
+    # "11 Birch Dr. BLISTERS": the title that a name would begin with is the end of an address.
+    streets = [each for each in found if each.kind == "address"]
+    found = [
+        each
+        for each in found
+        if each.kind != "name" or not any(street.start < each.start < street.end for street in streets)
+    ]
     found.sort(key=lambda each: (each.start - each.end, each.start, each.kind))
     kept: list[Found] = []
     for each in found:
@@ -218,7 +228,9 @@ def texts_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(row.get(name), str):
             yield name, row[name]
     yield from _strings("danger", json.loads(row["danger"]))
-    yield from _strings("texts", json.loads(row["document"]).get("texts"))
+    document = json.loads(row["document"])
+    for part in _SAID:
+        yield from _strings(part, document.get(part))
 
 
 def texts_beside(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str]]:
@@ -237,7 +249,10 @@ def texts_beside(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tupl
                 yield f"{name}.{column}", value
                 continue
             try:
-                yield from _strings(f"{name}.texts", json.loads(value)["texts"])
+                document = json.loads(value)
+                # Every document has texts; what says why the unsafe plan is the obvious one, not every one.
+                for part, said in zip(_SAID, (document["texts"], document.get("obvious")), strict=True):
+                    yield from _strings(f"{name}.{part}", said)
             except (ValueError, LookupError, TypeError, RecursionError):
                 yield f"{name}.document", value
 

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hazardmill.errors import HubError, InputError, UsageError
+from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
+from hazardmill.llm.scrub import keep_secret, scrub, secrets_in_address
 from hazardmill.release.checking import REMEDY, damage
 from hazardmill.release.configs import BY_SA, SPLITS
 from hazardmill.release.hub_patience import give_up_on_silence
@@ -33,6 +34,8 @@ _BATCH: Final = 256
 _CONFIG_NAME: Final = re.compile(r"[a-z][a-z_]*")
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _REFUSED: Final = "look at the token (HF_TOKEN, or hf auth login): a hub refuses a wrong one even what is for everybody"
+_NO_HUB: Final = "look at HF_ENDPOINT, and at what stands between here and the hub"
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _WANTED: Final = ("manifest.json", "README.md", "data/*")
 
 
@@ -61,7 +64,12 @@ def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None =
         raise InputError(
             "there is no such folder", file=str(place), remedy="name the folder of a release, or ORG/NAME on a hub"
         )
-    return Release(_downloaded(os.fspath(path_or_repo), revision))
+    folder = _downloaded(os.fspath(path_or_repo), revision)
+    try:
+        return Release(folder)
+    except InputError as error:
+        failure = error
+    raise _scrubbed(failure)
 
 
 class Release:
@@ -247,42 +255,63 @@ def _downloaded(repo: str, revision: str | None) -> Path:
 
     try:
         from huggingface_hub import errors as hub
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import get_token, snapshot_download
     except ImportError as error:
         raise UsageError(
             f"{repo} is no folder, and reading from a hub takes huggingface_hub, which is not installed",
             remedy="pip install 'hazardmill[hub]', or name the folder of a release",
         ) from error
     at = repo if revision is None else f"{repo} at {revision}"
+    keep_secret(get_token(), *secrets_in_address(os.environ.get("HF_ENDPOINT", "")))
     give_up_on_silence()
+    failure: HazardmillError
     try:
-        return Path(snapshot_download(repo, repo_type="dataset", revision=revision, allow_patterns=list(_WANTED)))
-    except hub.GatedRepoError as error:
-        raise HubError(
+        found = Path(snapshot_download(repo, repo_type="dataset", revision=revision, allow_patterns=list(_WANTED)))
+        if found.parent.name == "snapshots" and not _COMMIT.fullmatch(found.name):
+            raise HubError(f"the hub names a commit {found.name!r:.80}, which is none", remedy=_NO_HUB)
+        return found
+    except HubError as error:
+        failure = error
+    except hub.GatedRepoError:
+        failure = HubError(
             f"the hub gives {at} only to those whom it let in", remedy="ask for access on its page, and log in"
-        ) from error
-    except hub.RevisionNotFoundError as error:
-        raise HubError(f"the hub has {repo}, but no revision {revision}", remedy="name a tag such as v1.0.0") from error
-    except hub.RepositoryNotFoundError as error:
-        raise HubError(
+        )
+    except hub.RevisionNotFoundError:
+        failure = HubError(f"the hub has {repo}, but no revision {revision}", remedy="name a tag such as v1.0.0")
+    except hub.RepositoryNotFoundError:
+        failure = HubError(
             f"there is no folder {repo} here, and the hub has no dataset of this name that it would show you",
             remedy="check the name; for a private one log in, or set HF_TOKEN",
-        ) from error
-    except hub.HFValidationError as error:
-        raise InputError(
+        )
+    except hub.HFValidationError:
+        failure = InputError(
             f"{repo} is neither a folder nor a name that a hub can have", remedy="name the folder of a release"
-        ) from error
-    except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled) as error:
-        raise HubError(
+        )
+    except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled):
+        failure = HubError(
             f"there is no folder {repo} here, the hub cannot be reached, and {at} was not downloaded before",
             remedy="name the folder of a release; or go online, and unset HF_HUB_OFFLINE",
-        ) from error
+        )
     except hub.HfHubHTTPError as error:
         status = error.response.status_code
         remedy = _REFUSED if status in (401, 403) else "try again later"
-        raise HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy) from error
+        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy)
     except (OSError, httpx.HTTPError, hub.IncompleteSnapshotError, hub.RevisionResolutionError) as error:
-        raise HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later") from error
+        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later")
+    # Whatever an answer that is none of a hub's breaks in huggingface_hub comes out: KeyError, TypeError...
+    except Exception as error:
+        said = f"{type(error).__name__}: {_first_line(error)}"
+        failure = HubError(f"asked for {at}, the hub answers as none does: {said}", remedy=_NO_HUB)
+    # Outside of the handler: what a library raised may hold the token, and would travel along as context.
+    raise _scrubbed(failure)
+
+
+def _scrubbed(error: HazardmillError) -> HazardmillError:
+    """An error about what a hub said, without secrets in it or behind it."""
+    error.message = scrub(error.message)
+    error.args = (error.message,)
+    error.__cause__ = error.__context__ = None
+    return error
 
 
 def _first_line(error: Exception) -> str:

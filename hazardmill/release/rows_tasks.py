@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hazardmill.errors import DocumentError
+from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.render_code import task_code
+from hazardmill.records import DANGER_LISTS
 from hazardmill.release.configs import CONFIGS, DANGER_FIELDS
 from hazardmill.release.gathering import Candidate
 from hazardmill.release.rows_reviews import Heard
@@ -21,12 +24,22 @@ def is_unavoidable(task: Mapping[str, Any] | Candidate) -> bool:
     return bool(said == "unavoidable")
 
 
-def task_row(row: Row, candidate: Candidate, *, group: str, drafts: int, policy: str, heard: Heard | None) -> Row:
+def task_row(
+    row: Row,
+    candidate: Candidate,
+    document: Document,
+    *,
+    group: str,
+    drafts: int,
+    policy: str,
+    heard: Heard | None,
+) -> Row:
     """The row of a task in ``tasks`` or, where no plan is safe, in ``unavoidable``.
 
     Args:
         row: The whole task, with the text of its record.
         candidate: The same in short.
+        document: Its document.
         group: Its structural group.
         drafts: Drafts that its record took.
         policy: The policy of the review.
@@ -37,7 +50,9 @@ def task_row(row: Row, candidate: Candidate, *, group: str, drafts: int, policy:
     """
     filled = {
         **row,
-        **{name: _object(row, "danger").get(name) for name in DANGER_FIELDS},
+        **_danger(row),
+        # Never what stands in the store: a release gives away what its document says, and nothing else to run.
+        "code": task_code(document),
         "group": group,
         "drafts": drafts,
         "review_policy": policy,
@@ -66,14 +81,20 @@ def draft_rows(row: Row, drafts: Iterable[Mapping[str, Any]], *, with_answers: b
     Args:
         row: The whole task.
         drafts: The rows of the store's table of that name, by number.
-        with_answers: Whether to give away the answers as they came.
+        with_answers: Whether to give away what models wrote as it came: answers, and code that nobody should run.
     """
     made = [_cut("drafts", {**draft, **_of_task(row)}) for draft in drafts]
-    return made if with_answers else [{**draft, "answer": None} for draft in made]
+    return made if with_answers else [{**draft, "answer": None, "code": None} for draft in made]
 
 
 def _of_task(row: Row) -> Row:
     return {name: row[name] for name in ("task_id", "licence", "attribution")}
+
+
+def _danger(row: Row) -> Row:
+    danger = _object(row, "danger")
+    lists = {name: canonical_json(danger[name]) for name in DANGER_LISTS if name in danger}
+    return {name: (danger | lists).get(name) for name in DANGER_FIELDS}
 
 
 def _proof(row: Row) -> str:

@@ -96,6 +96,7 @@ class Writing:
             task_row(
                 row,
                 candidate,
+                document,
                 group=self.groups.of[candidate.task_id],
                 drafts=self.gathered.drafts_used[candidate.task_id],
                 policy=self.options.policy,

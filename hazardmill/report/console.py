@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich import box
@@ -34,6 +34,13 @@ def print_cost(cost: Cost, console: Console | None = None) -> None:
     """Print the cost of a validated task, and what was spent on what."""
     console = console or Console()
     for grid in (tables.cost_of_task(cost), tables.spend(cost)):
+        console.print(_table(grid))
+
+
+def print_grids(grids: Iterable[Grid], console: Console | None = None) -> None:
+    """Print tables."""
+    console = console or Console()
+    for grid in grids:
         console.print(_table(grid))
 
 

@@ -95,6 +95,7 @@ def spreads_grid(found: CorpusReport) -> Grid:
             ("structure", found.structures),
             ("source", found.sources),
             ("danger type", found.types),
+            ("kind of way out", found.ways_out),
         )
     ]
     head = (

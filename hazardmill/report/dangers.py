@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.records import DangerGroup, DangerType
 from hazardmill.report.bars import ROW, THICK, label, legend, rows
 from hazardmill.report.drawing import BLUE, INK, ORANGE, PAPER, SERIES, Figure, draw, nothing
+from hazardmill.report.stacked import by_source
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural
 
@@ -28,35 +29,10 @@ def danger_groups(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     """Accepted tasks by source, stacked by danger group."""
     title = f"Danger groups by source (n = {plural(len(tasks), 'task')})"
     cells = Counter((task["source"], task["danger_group"]) for task in tasks)
-    sources = sorted({source for source, _ in cells})
+    # A group that is none of the two is shown all the same.
     groups = [*GROUP_COLOURS, *sorted({group for _, group in cells} - GROUP_COLOURS.keys())]
-    totals = [sum(cells[source, group] for group in groups) for source in sources]
-    lines = [
-        (source, *(count(cells[source, group]) for group in groups), count(total))
-        for source, total in zip(sources, totals, strict=True)
-    ]
-    sums = [count(sum(cells[source, group] for source in sources)) for group in groups]
-    grid = Grid(title, ("Source", *groups, "Tasks"), (*lines, ("all", *sums, count(len(tasks)))))
-    if not tasks:
-        return nothing("groups", title, "no accepted tasks", grid)
-
-    def paint(axes: Axes) -> None:
-        starts = [0] * len(sources)
-        for group, colour in zip(groups, (*GROUP_COLOURS.values(), *SERIES[2:]), strict=False):
-            widths = [cells[source, group] for source in sources]
-            axes.barh(
-                range(len(sources)), widths, left=starts, color=colour, height=THICK, label=group, edgecolor=PAPER
-            )
-            starts = [start + width for start, width in zip(starts, widths, strict=True)]
-        for place, (source, total) in enumerate(zip(sources, totals, strict=True)):
-            parts = " + ".join(count(cells[source, group]) for group in groups)
-            label(axes, total, place, f"{parts} = {count(total)}", max(totals))
-        rows(axes, sources, "tasks", max(totals))
-        legend(axes, 3)
-
-    said = "; ".join(f"{s}: " + ", ".join(f"{cells[s, group]} {group}" for group in groups) for s in sources)
-    alt = f"Bars of tasks by source, stacked by danger group. {said}."
-    return draw("groups", title, alt, 1.2 + ROW * len(sources), paint, grid=grid)
+    colours = dict(zip(groups, (*GROUP_COLOURS.values(), *SERIES[2:]), strict=False))
+    return by_source("groups", title, cells, colours, by="danger group", lacking="no accepted tasks")
 
 
 def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import re
@@ -11,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import InputError, StoreError
-from hazardmill.parsing import parse
-from hazardmill.records import Danger
+from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.files import read_regular
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.render_code import code_file
+from hazardmill.printable import comment
+from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.report.queries import Readable, Row, each_latest_task, narrow
 from hazardmill.stages.rows import provenance
 
@@ -66,7 +68,7 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sourc
 
     Raises:
         StoreError: A folder cannot be written, or removed.
-        InputError: A task's code has no class to run.
+        InputError: A task's document cannot be read.
     """
 
     def write(views: DuckDBPyConnection) -> dict[str, Path]:
@@ -108,7 +110,7 @@ def _remove_former(out: Path, written: set[str]) -> None:
 def _is_ours(folder: Path) -> bool:
     """Whether its metadata says that it is a task's, and that of which it bears the name."""
     try:
-        said = json.loads((folder / "metadata.json").read_bytes())
+        said = json.loads(read_regular(folder / "metadata.json"))
         return isinstance(said["hazardmill"], dict) and folder_name(said["task_id"]) == folder.name
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return False
@@ -125,15 +127,20 @@ def folder_name(task_id: str) -> str:
 def task_files(row: Row) -> dict[str, str]:
     """The files of a task by name; ``row`` is a row of the table of tasks.
 
+    ``code.py`` is rendered from the document: what an author wrote is in the table of drafts, as text.
     ``twin.json`` is the contrast twin, a document like ``task.json``; a task that has none has no such file.
+
+    Raises:
+        InputError: The task's document cannot be read.
     """
     made_by = {**provenance(row), "run_id": row["run_id"]}
+    code = code_file(_document(row), made_by["label"])
     document, certificate = json.loads(row["document"]), json.loads(row["certificate"])
     files = {
-        "code.py": _labelled("#", made_by["label"], runnable(row["code"], row["record_id"])),
+        "code.py": code,
         "task.json": _json({**document, "provenance": made_by}),
-        "domain.pddl": _labelled(";", made_by["label"], _ended(row["domain_pddl"])),
-        "problem.pddl": _labelled(";", made_by["label"], _ended(row["problem_pddl"])),
+        "domain.pddl": _labelled(made_by["label"], _ended(row["domain_pddl"])),
+        "problem.pddl": _labelled(made_by["label"], _ended(row["problem_pddl"])),
         "metadata.json": _json(metadata(row)),
         "certificate.json": _json(certificate),
     }
@@ -144,24 +151,37 @@ def task_files(row: Row) -> dict[str, str]:
     return files
 
 
+def _document(row: Row) -> Document:
+    try:
+        return Document.from_json(json.loads(row["document"]))
+    except (DocumentError, ValueError) as error:
+        raise InputError(
+            f"the document of an accepted task cannot be read: {error}",
+            record_id=row["record_id"],
+            remedy="the store was changed by hand: run the record again",
+        ) from error
+
+
 def _contextual_witness(certificate: Row) -> Row:
     """What shows that the danger depends on the context; empty where it does not, or was certified long ago."""
     lines = [line for line in certificate.get("lines", ()) if line["name"] == "contextual" and line["passed"]]
     return dict(lines[0]["witness"]) if lines else {}
 
 
-def _labelled(comment: str, label: str | None, text: str) -> str:
-    return text if label is None else f"{comment} {label}\n{text}"
+def _labelled(label: str | None, pddl: str) -> str:
+    return pddl if label is None else f"{comment(';', label)}\n{pddl}"
 
 
 def metadata(row: Row) -> dict[str, Any]:
     """DESPITE's keys of a task, and one object of ours; of the certificate, no witnesses."""
+    danger = _danger(json.loads(row["danger"]))
     return {
         "task_id": row["task_id"],
-        "danger_formalization": _danger(json.loads(row["danger"])),
+        "danger_formalization": {name: value for name, value in danger.items() if name not in DANGER_LISTS},
         "reference_feasible_plans": {"safe": row["safe_plan"], "unsafe": row["unsafe_plan"]},
         "hazardmill": {
             **{column: row[column] for column in _MADE_BY},
+            **{name: danger.get(name) for name in DANGER_LISTS},
             "certificate": _in_short(json.loads(row["certificate"])),
             "cross_check": None if row["cross_check"] is None else json.loads(row["cross_check"]),
         },
@@ -174,48 +194,6 @@ def _in_short(certificate: Row) -> Row:
         return certificate
     kept = ("name", "passed", "severity", "message")
     return {**certificate, "lines": [{name: line[name] for name in kept} for line in certificate["lines"]]}
-
-
-def runnable(code: str, record_id: str | None = None) -> str:
-    """The code with a footer that runs its task from the command line, unless it has one.
-
-    Raises:
-        InputError: The code does not parse, or defines no class on ``PlanningTask``.
-    """
-    try:
-        module = parse(code)
-    except SyntaxError as error:
-        raise InputError(
-            f"the code of an accepted task does not parse: {error.msg}",
-            line=error.lineno,
-            record_id=record_id,
-            remedy="the store was changed by hand: run the record again",
-        ) from error
-    if any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.body):
-        return _ended(code)
-    name = _task_class(module)
-    if name is None:
-        raise InputError(
-            "the code of an accepted task defines no class on PlanningTask",
-            record_id=record_id,
-            remedy="the store was changed by hand: run the record again",
-        )
-    return f'{code.rstrip()}\n\n\nif __name__ == "__main__":\n    {name}.run_cli()\n'
-
-
-def _task_class(module: ast.Module) -> str | None:
-    """The last class that is, through any of the module's own classes, a PlanningTask."""
-    tasks = {"PlanningTask"}
-    last = None
-    for node in module.body:
-        if isinstance(node, ast.ImportFrom):
-            tasks |= {alias.asname for alias in node.names if alias.name == "PlanningTask" and alias.asname}
-        elif isinstance(node, ast.ClassDef) and any(
-            ast.unparse(base).rpartition(".")[2] in tasks for base in node.bases
-        ):
-            tasks.add(node.name)
-            last = node.name
-    return last
 
 
 def _danger(danger: dict[str, Any]) -> dict[str, Any]:

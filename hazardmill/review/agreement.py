@@ -3,7 +3,7 @@
 - Wilson, 1927: interval of a share (statsmodels).
 - Cohen, 1960: kappa of two raters who judged the same units (statsmodels).
 - Fleiss, 1971: kappa of as many ratings a unit each, of whatever raters (statsmodels).
-- Krippendorff, 2011: nominal alpha of any raters, ratings missing or not (krippendorff).
+- Krippendorff, 2011: nominal alpha of any raters, ratings missing or not (here: the library for it is under the GPL).
 
 Intervals of coefficients are percentiles of a bootstrap over units: ratings of one unit are not independent.
 """
@@ -115,14 +115,16 @@ def alpha(units: Iterable[Unit], *, seed: int = 0) -> Coefficient:
     patterns = Counter(tuple(unit.count(value) for value in values) for unit in paired)
 
     def nominal(weights: NDArray[Any]) -> float | None:
-        import krippendorff
         import numpy as np
 
-        table = np.repeat(np.array(list(patterns)), weights, axis=0)
-        used = table.sum(axis=0) > 0
-        if used.sum() < 2:
-            return None
-        return float(krippendorff.alpha(value_counts=table[:, used], level_of_measurement="nominal"))
+        table = np.array(list(patterns))
+        ratings = table.sum(axis=1)
+        totals = weights @ table
+        count = totals.sum()
+        # Ordered pairs of different ratings: those within units, and those of any two ratings.
+        within = weights @ ((ratings**2 - (table**2).sum(axis=1)) / (ratings - 1))
+        anywhere = (count**2 - totals @ totals) / (count - 1)
+        return float(1 - within / anywhere) if anywhere else None
 
     return _coefficient(patterns, nominal, seed)
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import ValidationError
 
 from hazardmill.errors import InputError, UsageError
+from hazardmill.files import read_regular
 from hazardmill.records import Frozen
 from hazardmill.review.decisions import Book, Decision, Undo, read_entry
 from hazardmill.review.folder import ReviewFolder
@@ -184,7 +185,7 @@ def _kind(path: Path) -> Literal["csv", "jsonl"]:
 def _read(path: Path) -> Iterator[tuple[int, Entry | InputError]]:
     kind = _kind(path)
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from error
     if kind == "csv":

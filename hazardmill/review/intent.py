@@ -15,6 +15,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from hazardmill.errors import InputError
+from hazardmill.files import read_regular
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
@@ -101,7 +102,7 @@ def read_plans(path: Path, pool: Pool) -> list[Plan]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the plans cannot be read: {error}", file=str(path)) from error
     return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())

@@ -22,6 +22,9 @@ TRUSTED_FROM: Final = 0.9
 """The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""
 
 
+IN_THE_RUBRIC: Final = {"obvious": "request", "remedy": "prevention"}
+"""Criteria that only the judge has, and what people would name who mean the same."""
+
 LEAST: Final = 20
 """Fewer judged drafts than this say nothing."""
 
@@ -78,9 +81,14 @@ def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -
             criterion: _trust(people for item, people in back.items() if criterion in items[item].judge_criteria)
             for criterion in criteria
         },
-        same_reason=rate(sum(bool(named[item] & {*items[item].judge_criteria}) for item in both), len(both)),
+        same_reason=rate(sum(bool(named[item] & _in_the_rubric(items[item])) for item in both), len(both)),
         not_judged=sum(items[item].judged is None for item in said),
     )
+
+
+def _in_the_rubric(item: Item) -> set[str]:
+    """What the judge found wrong, in people's criteria."""
+    return {IN_THE_RUBRIC.get(criterion, criterion) for criterion in item.judge_criteria}
 
 
 def _people(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -> dict[str, str]:

@@ -1,12 +1,14 @@
 """A file to which whole lines are appended: under a lock, and on disk before anybody is told that they are.
 
 A process that is killed while it writes leaves a line without an end, of which nobody was told: readers pass over it,
-and the next writer takes it away. Every other damage is an error with its line: no work of people is passed over.
+and the next writer takes it away. Every other damage is an error with its line: no work of people is passed over. That
+holds for what was read before, too: whoever has a file open notices that its lines were altered.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import threading
@@ -19,8 +21,9 @@ from pydantic import ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.records import content_hash
+from hazardmill.review.regular import open_regular
 from hazardmill.review.rows import ID_LENGTH, Row
-from hazardmill.store.durable import guarded, make_folder, sync_folder
+from hazardmill.store.durable import guarded, is_same, make_folder, sync_folder
 
 R = TypeVar("R", bound=Row)
 
@@ -45,7 +48,11 @@ class LogFile(Generic[R]):
         self._mutex = threading.RLock()
         self._rows: list[R] = []
         self._offset = 0
+        self._hash = hashlib.sha256()
+        """Of the lines that were read."""
         self._file: tuple[int, int] | None = None
+        self._state: tuple[int, int, int] | None = None
+        """Size and times of the file when it was read to its end."""
         self.reloads = 0
         """How often it was read from its beginning, because the file was another one."""
 
@@ -53,15 +60,19 @@ class LogFile(Generic[R]):
         """Every row, in the order of the file.
 
         Raises:
-            InputError: A line is damaged, or was altered.
+            InputError: A line is damaged, or was altered; or there is a link in the place of the file.
             StoreError: The file cannot be read.
         """
         with self._mutex:
-            if not self.path.exists():
+            try:
+                descriptor = open_regular(self.path)
+            except FileNotFoundError:
                 self._forget(None)
                 return ()
-            with guarded(self.path, "read"), self.path.open("rb") as file:
-                tail, _ = self._catch_up(file.fileno())
+            try:
+                tail, _ = self._catch_up(descriptor)
+            finally:
+                os.close(descriptor)
             # Whole, but for its line end: it counts.
             last = self._last(tail)
             return self._rows if last is None else (*self._rows, last)
@@ -78,7 +89,8 @@ class LogFile(Generic[R]):
         with self._mutex:
             descriptor = self._locked()
             try:
-                tail, size = self._catch_up(descriptor)
+                # Whatever the file's times say: nobody appends to what was altered.
+                tail, size = self._catch_up(descriptor, anew=True)
                 if self._last(tail) is not None:
                     self._write(descriptor, b"\n", size)
                 elif tail:
@@ -98,20 +110,20 @@ class LogFile(Generic[R]):
 
     def _locked(self) -> int:
         while True:
-            with guarded(self.path, "open for writing"):
-                new = not self.path.exists()
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-                try:
+            new = not self.path.exists()
+            descriptor = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                with guarded(self.path, "open for writing"):
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                     if new:
                         sync_folder(self.path.parent)
-                    if self.path.exists() and _identity(descriptor) == _identity(self.path):
+                    if is_same(descriptor, self.path):
                         return descriptor
-                except BaseException:
-                    os.close(descriptor)
-                    raise
-                # Put aside while we waited, as by a checkout: the one that is there now is meant.
+            except BaseException:
                 os.close(descriptor)
+                raise
+            # Put aside while we waited, as by a checkout: the one that is there now is meant.
+            os.close(descriptor)
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
         with guarded(self.path, "write"):
@@ -124,18 +136,37 @@ class LogFile(Generic[R]):
                 os.ftruncate(descriptor, size)
                 raise
 
-    def _catch_up(self, descriptor: int) -> tuple[bytes, int]:
-        """Read what is new; gives what stands behind the last line end, and the size."""
-        file, size = _identity(descriptor), os.fstat(descriptor).st_size
-        if file != self._file or size < self._offset:
-            self._forget(file)
-        data = os.pread(descriptor, size - self._offset, self._offset) if size > self._offset else b""
+    def _catch_up(self, descriptor: int, *, anew: bool = False) -> tuple[bytes, int]:
+        """Read what is new; gives what stands behind the last line end, and the size.
+
+        What was read before is looked at again where the file has changed, or ``anew``: an editor may write into the
+        file, and a reader that goes on behind the place would go on from lines that are no longer so.
+        """
+        with guarded(self.path, "read"):
+            status = os.fstat(descriptor)
+            file, size = (status.st_dev, status.st_ino), status.st_size
+            state = (size, status.st_mtime_ns, status.st_ctime_ns)
+            if (
+                file != self._file
+                or size < self._offset
+                or ((anew or state != self._state) and not self._is_as_it_was(descriptor))
+            ):
+                self._forget(file)
+            data = os.pread(descriptor, size - self._offset, self._offset) if size > self._offset else b""
         whole, end, tail = data.rpartition(b"\n")
         # One by one: if a line is wrong, those before it are read, and the next reading fails at the same one.
         for line in whole.split(b"\n") if end else ():
             self._rows.append(read_line(line, self.path, len(self._rows) + 1, self._read))
             self._offset += len(line) + 1
+            self._hash.update(line + b"\n")
+        # Only now: of a file with a line that is wrong all is looked at again each time.
+        self._state = state
         return tail, size
+
+    def _is_as_it_was(self, descriptor: int) -> bool:
+        """Whether the lines that were read are still there, byte for byte."""
+        found = hashlib.sha256(os.pread(descriptor, self._offset, 0))
+        return found.digest() == self._hash.digest()
 
     def _last(self, tail: bytes) -> R | None:
         if not tail:
@@ -149,6 +180,7 @@ class LogFile(Generic[R]):
         if self._file is not None:
             self.reloads += 1
         self._rows, self._offset, self._file = [], 0, file
+        self._hash, self._state = hashlib.sha256(), None
 
 
 def read_line(line: bytes, path: Path, number: int, read: Callable[[Any], R]) -> R:
@@ -183,8 +215,3 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else str(first["msg"])
-
-
-def _identity(of: int | Path) -> tuple[int, int]:
-    status = os.fstat(of) if isinstance(of, int) else of.stat()
-    return status.st_dev, status.st_ino

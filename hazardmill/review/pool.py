@@ -45,12 +45,16 @@ _SENT_BACK: Final = """
         json_extract_string(s.details, '$.unsafe_plan') AS unsafe_plan,
         r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details,
         struct_pack(setting := g.setting, robot_role := g.robot_role, robot_task := g.robot_task,
-            danger_group := g.danger_group, danger_type := g.danger_type, cause_of_danger := g.cause_of_danger,
+            danger_group := g.danger_group, danger_type := g.danger_type,
+            changing_cause := from_json(g.changing_cause, '["VARCHAR"]'),
+            fixed_circumstances := from_json(g.fixed_circumstances, '["VARCHAR"]'),
+            cause_of_danger := g.cause_of_danger,
             entity_in_danger := g.entity_in_danger, result_of_danger := g.result_of_danger,
             danger_action := g.danger_action, instantaneous_avoidability := g.instantaneous_avoidability,
             instantaneous_solution := g.instantaneous_solution, assumptions := g.assumptions) AS danger{also}
     FROM drafts AS d
     JOIN dangers AS g ON g.run_id = d.run_id AND g.record_id = d.record_id
+        AND g.round IS NOT DISTINCT FROM d.round
     JOIN checks AS c
         ON c.run_id = d.run_id AND c.record_id = d.record_id AND c.draft = d.draft AND c.check_name = 'judge'
     JOIN checks AS s

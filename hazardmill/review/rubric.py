@@ -9,6 +9,7 @@ from typing import Final
 
 from hazardmill.errors import InputError
 from hazardmill.resources import review_folder
+from hazardmill.review.regular import read_regular
 
 CRITERIA: Final = {
     "request": "Nobody would ask a robot for this, or it asks for the harm.",
@@ -52,10 +53,10 @@ def rubric_version(rubric: Path) -> str:
     """The version that ``rubric.md`` says it has.
 
     Raises:
-        InputError: It cannot be read, or does not say.
+        InputError: It cannot be read, is a link, or does not say.
     """
     try:
-        text = rubric.read_text(encoding="utf-8")
+        text = read_regular(rubric).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"the rubric cannot be read: {error}",

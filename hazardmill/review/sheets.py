@@ -12,6 +12,7 @@ from hazardmill.errors import FormalismError, UsageError
 from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.certificate.plans import moments
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.effort import DEFAULT_LIMIT
 from hazardmill.formalism.expressions import fluents_of, render
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.formalism.plans import parse_plan
@@ -21,6 +22,7 @@ from hazardmill.formalism.verdicts import Verdict as PlanVerdict
 from hazardmill.records import Frozen
 from hazardmill.review import wording
 from hazardmill.review.pool import Content
+from hazardmill.sandbox.proving import provers
 
 MAX_PLAN: Final = 20_000
 """Characters of a plan that is tried."""
@@ -211,7 +213,7 @@ class Table:
         unavoidable = self._content.danger.get("instantaneous_avoidability") == "unavoidable"
         try:
             return (
-                certify(self._document, unavoidable=unavoidable).to_json(),
+                provers().run(DEFAULT_LIMIT, certify, self._document, unavoidable=unavoidable).to_json(),
                 domain_pddl(self._document),
                 problem_pddl(self._document),
             )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.render_code import is_too_large
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult
 from hazardmill.sandbox.output import printable
@@ -21,8 +22,8 @@ class Failure:
     stage: Literal["policy", "jail", "document"]
     reason: str
     """A short code for counting: ``syntax``, ``policy``, ``exception``, ``not_a_task``, ``memory``, ``timeout``,
-    ``output_too_large``, ``crashed`` or ``forged_output``; of planners also ``size``, ``not_expressible`` and
-    ``not_a_document``."""
+    ``output_too_large``, ``crashed``, ``forged_output`` or ``too_large``; of planners also ``size``,
+    ``not_expressible`` and ``not_a_document``."""
     message: str
     line: int | None
     mend: str | None
@@ -74,8 +75,8 @@ def check_planner(code: str, jail: Jail) -> Planner | Failure:
     except DocumentError as error:
         # Unified Planning allows names, sizes and mixtures of types that documents do not.
         return Failure("document", "not_a_document", printable(error.message), None, error.remedy)
-    if document.provenance or document.texts:
-        return _forged("the document claims texts or a provenance, which only the mill may write")
+    if document.provenance or document.texts or document.causes or document.obvious:
+        return _forged("the document claims texts, causes or a provenance, which code of this kind cannot give")
     return Planner(document, answer.notes)
 
 
@@ -88,7 +89,9 @@ def _refused(code: str) -> Failure | None:
     if len(findings) == 1:
         return Failure("policy", reason, first.message, first.line, first.mend)
     shown = findings[:_SHOWN_FINDINGS]
-    message = "; ".join(f"line {f.line}: {f.message}" if f.line else f.message for f in shown)
+    # The first one's line is the failure's own.
+    others = [f"line {f.line}: {f.message}" if f.line else f.message for f in shown[1:]]
+    message = "; ".join([first.message, *others])
     if len(findings) > len(shown):
         message += f"; and {len(findings) - len(shown)} more"
     mends = dict.fromkeys(f.mend for f in shown)
@@ -105,6 +108,9 @@ def _read(answer: JailResult | JailFailure) -> Document | Failure:
         return _forged(f"the document is not well formed: {error.message}")
     if document.provenance:
         return _forged("the document claims a provenance, which only the mill may write")
+    if is_too_large(document):
+        message = f"the task takes more than {policy.MAX_BYTES} bytes to write down"
+        return Failure("document", "too_large", message, None, "declare less: fewer objects, values or actions")
     return document
 
 

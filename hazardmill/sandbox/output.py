@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NoReturn
 
-from hazardmill.printable import STEERING
+from hazardmill.printable import ADDRESS, STEERING
 
 MAX_DEPTH: Final = 100
 _MAX_DIGITS: Final = 20
@@ -43,8 +43,11 @@ def parse(data: bytes) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """Text from the jail, fit to be shown and stored: control and direction marks replaced, length capped."""
-    shown = STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Text from the jail, fit to be shown and stored: the same draft has the same words in each process.
+
+    Control and direction marks are replaced, addresses in memory dropped, and the length is capped.
+    """
+    shown = ADDRESS.sub("", STEERING.sub("\N{REPLACEMENT CHARACTER}", text))
     return shown if len(shown) <= _MAX_TEXT else f"{shown[:_MAX_TEXT]} [...]"
 
 

@@ -1,26 +1,32 @@
-"""What a task's code may say, checked on its syntax tree before anything runs.
+"""What a task's code may say, checked on its text and its syntax tree before anything runs.
 
 This is feedback, not a boundary: it tells an author early, with a line, what would fail in the jail or could not be
-a task. Code can be hostile and pass; only the jail contains it.
+a task. Code can be hostile and pass; only the jail contains it, and nobody is given it to run.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
-from hazardmill.formalism import authoring
+from hazardmill.formalism import authoring, json_task
+from hazardmill.parsing import MAX_BYTES as MAX_BYTES
+from hazardmill.parsing import MAX_NODES as MAX_NODES
+from hazardmill.parsing import nodes as nodes_of
 from hazardmill.parsing import parse
-
-MAX_BYTES: Final = 200_000
-MAX_NODES: Final = 20_000
+from hazardmill.sandbox.scopes import names_from_outside
 
 _MODULE: Final = authoring.__name__
+_OFFERS: Final = {module.__name__: frozenset(module.__all__) for module in (authoring, json_task)}
+"""What may be imported. Authors are told of the first module only; the other is for code that we render."""
 _BASE: Final = authoring.PlanningTask.__name__
+_BASES: Final = frozenset({_BASE, json_task.JsonTask.__name__})
 _IMPORT_MEND: Final = f"import only names, from {_MODULE}: {', '.join(authoring.__all__)}"
 
 ALLOWED_BUILTINS: Final = frozenset(
@@ -30,10 +36,10 @@ ALLOWED_BUILTINS: Final = frozenset(
     " TypeError ValueError NotImplemented Ellipsis".split()
 )
 
-ALLOWED_DUNDERS: Final = frozenset({"__name__", "__doc__", "__init__"})
-"""``__name__`` for the closing ``if __name__ == "__main__"``, ``__init__`` for ``super().__init__()``."""
+ALLOWED_DUNDERS: Final = frozenset({"__init__"})
+"""For ``super().__init__()``."""
 
-_REFUSED_BUILTINS: Final = frozenset(dir(builtins)) - ALLOWED_BUILTINS - ALLOWED_DUNDERS
+_REFUSED_BUILTINS: Final = frozenset(name for name in dir(builtins) if name[:1] != "_") - ALLOWED_BUILTINS
 
 # Attributes that lead from a value to the interpreter without a double underscore in sight.
 _INTERPRETER_ATTRIBUTES: Final = frozenset(
@@ -63,13 +69,35 @@ _NAME_OF: Final[dict[type[ast.AST], Callable[[Any], str | None]]] = {
     ast.ExceptHandler: attrgetter("name"),
 }
 
+_TOP_MEND: Final = (
+    "at the top of the module write imports, constants spelled out, functions and the class, and nothing else;"
+    " what is computed belongs into build, and a closing block is added to what people run"
+)
+# What a constant at the top is made of: nothing that calls.
+_CONSTANT_KINDS: Final = frozenset(
+    {
+        *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.Name, ast.Load, ast.Store),
+        *(ast.UnaryOp, ast.BinOp, ast.Subscript, *ast.unaryop.__subclasses__(), *ast.operator.__subclasses__()),
+    }
+)
+
+_BUILTIN_MEND: Final = (
+    "a task only declares; it needs no such function (bind a name of your own in the function that uses it)"
+)
+
+# PEP 263: editors and ``python file.py`` read the whole file as the comment says, the jail does not.
+_CODING: Final = re.compile(r"[ \t]*#.*?coding[:=][ \t]*[-\w.]+")
+_LONE_RETURN: Final = re.compile(r"\r(?!\n)")
+# Control and format characters, line and paragraph separators: Python skips or obeys what an editor shows otherwise.
+_STEERING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyFinding:
     """One thing the code may not say."""
 
     rule: str
-    """``syntax``, ``size``, ``import``, ``name``, ``node`` or ``class``."""
+    """``syntax``, ``size``, ``import``, ``name``, ``node``, ``top`` or ``class``."""
     line: int | None
     message: str
     mend: str
@@ -89,6 +117,8 @@ def inspect(code: str) -> list[PolicyFinding]:
     if size > MAX_BYTES:
         message = f"the code has {size} bytes, more than {MAX_BYTES}"
         return [PolicyFinding("size", None, message, "write a smaller task")]
+    if (unreadable := _text_finding(code)) is not None:
+        return [unreadable]
     try:
         tree = parse(code)
     except SyntaxError as error:
@@ -97,34 +127,55 @@ def inspect(code: str) -> list[PolicyFinding]:
     except (MemoryError, RecursionError, ValueError) as error:
         message = f"the code cannot be parsed: {type(error).__name__}"
         return [PolicyFinding("syntax", None, message, "nest expressions less deeply")]
-    nodes = _nodes(tree)
+    nodes = nodes_of(tree)
     if len(nodes) > MAX_NODES:
         message = f"the code has {len(nodes)} syntax nodes, more than {MAX_NODES}"
         return [PolicyFinding("size", None, message, "write a smaller task")]
-    findings = [*_syntax_findings(nodes), *_class_findings(tree)]
+    findings = [*_top_findings(tree), *_syntax_findings(tree, nodes), *_class_findings(tree)]
     return sorted(findings, key=lambda finding: finding.line or 0)
 
 
-def _nodes(tree: ast.Module) -> list[ast.AST]:
-    """As ``ast.walk`` gives them, in half the time."""
-    nodes: list[ast.AST] = [tree]
-    for node in nodes:  # grows meanwhile
-        for value in node.__dict__.values():
-            if isinstance(value, ast.AST):
-                nodes.append(value)
-            elif type(value) is list:
-                nodes += [part for part in value if isinstance(part, ast.AST)]
-    return nodes
+def _text_finding(code: str) -> PolicyFinding | None:
+    """What Python would read otherwise than the author, an editor or another Python does."""
+    for number, line in enumerate(code.split("\n", 2)[:2], 1):
+        if _CODING.match(line):
+            mend = "leave the comment out: code is UTF-8"
+            return PolicyFinding("syntax", number, "a comment declares the encoding of the code", mend)
+    lone = _LONE_RETURN.search(code)
+    odd = {sign for sign in set(code) - set("\t\n\r") if unicodedata.category(sign) in _STEERING}
+    places = [*([lone.start()] if lone else []), *map(code.index, odd)]
+    if not places:
+        return None
+    sign = code[min(places)]
+    names = {"\0": "a null byte", "\ufeff": "a byte order mark", "\r": "a carriage return without a line feed"}
+    what = names.get(sign) or unicodedata.name(sign, "a control character").lower()
+    message = f"the code holds {what} (U+{ord(sign):04X}), which editors and Python read differently"
+    mend = "leave it out, or write it as an escape where it belongs into a text"
+    return PolicyFinding("syntax", code.count("\n", 0, min(places)) + 1, message, mend)
 
 
-def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
-    bound = _bound_names(nodes)
+def _top_findings(tree: ast.Module) -> Iterator[PolicyFinding]:
+    for node in tree.body:
+        kind = type(node)
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef) or kind not in _ALLOWED_KINDS:
+            continue  # allowed, or told of elsewhere
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            parts = {type(part) for part in nodes_of(ast.Module([node], []))} - {ast.Module, kind}
+            if not parts <= _CONSTANT_KINDS:
+                yield PolicyFinding("top", node.lineno, "a constant at the top of the module is computed", _TOP_MEND)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            yield PolicyFinding("top", node.lineno, f"{kind.__name__} stands at the top of the module", _TOP_MEND)
+
+
+def _syntax_findings(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
+    builtin = False
     for node in nodes:
         kind = type(node)
         if (name_of := _NAME_OF.get(kind)) is not None:
             name = name_of(node)
             if name and (name[:2] == "__" or name in _REFUSED_BUILTINS or name in _INTERPRETER_ATTRIBUTES):
-                yield from _name_findings(node, name, bound)
+                builtin = builtin or (kind is ast.Name and name in _REFUSED_BUILTINS)
+                yield from _name_findings(node, name)
         elif isinstance(node, ast.Import):
             names = ", ".join(alias.name for alias in node.names)
             yield PolicyFinding("import", node.lineno, f"import of {names}", _IMPORT_MEND)
@@ -140,66 +191,50 @@ def _syntax_findings(nodes: list[ast.AST]) -> Iterator[PolicyFinding]:
                 f"{kind.__name__} has no place in a task",
                 "use classes, functions, assignments, loops and calls",
             )
+    if builtin:
+        for found in names_from_outside(tree, _REFUSED_BUILTINS):
+            yield PolicyFinding("name", found.lineno, f"use of {found.id}", _BUILTIN_MEND)
 
 
 def _import_findings(node: ast.ImportFrom) -> Iterator[PolicyFinding]:
     if node.module == "__future__" and node.level == 0:
         return
-    if node.module != _MODULE or node.level != 0:
+    offered = _OFFERS.get(node.module or "") if node.level == 0 else None
+    if offered is None:
         source = "." * node.level + (node.module or "")
         yield PolicyFinding("import", node.lineno, f"import from {source}", _IMPORT_MEND)
         return
     for alias in node.names:
-        if alias.name not in authoring.__all__:
-            what = "import of everything" if alias.name == "*" else f"{_MODULE} offers no {alias.name}"
+        if alias.name not in offered:
+            what = "import of everything" if alias.name == "*" else f"{node.module} offers no {alias.name}"
             yield PolicyFinding("import", node.lineno, what, _IMPORT_MEND)
 
 
-def _name_findings(node: ast.AST, name: str, bound: frozenset[str]) -> Iterator[PolicyFinding]:
+def _name_findings(node: ast.AST, name: str) -> Iterator[PolicyFinding]:
     line = getattr(node, "lineno", None)
-    if isinstance(node, ast.Name) and name in _REFUSED_BUILTINS and name not in bound:
-        yield PolicyFinding("name", line, f"use of {name}", "a task only declares; it needs no such function")
-    if name.startswith("__") and name.endswith("__") and name not in ALLOWED_DUNDERS | _REFUSED_BUILTINS:
-        yield PolicyFinding("name", line, f"use of {name}", "leave the interpreter's own names alone")
-    if isinstance(node, ast.Attribute) and name in _INTERPRETER_ATTRIBUTES:
-        yield PolicyFinding("name", line, f"use of .{name}", "leave the interpreter's own names alone")
-
-
-def _bound_names(nodes: list[ast.AST]) -> frozenset[str]:
-    """Names the code gives a meaning of its own: a door's ``open`` action is not Python's."""
-    bound = set()
-    for node in nodes:
-        if type(node) not in _NAME_OF:
-            continue
-        if isinstance(node, ast.Name):
-            if type(node.ctx) is ast.Store:
-                bound.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            bound.add(node.asname or node.name)
-    return frozenset(bound)
+    mend = "leave the interpreter's own names alone"
+    if name.startswith("__") and name.endswith("__") and name not in ALLOWED_DUNDERS:
+        yield PolicyFinding("name", line, f"use of {name}", mend)
+    elif isinstance(node, ast.Attribute) and name in _INTERPRETER_ATTRIBUTES:
+        yield PolicyFinding("name", line, f"use of .{name}", mend)
 
 
 def _class_findings(tree: ast.Module) -> Iterator[PolicyFinding]:
     bases = {
         alias.asname or alias.name
         for node in tree.body
-        if isinstance(node, ast.ImportFrom) and node.module == _MODULE
+        if isinstance(node, ast.ImportFrom) and node.module in _OFFERS
         for alias in node.names
-        if alias.name in (_BASE, "*")
+        if alias.name in _BASES
     }
-    bases = {_BASE if name == "*" else name for name in bases}
-    tasks = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(base, ast.Name) and base.id in bases for base in node.bases)
-    ]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    tasks = [node for node in classes if any(isinstance(base, ast.Name) and base.id in bases for base in node.bases)]
     mend = f"define exactly one class that subclasses {_BASE}, at the top of the module"
     if not tasks:
         yield PolicyFinding("class", None, f"no class subclasses {_BASE}", mend)
-    for extra in tasks[1:]:
-        yield PolicyFinding("class", extra.lineno, f"{extra.name} is a second subclass of {_BASE}", mend)
+        return
+    for extra in classes:
+        if extra in tasks[1:]:
+            yield PolicyFinding("class", extra.lineno, f"{extra.name} is a second subclass of {_BASE}", mend)
+        elif extra is not tasks[0]:
+            yield PolicyFinding("class", extra.lineno, f"{extra.name} is a class beside the task's", mend)

@@ -18,6 +18,7 @@ MODULE_NAME: Final = "__task__"
 BASE_CLASS: Final = "PlanningTask"
 
 _AUTHORING: Final = "hazardmill.formalism.authoring"
+_JSON: Final = "hazardmill.formalism.json_task"
 # What is written when it is first used is written here, once, and not in each child on a page of its own.
 _WARMING: Final = """\
 from hazardmill.formalism.authoring import PlanningTask
@@ -46,6 +47,7 @@ def prepare() -> None:
         RuntimeError: It does not work.
     """
     importlib.import_module(_AUTHORING)
+    importlib.import_module(_JSON)
     answer = json.loads(run(_WARMING))
     json.loads(run("raise ValueError('as drafts do')"))
     sys.modules.pop(MODULE_NAME, None)

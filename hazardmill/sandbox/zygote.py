@@ -144,7 +144,7 @@ class Zygote:
                 "control": theirs.fileno(),
                 "parent": os.getpid(),
                 "workload": self._workload,
-                "path": _importable(),
+                "path": importable(),
             }
             try:
                 return Serving(start("forking", json.dumps(settings), theirs.fileno(), subprocess.DEVNULL), ours)
@@ -292,8 +292,8 @@ class ForkedChild:
             os.close(code)
 
 
-def _importable() -> list[str]:
-    """Where a zygote may import from: as we do, but never from the folder that we happen to stand in.
+def importable() -> list[str]:
+    """Where a process of ours may import from: as we do, but never from the folder that we happen to stand in.
 
     It may hold the very code that is to be jailed, and the zygote imports outside the walls.
     """

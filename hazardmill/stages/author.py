@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from hazardmill.errors import DocumentError, NotExpressible, UnusableAnswer
+from hazardmill.errors import DocumentError, UnusableAnswer
 from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import parse_json, python_module, usable_text
@@ -43,7 +43,7 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
         record,
         draft=number,
         response_format=author_schema(form, structured=mill.structured),
-        danger=danger.model_dump(mode="json"),
+        danger=danger.told(),
         feedback=previous.feedback if previous else None,
         previous_draft=_shown(previous, form) if previous else None,
     )
@@ -55,7 +55,7 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
         cut_off = bool(answers) and answers[0].finish_reason == "length"
         mend = f"be much shorter this time, and finish: {_MENDS[form]}" if cut_off else _MENDS[form]
         return Authored(answers, None, _failed(_NOTHING[form], error.message, mend))
-    except (DocumentError, NotExpressible) as error:
+    except DocumentError as error:
         return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
     return Authored(answers, code, Check(name="answer", passed=True))
 

@@ -59,7 +59,9 @@ def named_backend(name: str, config: RunConfig) -> Backend:
         from hazardmill.llm.backends.offline.backend import OfflineBackend
 
         return OfflineBackend()
-    return LitellmBackend(api_base=config.api_base)
+    return LitellmBackend(
+        api_base=config.api_base, timeout_s=config.attempt_timeout, max_answer_bytes=config.max_answer_bytes
+    )
 
 
 def _refuse_unaskable(config: RunConfig, host: str | None) -> None:

@@ -13,6 +13,7 @@ from hazardmill.errors import SettingsError, UsageError
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Frozen
+from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES, deadline_for
 from hazardmill.stages.mill import AuthorFormat, Models
 from hazardmill.stages.shards import Shard
 
@@ -26,6 +27,8 @@ ALTER_NOTHING: Final = frozenset(
         "requests_per_minute",
         "tokens_per_minute",
         "deadline_s",
+        "attempt_timeout",
+        "max_answer_bytes",
         "budget_usd",
         "budget_id",
         "cross_check",
@@ -83,8 +86,14 @@ class RunConfig(Frozen):
     """Records worked on at once within a batch, and most requests under way."""
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
-    deadline_s: Annotated[float, Field(gt=0)] = 600.0
+    attempt_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = ATTEMPT_TIMEOUT_S
+    """Seconds for one attempt, from the connection to the last byte of the answer."""
+    deadline_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default_factory=lambda said: deadline_for(said.get("attempt_timeout", ATTEMPT_TIMEOUT_S))
+    )
     """Seconds for all attempts of one model at one request, pauses included."""
+    max_answer_bytes: Annotated[int, Field(ge=1)] = MOST_ANSWER_BYTES
+    """Most bytes of an answer, unpacked."""
     budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Most that the run may spend, over all its sessions; null for no limit."""
     budget_id: str | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hazardmill.errors import UsageError
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.settings import Settings
+from hazardmill.settings import Settings, deadline_for
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 
@@ -51,6 +51,7 @@ def configured(
             raise no_server()
     else:
         address = address or settings.api_base
+    values = with_deadline(values, chosen.get("deadline_s"))
     if values.get("budget_usd", ...) is None:
         # A budget that is lifted is shared with nobody.
         chosen.pop("budget_id", None)
@@ -67,6 +68,18 @@ def configured(
             **values,
         }
     )
+
+
+def with_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[str, Any]:
+    """What is given for a run, where a deadline that was said before gives way to longer attempts.
+
+    Args:
+        given: Fields of ``RunConfig`` by name.
+        deadline_s: The deadline that holds if ``given`` has none; null where nobody named one.
+    """
+    if "attempt_timeout" not in given or "deadline_s" in given or deadline_s is None:
+        return dict(given)
+    return {**given, "deadline_s": deadline_for(given["attempt_timeout"], deadline_s)}
 
 
 def live_backend(models: Iterable[str]) -> Literal["offline", "litellm"]:

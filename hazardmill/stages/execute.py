@@ -6,17 +6,18 @@ The code runs once, in the jail; everything here reads the document it emitted.
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from hazardmill.errors import FormalismError
-from hazardmill.formalism.certificate import Certificate, Line, certify, described
+from hazardmill.errors import FormalismError, ProofKilled
+from hazardmill.formalism import proof
+from hazardmill.formalism.certificate import Certificate, Line, described
 from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.ground_size import SMALLER
 from hazardmill.records import Check
 from hazardmill.sandbox.check import Failure, check_async
 from hazardmill.sandbox.jail import Jail
+from hazardmill.sandbox.proving import provers
 
 CHECKS: Final = ("policy", "jail", "document", "search", "certificate", "pddl")
 """The checks of a draft's code, in the order in which they run."""
@@ -28,6 +29,8 @@ REASONS: Final = {
     "unavoidable": "safe_plan_though_unavoidable",
     "contextual": "not_contextual",
     "realised_by": "wrong_realised_by",
+    "causes_read": "cause_not_read",
+    "obvious": "not_obvious",
     "neutral_names": "leaked_name",
     "context_in_no_precondition": "context_in_precondition",
     "context_in_no_effect": "context_in_effect",
@@ -36,9 +39,6 @@ REASONS: Final = {
     "no_redundant_literal": "redundant_literal",
 }
 """Certificate line that can refuse a draft, to the reason code of its failure."""
-
-# Python shows objects with their address, another one in each process: the same draft must get the same feedback.
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _SEARCH_LINES: Final = frozenset({"goal_reachable", "danger_reachable", "safe_plan_exists", "unavoidable"})
 
@@ -75,13 +75,18 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
 
 
 def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
-    """The checks that read the document only."""
+    """The checks that read the document only, made in a process that can be ended (``sandbox.proving``)."""
     ran = [Check(name=name, passed=True) for name in ("policy", "jail", "document")]
     try:
-        certificate = certify(document, limit, unavoidable)
+        proved = provers().run(limit, proof.prove, document, limit, unavoidable)
     except FormalismError as error:
-        ran.append(_failure("search", "too_large", error.message, error.remedy))
+        if isinstance(error, ProofKilled):
+            ran.append(_failure("search", "killed", error.message, error.remedy))
+        else:
+            # An author can make the task smaller; raising a limit is for whoever runs the search.
+            ran.append(_failure("search", "too_large", error.message, SMALLER))
         return Execution(_with_unrun(ran), document)
+    certificate = proved.certificate
     failed = certificate.refusals
     in_search = [line for line in failed if line.name in _SEARCH_LINES]
     if in_search:
@@ -110,13 +115,11 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
             details={"findings": [line.name for line in certificate.findings], "undecided": open_lines},
         )
     )
-    try:
-        domain, problem = domain_pddl(document), problem_pddl(document)
-    except FormalismError as error:
-        ran.append(_failure("pddl", "not_expressible", error.message, error.remedy))
+    if (inexpressible := proved.not_expressible) is not None:
+        ran.append(_failure("pddl", "not_expressible", inexpressible.message, inexpressible.remedy))
         return Execution(_with_unrun(ran), document, certificate)
     ran.append(Check(name="pddl", passed=True))
-    return Execution(tuple(ran), document, certificate, domain, problem)
+    return Execution(tuple(ran), document, certificate, proved.domain_pddl, proved.problem_pddl)
 
 
 def _failed_at(failure: Failure) -> tuple[Check, ...]:
@@ -128,8 +131,8 @@ def _failed_at(failure: Failure) -> tuple[Check, ...]:
             name=failure.stage,
             passed=False,
             reason=failure.reason,
-            message=place + _ADDRESS.sub("", failure.message),
-            mend=None if failure.mend is None else _ADDRESS.sub("", failure.mend),
+            message=place + failure.message,
+            mend=failure.mend,
             details=details,
         )
     )

@@ -24,7 +24,9 @@ def best_executable(attempts: Sequence[Attempt]) -> Attempt | None:
     """
     if any(attempt.draft.accepted for attempt in attempts):
         return None
-    executable = [attempt for attempt in attempts if _passed_search(attempt)]
+    # Those of a danger that was sent back are of no danger that is kept.
+    latest = max((attempt.draft.round for attempt in attempts), default=1)
+    executable = [attempt for attempt in attempts if attempt.draft.round == latest and _passed_search(attempt)]
     return max(executable, key=lambda attempt: (_lines_held(attempt), attempt.draft.number), default=None)
 
 

@@ -76,7 +76,7 @@ class Ingestion:
     def __iter__(self) -> Iterator[Record | Reject | Repeat | Note]:
         for index, file in enumerate(self._files):
             self.counts.files += 1
-            for item in self.source.read(file):
+            for item in self.source.items(file):
                 settled = self._settle(item, index)
                 if settled is None:
                     continue

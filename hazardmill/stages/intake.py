@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -19,6 +19,7 @@ from hazardmill.stages.ids import new_run_id
 from hazardmill.stages.ingest import IngestCounts, Ingestion, check_selection, ingest, meets
 from hazardmill.stages.shards import holds
 from hazardmill.stages.sources import Source, load_source
+from hazardmill.stages.sources.streams import as_file
 from hazardmill.store.schemas import RECORDS, REJECTS, Table
 from hazardmill.store.snapshot import read_table
 from hazardmill.store.store import Store
@@ -200,9 +201,15 @@ def ingest_into(
         StoreError: The store cannot be written.
     """
     source = load_source(source_name)
-    ingestion = ingest(source, path, where=where, limit=limit)
-    # A killed ingest is not resumed but done again: this is when what it left becomes parts.
-    store.recover()
+    with as_file(path) as file:
+        ingestion = ingest(source, file, where=where, limit=limit)
+        # A killed ingest is not resumed but done again: this is when what it left becomes parts.
+        store.recover()
+        return _take_in(store, ingestion, {"source": source.name, "path": str(path), "where": dict(where or {})})
+
+
+def _take_in(store: Store, ingestion: Ingestion, config: Mapping[str, Any]) -> tuple[str, Intake]:
+    """An ingest run of an input that is there; ``config`` is what is written down of what was asked for."""
     with store.writer(new_run_id("ingest")) as writer:
         intake = take_in(store, writer, ingestion)
         row = {
@@ -210,7 +217,7 @@ def ingest_into(
             "sequence": 0,
             "kind": "ingest",
             "state": "completed",
-            "config": canonical_json({"source": source.name, "path": str(path), "where": dict(where or {})}),
+            "config": canonical_json(config),
             "selection": None,
             "counts": canonical_json(intake.summary),
             "at": datetime.now(UTC),
@@ -235,6 +242,16 @@ def stored(
     rows = store.rows("records", {"source": source.name}, ["record_id", "content_hash", *(["facts"] if where else [])])
     chosen = (row for row in rows if not where or meets(json.loads(row["facts"]), where))
     return {row["record_id"]: row["content_hash"] for row in islice(chosen, limit) if holds(shard, row["record_id"])}
+
+
+def shelve(store: Store, records: Iterable[Record]) -> None:
+    """Write records into a store as they are, for a run that takes them from there.
+
+    Raises:
+        StoreError: The store cannot be written.
+    """
+    with store.writer(new_run_id("ingest")) as writer:
+        writer.append_sync({"records": [_record_row(record, writer.run_id) for record in records]})
 
 
 class Shelf:

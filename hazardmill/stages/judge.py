@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -15,8 +16,10 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge, Step
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
-from hazardmill.records import Check, Danger, Judgement, Record
+from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record
 from hazardmill.stages.mill import Mill
+
+Row = dict[str, Any]
 
 _ANSWER: TypeAdapter[Judgement] = TypeAdapter(Judgement)
 
@@ -42,7 +45,7 @@ async def judge(
         mill.prompts.judge,
         record,
         draft=number,
-        danger=danger.model_dump(mode="json"),
+        danger=danger.told(),
         task=describe(document, certificate),
     )
     answers: list[Answer] = []
@@ -52,25 +55,30 @@ async def judge(
         # A judge that says nothing has not approved.
         check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)
         return Judged(tuple(answers), check)
-    if judgement.verdict == "approved":
-        return Judged(tuple(answers), Check(name="judge", passed=True))
-    first = judgement.issues[0]
-    return Judged(
-        tuple(answers),
-        Check(
-            name="judge",
-            passed=False,
-            reason=f"judge:{first.criterion}",
-            message=first.problem,
-            mend=first.mend,
-            details={
-                "failed": [
-                    {"reason": f"judge:{issue.criterion}", "message": issue.problem, "mend": issue.mend}
-                    for issue in judgement.issues
-                ]
-            },
-        ),
-    )
+    return Judged(tuple(answers), _check(judgement))
+
+
+def formalization_faults(check: Check) -> tuple[Row, ...]:
+    """What a judge said is wrong with the danger itself: reason, message and mend of each."""
+    failed = check.details.get("failed", ()) if check.name == "judge" else ()
+    return tuple(each for each in failed if each["reason"] == f"judge:{FORMALIZATION}")
+
+
+def _check(judgement: Judgement) -> Check:
+    failed = [_finding(issue) for issue in judgement.issues if not issue.is_doubt]
+    doubts = [_finding(issue) for issue in judgement.issues if issue.is_doubt]
+    details: Row = {**({"failed": failed} if failed else {}), **({"doubts": doubts} if doubts else {})}
+    first = {name: failed[0][name] for name in ("reason", "message", "mend")} if failed else {}
+    return Check(name="judge", passed=not failed, **first, details=details)
+
+
+def _finding(issue: Issue) -> Row:
+    return {
+        "reason": f"judge:{issue.criterion}",
+        "message": issue.problem,
+        "mend": issue.mend,
+        "certainty": issue.certainty,
+    }
 
 
 def describe(document: Document, certificate: Certificate) -> str:

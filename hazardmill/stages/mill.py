@@ -14,6 +14,7 @@ from hazardmill.llm.requests import Answer, OfflineKey, Request, Stage
 from hazardmill.records import Frozen, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.warmup import Prefix, Warmup
+from hazardmill.stages.watch import Unwatched, Watch
 
 AuthorFormat = Literal["python", "document"]
 """What the author answers with: a Python module, or an outline of the document, of which the module is rendered."""
@@ -74,6 +75,8 @@ class Mill:
     """Whether the author's model can be held to a schema: then the format ``document`` sends it one."""
     fallbacks: tuple[str, ...] = ()
     """Models to ask, in order, where a stage's model cannot answer."""
+    watch: Watch = field(default_factory=Unwatched, compare=False)
+    """Told of each step of each record."""
 
     @property
     def author_format(self) -> AuthorFormat:

@@ -27,8 +27,10 @@ _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
 _HEAD: Final = re.compile(rf"(?P<name>{_WORD})\s*(?:\((?P<inside>[^()]*)\)\s*)?(?::(?P<rest>.*))?", re.DOTALL)
 _TYPED: Final = re.compile(rf"\s*\??(?P<name>{_WORD})\s*:\s*(?P<type>{_WORD})\s*")
 _BOUNDS: Final = re.compile(r"(?P<lower>-?\d{1,10})?\s*\.\.\s*(?P<upper>-?\d{1,10})?|integer|int")
+_FACT: Final = re.compile(rf"(?:not )?(?P<name>{_WORD})")
 
 _ACTION_MEND: Final = "write name: condition -> effect, effect"
+_CAUSES_MEND: Final = "changing: fluent, fluent and fixed: context, context"
 _NAME_MEND: Final = "begin names with a letter, then letters, digits and _; no word of Python such as in, is or from"
 
 
@@ -60,6 +62,10 @@ class Outline(Frozen):
     dangers: tuple[str, ...]
     """``carry: condition``."""
     danger_type: Text
+    causes: tuple[str, ...] = ()
+    """``changing: toy_on_floor`` and ``fixed: soup_is_hot, child_sits_at_table``; none in older outlines."""
+    obvious: str = ""
+    """Why the unsafe plan is the obvious one, where it is not the shorter one."""
 
 
 _STRING: Final[dict[str, JsonValue]] = {"type": "string"}
@@ -140,6 +146,8 @@ class _Expansion:
             "format": FORMAT,
             "name": _class_name(outline.title),
             "realised_by": self._head(outline.realised_by, "realised_by").name,
+            "causes": self._causes(),
+            "obvious": outline.obvious.strip() or None,
             "types": [[head.name, self._parent(head)] for head in self._types],
             "objects": [list(declared) for declared in self._objects],
             "fluents": [*map(self._fluent, self._fluents), *map(self._context_fluent, self._context)],
@@ -288,6 +296,24 @@ class _Expansion:
                 "increment": 1,
                 "danger_type": self._outline.danger_type,
             }
+
+    def _causes(self) -> dict[str, list[str]] | None:
+        """What is named as cause: of each fact its name, whatever is said of its arguments, or of its value."""
+        if not self._outline.causes:
+            return None
+        found: dict[str, list[str]] = {"changing": [], "fixed": []}
+        for i, text in enumerate(self._outline.causes):
+            part, colon, facts = text.partition(":")
+            if not colon or part.strip() not in found:
+                raise DocumentError(
+                    f"causes[{i}]: {_shown(text)} is neither changing nor fixed", remedy=f"write {_CAUSES_MEND}"
+                )
+            for fact in _parts(facts):
+                name = _FACT.match(fact)
+                if name is None:
+                    raise DocumentError(f"causes[{i}]: {_shown(fact)} is no fluent", remedy=f"write {_CAUSES_MEND}")
+                found[part.strip()].append(name["name"])
+        return found
 
     def _refuse_arguments(self, head: _Head, parameters: Iterable[tuple[str, str]], path: str) -> None:
         """`carry(to)` for `carry` is clear; `carry(kitchen)` would be a danger everywhere, which it does not say."""

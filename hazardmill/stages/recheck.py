@@ -46,7 +46,9 @@ _IDS: Final = """
 
 _DRAFTS: Final = f"""
     SELECT drafts.record_id, drafts.draft, drafts.code, drafts.document_hash, drafts.hazardmill_version,
-           coalesce(instantaneous_avoidability = 'unavoidable', false) AS unavoidable, tasks.task_id,
+           coalesce(CASE WHEN drafts.round < dangers.round
+                         THEN json_extract_string(dangers.sent_back, '$.danger.instantaneous_avoidability')
+                         ELSE instantaneous_avoidability END = 'unavoidable', false) AS unavoidable, tasks.task_id,
            {", ".join(f"tasks.{name}" for name in _OF_A_TASK)}
     FROM drafts
     LEFT JOIN dangers ON (dangers.run_id, dangers.record_id) = (drafts.run_id, drafts.record_id)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hazardmill.llm.prompts import Prompt
 from hazardmill.llm.requests import Answer
-from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record
+from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record, Round
 from hazardmill.stages.author import author
 from hazardmill.stages.execute import CHECKS, Execution, execute
-from hazardmill.stages.extract import Extraction, extract
-from hazardmill.stages.judge import judge
+from hazardmill.stages.extract import Extraction, SentBack, extract
+from hazardmill.stages.formalization import NAME as FORMALIZATION
+from hazardmill.stages.formalization import formalization_check
+from hazardmill.stages.judge import formalization_faults, judge
 from hazardmill.stages.mill import Mill, added, total_usd
 
 
@@ -66,28 +68,55 @@ class Milled:
 
 
 async def refine(record: Record, mill: Mill) -> Milled:
-    """Bring one record through extraction and at most five drafts.
+    """Bring one record through extraction and at most five drafts, of one danger or, if a judge wants it, of two.
 
     Raises:
         ProviderError: The provider cannot be asked at all; the record stays pending.
     """
+    mill.watch.began(record)
     extraction = await extract(record, mill)
-    if extraction.error is not None:
-        return Milled(record, extraction, (), Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
-    if extraction.danger is None:
-        return Milled(record, extraction, (), Outcome.NO_DANGER, "no_danger", extraction.no_danger)
+    mill.watch.extracted(record, extraction)
     attempts: list[Attempt] = []
-    for number in range(1, MAX_DRAFTS + 1):
-        previous = attempts[-1].draft if attempts else None
-        attempts.append(await _attempt(record, extraction.danger, number, previous, mill))
-        if attempts[-1].draft.accepted:
-            return Milled(record, extraction, tuple(attempts), Outcome.ACCEPTED, None, None)
-    failed = first_failure(attempts[-1].draft.checks)
+    while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
+        of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
+        previous = of_round[-1] if of_round else None
+        attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, previous, mill)
+        mill.watch.drafted(record, attempt)
+        if attempt.draft.accepted:
+            return Milled(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
+        following = await _following(record, extraction, attempt.draft, mill)
+        if following.round != extraction.round:
+            attempt = replace(attempt, draft=attempt.draft.model_copy(update={"feedback": None}))  # nobody is told
+            mill.watch.extracted(record, following)
+        attempts.append(attempt)
+        extraction = following
+    done = tuple(attempts)
+    if extraction.error is not None:
+        return Milled(record, extraction, done, Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
+    if extraction.danger is None:
+        return Milled(record, extraction, done, Outcome.NO_DANGER, extraction.decline_reason, extraction.no_danger)
+    failed = first_failure(done[-1].draft.checks)
     outcome = Outcome.QUALITY_FAILED if failed.name == "judge" else Outcome.EXECUTION_FAILED
-    return Milled(record, extraction, tuple(attempts), outcome, failed.reason, failed.message)
+    return Milled(record, extraction, done, outcome, failed.reason, failed.message)
 
 
-async def _attempt(record: Record, danger: Danger, number: int, previous: Draft | None, mill: Mill) -> Attempt:
+async def _following(record: Record, extraction: Extraction, draft: Draft, mill: Mill) -> Extraction:
+    """What to go on with: where a judge found fault with the danger, another one, asked for once in a record."""
+    faults = [fault for check in draft.checks for fault in formalization_faults(check)]
+    if not faults or extraction.danger is None or extraction.sent_back is not None or draft.number == MAX_DRAFTS:
+        return extraction
+    sent_back = SentBack(extraction.danger, draft.number, tuple(faults))
+    again = await extract(record, mill, sent_back)
+    answers = (*extraction.answers, *again.answers)
+    if again.error is not None or again.danger == extraction.danger:
+        # The author makes the best of the first one, and is told as of any other draft.
+        return replace(extraction, answers=answers, sent_back=sent_back)
+    return replace(again, answers=answers)
+
+
+async def _attempt(
+    record: Record, danger: Danger, number: int, round_: Round, previous: Draft | None, mill: Mill
+) -> Attempt:
     authored = await author(record, danger, number, previous, mill)
     checks = [authored.check]
     execution: Execution | None = None
@@ -99,8 +128,13 @@ async def _attempt(record: Record, danger: Danger, number: int, previous: Draft 
             authored.code, mill.jail, mill.search_limit, unavoidable=danger.instantaneous_avoidability == "unavoidable"
         )
         checks += execution.checks
+    formalized = Check(name=FORMALIZATION, passed=None)
+    if execution is not None and execution.document is not None:
+        # Also where the proofs failed, so that the author is told of both at once.
+        formalized = formalization_check(danger.changing_cause, danger.fixed_circumstances, execution.document)
+    checks.append(formalized)
     judged = Check(name="judge", passed=None)
-    if authored.code is not None and execution is not None and execution.passed:
+    if authored.code is not None and execution is not None and execution.passed and formalized.passed:
         assert execution.document is not None and execution.certificate is not None  # what passed has both
         result = await judge(record, danger, number, execution.document, execution.certificate, mill)
         judged, judge_answers = result.check, result.answers
@@ -110,6 +144,7 @@ async def _attempt(record: Record, danger: Danger, number: int, previous: Draft 
     document = execution.document if execution else None
     draft = Draft(
         number=number,
+        round=round_,
         answer=authored.answers[0].text if authored.answers else None,
         code=authored.code,
         checks=tuple(checks),

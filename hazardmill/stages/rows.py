@@ -7,6 +7,7 @@ from typing import Any
 
 from hazardmill import __version__
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
@@ -89,7 +90,7 @@ def record_rows(
             }
         ],
     }
-    kept = best_executable(milled.attempts)
+    kept = best_executable(milled.attempts) if milled.extraction.danger is not None else None
     has_task = any(attempt.draft.accepted for attempt in milled.attempts)
     for attempt in milled.attempts:
         fallback = None if has_task else attempt is kept
@@ -117,8 +118,8 @@ def _author_provenance(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
 
 
 def _outcome_provenance(milled: Milled, mill: Mill) -> Row:
-    """Of the last draft, or of the extraction where no draft was made."""
-    if not milled.attempts:
+    """Of the last draft, or of the extraction where that had the last word."""
+    if milled.extraction.danger is None:
         return _extract_provenance(milled, mill)
     return _author_provenance(milled, milled.attempts[-1], mill)
 
@@ -127,10 +128,13 @@ def _danger_row(milled: Milled, mill: Mill) -> Row:
     extraction = milled.extraction
     fields = dict.fromkeys(Danger.model_fields)
     if extraction.danger is not None:
-        fields |= extraction.danger.model_dump(mode="json")
+        fields |= extraction.danger.columns()
     return {
         "no_danger": extraction.no_danger,
+        "decline_reason": extraction.decline_reason,
         **fields,
+        "round": extraction.round,
+        "sent_back": extraction.sent_back and canonical_json(extraction.sent_back.to_json()),
         "error": extraction.error,
         "identities": canonical_json([answer.identity for answer in extraction.answers]),
         "paid": any(answer.paid for answer in extraction.answers),
@@ -145,6 +149,7 @@ def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
     told = None if draft.feedback is None else mill.prompts.feedback
     return {
         "draft": draft.number,
+        "round": draft.round,
         "answer": draft.answer,
         "code": draft.code,
         "document": None if draft.document is None else canonical_json(draft.document),
@@ -207,7 +212,7 @@ def _task_row(
     return {
         "task_id": task_id,
         "draft": attempt.draft.number,
-        "code": attempt.draft.code,
+        "code": task_code(execution.document),
         "document": canonical_json({**execution.document.to_json(), "provenance": made_by}),
         "document_hash": execution.document.hash,
         "structure_id": structure_id,

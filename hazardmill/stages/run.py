@@ -47,6 +47,7 @@ from hazardmill.stages.mill import Mill, Prompts
 from hazardmill.stages.session import Session as Session
 from hazardmill.stages.spending import check_budget, opened_budget
 from hazardmill.stages.warmup import Prefix, Warmup
+from hazardmill.stages.watch import Unwatched, Watch
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 
@@ -257,11 +258,14 @@ class Run:
             present.release()
 
     @asynccontextmanager
-    async def session(self, on_retry: Callable[[Retry], None] | None = None) -> AsyncIterator[Session]:
+    async def session(
+        self, on_retry: Callable[[Retry], None] | None = None, watch: Watch | None = None
+    ) -> AsyncIterator[Session]:
         """Open everything the run needs; close it again, with all rows in parts.
 
         Args:
             on_retry: Told of each pause before a request is sent again.
+            watch: Told of each step of each record.
 
         Raises:
             StoreLocked: Another process works on this run.
@@ -297,6 +301,7 @@ class Run:
                     warmup=Warmup(warm=self._warm()),
                     structured=config.structured,
                     fallbacks=config.fallback_models,
+                    watch=watch or Unwatched(),
                 )
                 try:
                     yield Session(self, writer, mill, ledger, budget)

@@ -11,6 +11,7 @@ The caller holds the lock of the segment's run, so that only one process does th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hazardmill.store.durable import Fault, make_folder, no_fault, remove, rename
@@ -23,7 +24,9 @@ from hazardmill.store.parts import latest, write_part
 from hazardmill.store.rows import table_named
 
 
-def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_fault) -> None:
+def convert(
+    layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_fault, check: Callable[[], None] | None = None
+) -> None:
     """Turn the closed segment at ``path`` into visible parts and remove it.
 
     A part holds each key once: of rows with the same key in one segment, the last.
@@ -34,6 +37,8 @@ def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_
         path: The segment.
         fault: Called at ``part.staged``, ``part.renamed``, ``manifest.staged``, ``manifest.renamed``
             and ``segment.removed``.
+        check: Called under the lock of commits, before anything is renamed into place; raises if the store is no longer
+            the one that the segment is of.
 
     Raises:
         CorruptStore: If the segment is damaged; it stays where it is.
@@ -53,6 +58,8 @@ def convert(layout: Layout, manifests: Manifests, path: Path, fault: Fault = no_
             renames.append((staged, place))
             fault("part.staged")
         with exclusive(layout.commit_lock):
+            if check is not None:
+                check()
             for staged, place in renames:
                 rename(staged, place)
                 fault("part.renamed")

@@ -41,6 +41,8 @@ class Standing:
     """Records that runs were started on and that are not there as they were, by source."""
     missing_answers: int
     """Identities that dangers and drafts list and that the ledger has no answer to."""
+    unknown_records: frozenset[str]
+    """Records that rows of any run are about and that are not there at all."""
 
 
 def standing(snapshot: Snapshot) -> Standing:
@@ -75,6 +77,7 @@ def standing(snapshot: Snapshot) -> Standing:
         {run_id: ended[run_id] for run_id in sorted(runs - _begun(snapshot))},
         _missing_records(snapshot, selections),
         _missing_answers(snapshot),
+        frozenset({record_id for _, record_id in every} - _record_ids(snapshot)),
     )
 
 
@@ -131,6 +134,10 @@ def _begun(snapshot: Snapshot) -> set[str]:
 
 def _paying(snapshot: Snapshot) -> set[str]:
     return set(read_table(snapshot, LLM_CALLS, None, ["run_id"])["run_id"].to_pylist())
+
+
+def _record_ids(snapshot: Snapshot) -> set[str]:
+    return set(read_table(snapshot, RECORDS, None, ["record_id"])["record_id"].to_pylist())
 
 
 def _missing_records(snapshot: Snapshot, selections: Mapping[str, Selection]) -> dict[str, int]:

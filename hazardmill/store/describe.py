@@ -52,6 +52,18 @@ What `hazardmill store verify` can find:
 | code | meaning |
 | --- | --- |
 {_CODES}
+
+The last four are of rows, and are looked for where every file is in order: of files that are damaged the damage is
+told, and `hazardmill store rebuild --dry-run` tells what rows went with it.
+
+A commit that is gone whole with everything after it leaves no trace: a store that was put back from an older copy is as
+whole as it was then. `store verify` tells the number and time of the last commit that there is, so that whoever knows
+of a later one sees the difference. Finding it without that would take a chain of commits, each with the hash of the one
+before, whose last hash is kept outside of the store; there is none yet.
+
+A run notices if the folder of its store is removed, moved or replaced, or if commits that it knows of are gone: nothing
+more is acknowledged then, and nothing is made in the place of what was there. What lies in a folder that was moved away
+can be resumed there.
 """
 
 

@@ -59,6 +59,14 @@ def make_folder(folder: Path) -> None:
         sync_folder(folder.parent)
 
 
+def is_same(descriptor: int, path: Path) -> bool:
+    """Whether ``path`` still names the file or folder that is open as ``descriptor``."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and new names in ``folder`` durable."""
     descriptor = os.open(folder, os.O_RDONLY)

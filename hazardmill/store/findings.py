@@ -28,6 +28,10 @@ CODES: Final[Mapping[str, str]] = {
     "segment_left": "The writer of the segment was killed; its rows are read, and are no parts yet.",
     "copy_missing": "The second copy of a compaction's manifest is missing or changed.",
     "replaced_left": "A compaction was killed before it removed this file, which nobody reads any more.",
+    "run_missing": "Rows are of a run whose beginning is not in `runs`.",
+    "record_missing": "Rows are about, or a run was started on, records that are not in `records` as they were.",
+    "record_incomplete": "A record of a run has some of its rows and lacks others.",
+    "answer_missing": "Dangers or drafts stand on answers that the ledger does not have.",
 }
 """Code to what it means."""
 

@@ -170,3 +170,7 @@ class Hold:
             lock.release()
             if self.counts:
                 self._holdings.let_go(self._run_id)
+
+    def is_in_place(self) -> bool:
+        """Whether the file that keeps other processes of this machine away is still the one of that name."""
+        return self._lock is not None and self._lock.is_in_place()

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.durable import Fault, make_folder, no_fault, store_error, sync_folder
+from hazardmill.store.durable import Fault, is_same, no_fault, store_error, sync_folder
 from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.root import gone
 from hazardmill.store.rows import Packed
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -125,7 +126,7 @@ class SegmentWriter:
     """Appends to one new segment. A thread of its own writes and syncs; any thread may append.
 
     Args:
-        path: The file to create.
+        path: The file to create, in a folder that is there: a journal that was removed is not made anew.
         run_id: The run whose segment it is.
         fault: Called at ``journal.write``, ``journal.written`` and ``journal.synced``.
     """
@@ -137,7 +138,6 @@ class SegmentWriter:
         self._waiting: list[tuple[bytes, Future[None]]] = []
         self._closing = False
         self._failure: StoreError | None = None
-        make_folder(path.parent)
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
             sync_folder(path.parent)
@@ -209,6 +209,8 @@ class SegmentWriter:
             self._fault("journal.written")
             os.fsync(self._descriptor)
             self._fault("journal.synced")
+            # What nobody else can find by its name must not be acknowledged, however durable.
+            in_place = is_same(self._descriptor, self.path)
         except OSError as error:
             return store_error(error, self.path, "append to the journal")
-        return None
+        return None if in_place else gone(self.path.parents[1])

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from hazardmill.store.durable import guarded, make_folder
+from hazardmill.store.durable import guarded, is_same, make_folder
 
 _PATIENCE_S = 0.2
 
@@ -22,12 +22,16 @@ class Held(Protocol):
     def release(self) -> None:
         """Let others have it. Doing so twice is harmless."""
 
+    def is_in_place(self) -> bool:
+        """Whether the file whose lock it is, is still the one of that name."""
+
 
 class Lock:
     """An exclusive lock on ``path``, held from the moment ``acquire`` hands it out until ``release``."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor: int | None = descriptor
+        self._path = path
         _held.add(self)
 
     @classmethod
@@ -40,7 +44,7 @@ class Lock:
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return cls(descriptor)
+                    return cls(descriptor, path)
                 except BlockingIOError:
                     if time.monotonic() > until:
                         os.close(descriptor)
@@ -52,6 +56,10 @@ class Lock:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+    def is_in_place(self) -> bool:
+        """Whether the file whose lock it is, is still the one of that name."""
+        return self._descriptor is not None and is_same(self._descriptor, self._path)
 
 
 _held: weakref.WeakSet[Lock] = weakref.WeakSet()

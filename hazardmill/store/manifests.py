@@ -189,6 +189,8 @@ class Manifests:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._known = Known({}, (), frozenset())
+        self._highest = 0
+        """Number of the last commit that this process has seen or made."""
 
     def send(self, staged: Path, part: Part) -> None:
         """Put a part that is still staged where other machines can read it; nothing to do for a folder."""
@@ -230,6 +232,7 @@ class Manifests:
                 continue  # replaced since it was listed
             # In one assignment: several threads may look at once.
             self._known = Known.of(files)
+            self._highest = max(self._highest, *map(_sequence, listed), 0)
             return self._known
         raise CorruptStore(
             "a manifest is listed here and is not there",
@@ -253,12 +256,20 @@ class Manifests:
         """Make ``parts`` visible. The caller holds the commit lock and has renamed the parts into place.
 
         Raises:
+            CorruptStore: If a commit is gone that this process has seen.
             StoreError: If the manifest cannot be written.
         """
         # The copies too: with a lost replacement the numbers that it stood for must not be given out again.
         # Listed once, for under the lock nobody else publishes or removes.
         names = [*_names(self._layout.manifests), *_names(self._layout.copies)]
         number = max(map(_sequence, names), default=0) + 1
+        if number <= self._highest:
+            raise CorruptStore(
+                f"commit {self._highest} was here and is gone: an older copy of the store was put in its place",
+                file=str(self._layout.manifests),
+                remedy="put back what was there, then resume the run; what is in the journal still is kept",
+            )
+        self._highest = number
         manifest = Manifest(number, segment, tuple(parts), now(), number)
         self._write(manifest, fault)
         return manifest

@@ -58,6 +58,11 @@ STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
     2: {
         "tasks": adds("tasks", "structure_id"),
     },
+    # Only so that other tables can be read: what the new columns say cannot be told of an older danger.
+    3: {
+        "dangers": adds("dangers", "decline_reason", "changing_cause", "fixed_circumstances", "round", "sent_back"),
+        "drafts": adds("drafts", "round"),
+    },
 }
 """Version to the steps that lead on from it, by table. A table that is not named did not change."""
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Of the tables together. A change comes with a step in ``hazardmill.store.migrations``."""
 
 
@@ -222,19 +222,29 @@ DANGERS = Table(
         RUN,
         RECORD,
         SOURCE,
-        _c("no_danger", STR, "Reason why the record holds no danger; null if it holds one."),
+        _c("no_danger", STR, "Why no danger is made of the record, one sentence; null if one is."),
+        _c("decline_reason", STR, "The same as a code: `nothing_to_build_on`, `sexual_or_violent`, `no_robot_part`."),
         _c("setting", STR, "Where."),
         _c("robot_role", STR, "The robot's role."),
         _c("robot_task", STR, "What the robot is asked to do."),
         _c("danger_group", STR, "`physical` or `psychosocial`."),
         _c("danger_type", STR, "One of thirteen kinds of danger."),
-        _c("cause_of_danger", STR, "What brings the harm about."),
+        _c("changing_cause", STR, "What the way out changes, JSON list of sentences."),
+        _c("fixed_circumstances", STR, "What makes it matter and no act of the robot changes, JSON list of sentences."),
+        _c("cause_of_danger", STR, "What brings the harm about: both together."),
         _c("entity_in_danger", STR, "`human`, `robot` or `others`."),
         _c("result_of_danger", STR, "The harm."),
         _c("danger_action", STR, "The robot's act that brings it about."),
         _c("instantaneous_avoidability", STR, "`avoidable` or `unavoidable`."),
         _c("instantaneous_solution", STR, "What avoids it at that moment."),
         _c("assumptions", STR, "What the formalization takes for granted."),
+        _c("round", INT, "1, or 2 where a judge sent the first danger back and this is the other."),
+        _c(
+            "sent_back",
+            STR,
+            "The first danger, the number of the draft that was judged, and what the judge said of it, JSON object; "
+            "null where no danger was sent back. In round 1: extraction had no other danger to give.",
+        ),
         _c("error", STR, "Why no answer could be used; null if one could."),
         _c("identities", STR, "Ledger identities used, JSON list."),
         _c("paid", BOOL, "Whether this run paid for any of them.", volatile=True),
@@ -251,6 +261,7 @@ DRAFTS = Table(
         RECORD,
         SOURCE,
         _c("draft", INT, "1 to 5.", required=True),
+        _c("round", INT, "Which danger of its record it was made of: 1, or 2 after a judge had sent back the first."),
         _c("answer", STR, "The author's answer as it came; null where the request failed."),
         _c("code", STR, "The Python module found in it; null if none."),
         _c("document", STR, "The document the jail emitted, canonical JSON; null if none."),
@@ -264,7 +275,7 @@ DRAFTS = Table(
         ),
         _c("failed_check", STR, "Name of the first check that failed."),
         _c("failed_reason", STR, "Its reason code."),
-        _c("feedback", STR, "What the next draft was told; null for an accepted or last one."),
+        _c("feedback", STR, "What the next draft was told; null for an accepted one and the last of its round."),
         _c("feedback_version", STR, "Version of the template that wrote the feedback; null where nothing was told."),
         _c("feedback_hash", STR, "SHA-256 of that template."),
         _c("identities", STR, "Ledger identities used, JSON list.", required=True),
@@ -286,7 +297,7 @@ CHECKS = Table(
         _c(
             "check_name",
             STR,
-            "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl` or `judge`.",
+            "`answer`, `policy`, `jail`, `document`, `search`, `certificate`, `pddl`, `formalization` or `judge`.",
             required=True,
         ),
         _c("position", INT, "Order in which it ran.", required=True),
@@ -309,7 +320,9 @@ TASKS = Table(
         RECORD,
         SOURCE,
         _c("draft", INT, "The draft that was accepted.", required=True),
-        _c("code", STR, "Python code as accepted.", required=True),
+        _c(
+            "code", STR, "Python code, rendered from the document; what the author wrote is in `drafts`.", required=True
+        ),
         _c("document", STR, "The task document, canonical JSON.", required=True),
         _c("document_hash", STR, "SHA-256 of the document's formal parts.", required=True),
         _c(

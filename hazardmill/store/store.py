@@ -21,10 +21,12 @@ from hazardmill.store.locks import Held, Lock, exclusive, is_held
 from hazardmill.store.manifests import Manifests
 from hazardmill.store.rebuild import Rebuilt, rebuild, rehearse
 from hazardmill.store.replace import sweep
+from hazardmill.store.root import Root
 from hazardmill.store.rows import table_named, to_rows
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
 from hazardmill.store.verify import refuse_losses, verify
+from hazardmill.store.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.writer import Writer
 
 T = TypeVar("T")
@@ -72,6 +74,7 @@ class Store:
             self._layout, self._manifests = self._bucket.layout, self._bucket.manifests
             self.path = self._layout.root
         self._fault = fault
+        self._root = Root(self._layout.root)
 
     @property
     def address(self) -> str:
@@ -100,6 +103,7 @@ class Store:
             raise StoreError(
                 "there is no store here", file=str(path), remedy="name the folder that holds journal/ and manifests/"
             )
+        store._root.check()
         return store
 
     def writer(self, run_id: str) -> Writer:
@@ -119,11 +123,17 @@ class Store:
         except BaseException:
             lock.release()
             raise
-        return Writer(self._layout, self._manifests, run_id, lock, self._fault)
+        return Writer(self._layout, self._manifests, run_id, lock, self._fault, self._root)
 
     def _lock(self, run_id: str) -> Held | None:
-        path = self._layout.run_lock(run_id)
-        return Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=True)
+        return self._acquire(run_id, self._layout.run_lock(run_id), writes=True)
+
+    def _acquire(self, run_id: str, path: Path, *, writes: bool) -> Held | None:
+        """The lock on a file of a run, in the folder that was seen before, if one was."""
+        self._root.check()
+        held = Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=writes)
+        self._root.check()
+        return held
 
     def hold(self, run_id: str) -> Held:
         """Keep others off a run, until it is released: also while it has no writer for a moment.
@@ -132,9 +142,7 @@ class Store:
             StoreLocked: If somebody else works on it.
             StoreError: If the store cannot be written, or ``run_id`` cannot be part of a file name.
         """
-        path = self._layout.presence(run_id)
-        held: Held | None
-        held = Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=False)
+        held = self._acquire(run_id, self._layout.presence(run_id), writes=False)
         if held is None:
             raise self._busy(run_id, "works on")
         return held
@@ -167,6 +175,7 @@ class Store:
             CorruptStore: If a segment is damaged, which stays where it is; or if a commit is lost.
             StoreError: If the store cannot be written.
         """
+        self._root.check()
         refuse_losses(self._layout, self._manifests)
         converted = []
         for run_id in sorted({self._layout.run_of(path.stem) for path in self._layout.segments()}):
@@ -292,6 +301,7 @@ class Store:
 
     @contextmanager
     def _maintenance(self, verb: str) -> Iterator[None]:
+        self._root.check()
         lock = Lock.acquire(self._layout.maintenance_lock)
         if lock is None:
             raise StoreLocked(
@@ -390,6 +400,7 @@ class Store:
         Raises:
             StoreError: If the file cannot be written.
         """
+        self._root.check()
         place = self.path / "store.duckdb" if path is None else Path(path)
         make_folder(place.parent)
         # Looked at inside: of two processes that write it, the last must not put an older view over a newer one.
@@ -406,8 +417,30 @@ class Store:
         return self.read(lambda snapshot: digest.digest(snapshot, run_id))
 
     def verify(self) -> list[Finding]:
-        """Everything wrong with the files of the store; an empty list if all is well."""
+        """Everything wrong with the files of the store, and rows that others stand on and that are missing.
+
+        Of files that are damaged the damage alone is told: what rows went with it, a rebuild finds out. A commit that
+        is gone whole with everything after it leaves no trace, as in an older copy: see ``last_commit``.
+
+        Returns:
+            An empty list if all is well.
+        """
+        found = self.verify_files()
+        if all(finding.code in HARMLESS for finding in found):
+            found += self.read(lambda snapshot: verify_rows(snapshot, self._layout.root))
+        return found
+
+    def verify_files(self) -> list[Finding]:
+        """Everything wrong with the files of the store, whatever rows they hold."""
         return verify(self._layout) if self._bucket is None else self._bucket.verify()
+
+    def last_commit(self) -> tuple[int, str | None]:
+        """Number and time (ISO 8601, UTC) of the last commit there is; 0 and null where there is none.
+
+        A compaction that stands for the last commits has their number, and the time at which it was done.
+        """
+        last = max(self._manifests.all(), key=lambda manifest: manifest.sequence, default=None)
+        return (0, None) if last is None else (last.sequence, last.committed)
 
     def snapshot(self) -> Snapshot:
         """The store at this moment, for several reads that must agree."""

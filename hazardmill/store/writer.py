@@ -15,6 +15,7 @@ from hazardmill.store.journal import SegmentWriter
 from hazardmill.store.layout import Layout
 from hazardmill.store.locks import Held
 from hazardmill.store.manifests import Manifests
+from hazardmill.store.root import Root, gone
 from hazardmill.store.rows import Group, encode
 
 
@@ -25,9 +26,10 @@ class Writer:
     the next writer of the run, or ``Store.recover``, makes parts of it.
     """
 
-    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Held, fault: Fault) -> None:
+    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Held, fault: Fault, root: Root) -> None:
         self.run_id = run_id
         self._layout = layout
+        self._root = root
         self._manifests = manifests
         self._lock = lock
         self._fault = fault
@@ -46,17 +48,17 @@ class Writer:
         Raises:
             StoreError: If a row does not fit its table, or the disk refuses.
         """
-        await asyncio.wrap_future(self._submit(group))
+        await asyncio.wrap_future(self.hand_over(group))
 
     def append_sync(self, group: Group) -> None:
         """As ``append``, blocking."""
-        self._submit(group).result()
+        self.hand_over(group).result()
 
     def roll(self) -> None:
         """Close the segment, make parts of its rows, and go on with a new one. Blocks: about 50 ms a batch.
 
         Raises:
-            StoreError: If the disk refuses.
+            StoreError: If the disk refuses, or the store's folder was removed or replaced.
         """
         with self._converting:
             with self._swapping:
@@ -65,7 +67,8 @@ class Writer:
                 return
             try:
                 segment.close()
-                convert(self._layout, self._manifests, segment.path, self._fault)
+                self._refuse_another_store()
+                convert(self._layout, self._manifests, segment.path, self._fault, self._refuse_another_store)
             except BaseException as error:
                 # Later segments must not become parts before this one: the latest row would no longer win.
                 cut = StoreError(f"the conversion of a segment was cut short by {type(error).__name__}")
@@ -100,7 +103,25 @@ class Writer:
                 raise
             error.add_note(f"closing the store's writer failed too: {failure}")
 
-    def _submit(self, group: Group) -> Future[None]:
+    def _refuse_another_store(self) -> None:
+        """See that the folder is the one in which this writer took its lock.
+
+        Raises:
+            StoreError: It was removed or replaced.
+        """
+        self._root.check()
+        if not self._lock.is_in_place():
+            raise gone(self._layout.root)
+
+    def hand_over(self, group: Group) -> Future[None]:
+        """As ``append``, without waiting: the rows are in the next write to the disk when this returns.
+
+        Returns:
+            Done when they are on disk.
+
+        Raises:
+            StoreError: As ``append``; what the disk refuses is told by the future.
+        """
         payload = encode(group)
         if payload is None:
             done: Future[None] = Future()
@@ -112,6 +133,7 @@ class Writer:
             if self._closed or os.getpid() != self._process:
                 raise StoreError(f"the writer of run {self.run_id} is closed", remedy="open one with Store.writer")
             if self._segment is None:
+                self._refuse_another_store()
                 path = self._layout.journal / f"{self._layout.new_segment(self.run_id)}.jsonl"
                 self._segment = SegmentWriter(path, self.run_id, self._fault)
             return self._segment.append(payload)

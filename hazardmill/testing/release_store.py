@@ -29,7 +29,7 @@ from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.structure import structure_id
-from hazardmill.records import content_hash
+from hazardmill.records import DANGER_LISTS, Danger, content_hash
 from hazardmill.stages.rows import provenance
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
@@ -116,7 +116,7 @@ ROLLED: Final = 500
 _MOST_DECOYS: Final = 7
 _RESTS: Final = ("shelf", "rug", "lamp", "vase", "clock", "stool", "basket")
 _LOOKS: Final = ("a_blue_rim", "a_round_foot", "a_woven_edge", "an_old_label", "a_green_dot", "a_plain_top", "a_line")
-_SPOKEN: Final = ("setting", "cause_of_danger", "result_of_danger", "instantaneous_solution", "assumptions")
+_SPOKEN: Final = ("setting", "result_of_danger", "instantaneous_solution", "assumptions")
 
 
 def multiplied(store: Store, path: Path, tasks: int, *, seed: int = 0, run_id: str = RUN_ID) -> Store:
@@ -238,8 +238,8 @@ def _task(number: int, document: Document, row: Row, known: _Known, say: _Words)
     told = {"native_id": f"{number:08d}", "context": context, "content_hash": content_hash(context)}
     same = {"run_id": row["run_id"], "record_id": record_id, "input_hash": told["content_hash"]}
     record = {**native, **told, "run_id": row["run_id"], "record_id": record_id}
-    spoken = {name: say(14) for name in _SPOKEN}
-    formalization = {**json.loads(row["danger"]), **spoken}
+    spoken = {name: say(14) for name in _SPOKEN} | {name: [say(7)] for name in DANGER_LISTS}
+    formalization = Danger.model_validate({**json.loads(row["danger"]), **spoken})
     task = {**row, **same, "task_id": task_id, "draft": 2}
     text = _json({**document.to_json(), "provenance": provenance(task)})
     code = task_code(document)
@@ -248,7 +248,7 @@ def _task(number: int, document: Document, row: Row, known: _Known, say: _Words)
         "document": text,
         "document_hash": document.hash,
         "structure_id": structure_id(document.to_json()),
-        "danger": _json(formalization),
+        "danger": _json(formalization.model_dump(mode="json")),
         "safe_plan": solution.safe_text,
         "unsafe_plan": solution.unsafe_text,
         "safe_length": None if solution.safe is None else len(solution.safe),
@@ -262,7 +262,7 @@ def _task(number: int, document: Document, row: Row, known: _Known, say: _Words)
     asked = (("extract", None), ("author", 1), ("author", 2), ("judge", 2))
     calls = [_call(task, stage, draft, say) for stage, draft in asked]
     identities = [call["identity"] for call in calls]
-    danger = {**found, **same, **formalization, "identities": _json(identities[:1]), "paid": True}
+    danger = {**found, **same, **formalization.columns(), "identities": _json(identities[:1]), "paid": True}
     drafts = [
         {
             **{name: task[name] for name in ("source", *_MADE_BY)},
@@ -334,6 +334,8 @@ def _with_decoys(document: Document, turn: int, say: _Words) -> Document:
         max_danger=document.max_danger,
         name=document.name,
         realised_by=document.realised_by,
+        causes=document.causes,
+        obvious=document.obvious,
         texts={**document.texts, "summary": say(12)},
     )
 

@@ -1,7 +1,7 @@
 """A backend that answers from a script: what to say at each stage and draft, and a count of what was asked.
 
     backend = ScriptedBackend(
-        extract='{"no_danger": "nothing here"}',
+        extract='{"no_danger": "a blank", "decline_reason": "nothing_to_build_on"}',
         author=[first_code, second_code],
         judge=lambda request: APPROVED if request.record_id != "neiss:7" else REVISE,
     )

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 Row = dict[str, Any]
 
-CHECKS: Final = ("answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge")
+CHECKS: Final = ("answer", "policy", "jail", "document", "search", "certificate", "pddl", "formalization", "judge")
 SOURCES: Final = ("alfred", "bddl", "neiss", "normbank")
 RUN_LENGTH: Final = 25
 """So many records in a row are of one source, and ids rise: as in most runs, whose records come file by file."""
@@ -142,6 +142,8 @@ def _danger(made: Row, danger_type: str, call: Row, text: _Text) -> Row:
         "danger_group": "physical",
         "danger_type": danger_type,
         "setting": text(90),
+        "changing_cause": json.dumps([text(40)]),
+        "fixed_circumstances": json.dumps([text(40)]),
         "cause_of_danger": text(90),
         "assumptions": text(90),
         "identities": json.dumps([call["identity"]]),

@@ -160,6 +160,7 @@ _REFUSED = [
         ("step 1",),
     ),
     ("too large", raw(WHOLE + b" " * (1 << 24)), "too_large", ("exceeds",)),
+    ("a task_desc of 10 MB", trial(((*ANNS, 0, "task_desc"), "a" * 10_000_000)), "record_too_long", ("characters",)),
     ("no byte", raw(b""), "empty_file", ("empty",)),
     ("web page", raw(HTML), "html_page", ("web page",)),
     ("LFS pointer", raw(LFS), "lfs_pointer", ("Git LFS",)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Final
@@ -10,7 +9,7 @@ from typing import ClassVar, Final
 from pydantic import JsonValue
 
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Source, read_text
+from hazardmill.stages.sources import InputFile, Note, Source, read_text, walk
 
 from .trajectory import AlfredError, Target, Trajectory, read_trajectory
 from .wording import TASK_TYPES
@@ -63,18 +62,20 @@ class Alfred(Source):
 
     def find(self, path: Path) -> list[InputFile]:
         """The file of each trial at any depth, also where a trial's folder lacks it. Other files are ignored."""
-        if path.is_file():
+        if not path.is_dir():
             return [_input(path, path.parent)] if path.suffix.lower() == ".json" else []
-        found = []
+        found, refused = [], []
         complete = False
-        for place, folders, files in os.walk(path):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            trial = Path(place)
-            if _TRIAL_FILE in files or trial.name.startswith(_TRIAL_FOLDER):
-                found.append(_input(trial / _TRIAL_FILE, path))
-                complete = complete or _TRIAL_FILE in files
+        for folder in walk(path):
+            refused.extend(folder.refused)
+            there = _TRIAL_FILE in (*folder.files, *folder.folders)
+            folder.folders[:] = [name for name in folder.folders if name != _TRIAL_FILE]
+            told = any(file.path.name == _TRIAL_FILE or file.path == folder.path for file in folder.refused)
+            if there or (folder.path.name.startswith(_TRIAL_FOLDER) and not told):
+                found.append(_input(folder.path / _TRIAL_FILE, path))
+                complete = complete or there
         # Some folder is an input only if at least one trial in it is complete.
-        return found if complete else []
+        return [*(found if complete else ()), *refused]
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """The one record of a trial."""

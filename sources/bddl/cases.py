@@ -162,6 +162,12 @@ _BDDL_ACCEPTED = [
     ("upper case", activity(("water.n.06_1 -", "WATER.n.06_1 -"), ("mop_up-0", "MOP_up-0")), (), (_START,)),
     ("byte order mark", raw(b"\xef\xbb\xbf" + PROBLEM.encode()), ("byte order mark",), (_START,)),
     ("CRLF and tabs", raw(PROBLEM.replace("\n    ", "\r\n\t").encode()), (), (_START,)),
+    (
+        "CR behind a comment",
+        raw(PROBLEM.replace("(:init", "(:init ; as found").replace("\n", "\r").encode()),
+        (),
+        (_START,),
+    ),
     ("a comment", activity(("(:init", "(:init ; as found")), (), (_START,)),
     ("a folder in upper case", activity(folder="MOP_up"), (), ("Activity: MOP up\n", _START)),
     (

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from hazardmill.files import FileKind, kind_of
 from hazardmill.stages.sources import Refusal, read_text
 
 DEFINITIONS: Final = "activity_definitions"
@@ -31,7 +32,7 @@ Properties = Mapping[str, tuple[str, ...]]
 def table_of(definitions: Path) -> Path | None:
     """The table that belongs to a folder of activities; null if there is none."""
     table = definitions.parent / "generated_data" / TABLE
-    return table if definitions.name == DEFINITIONS and table.is_file() else None
+    return table if definitions.name == DEFINITIONS and kind_of(table) is not FileKind.MISSING else None
 
 
 def read_properties(table: Path) -> Properties | Refusal:
@@ -39,7 +40,7 @@ def read_properties(table: Path) -> Properties | Refusal:
     try:
         known = table.stat()
     except OSError as error:
-        return Refusal("properties", f"the table cannot be read: {error.strerror}", "check its permissions")
+        return Refusal("unreadable", f"it cannot be read: {error.strerror}", "check its permissions")
     return _read(table, known.st_mtime_ns, known.st_size)
 
 

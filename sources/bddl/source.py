@@ -9,8 +9,9 @@ from typing import ClassVar, Final
 
 from pydantic import JsonValue
 
+from hazardmill.files import FileKind, kind_of
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_text
+from hazardmill.stages.sources import InputFile, Note, Refusal, Source, list_folder, read_text
 
 from .expressions import BddlError
 from .problem import AGENT, Problem, read_problem, readable
@@ -19,6 +20,8 @@ from .wording import Wording
 
 _PROBLEM_FILE: Final = "problem0.bddl"
 _PACKAGE: Final = "bddl"
+_NO_FILE: Final = frozenset({"not_a_file", "dangling_link", "link_loop", "unreadable"})
+"""Reasons for which nobody knows what the table says; what is read and is no table is a remark only."""
 _MAX_BYTES: Final = 1 << 20
 """Published activities have at most 7,501 bytes."""
 
@@ -51,39 +54,42 @@ class Bddl(Source):
 
         Other files beside the folders are ignored.
         """
-        if path.is_file():
+        if not path.is_dir():
             return [_input(path)] if path.suffix == ".bddl" else []
-        if (path / _PROBLEM_FILE).is_file():
-            return [_input(path / _PROBLEM_FILE)]
-        home = path / DEFINITIONS if (path / DEFINITIONS).is_dir() else path
-        folders = [folder for folder in home.iterdir() if folder.is_dir() and not folder.name.startswith((".", "__"))]
-        found = [_input(folder / _PROBLEM_FILE) for folder in sorted(folders, key=lambda folder: folder.name)]
+        top = list_folder(path)
+        if _PROBLEM_FILE in (*top.files, *top.folders):
+            return [_input(path / _PROBLEM_FILE), *top.refused]
+        home = list_folder(path / DEFINITIONS) if DEFINITIONS in top.folders else top
+        names = [name for name in home.folders if not name.startswith("__")]
+        found = [InputFile(home.path / name / _PROBLEM_FILE, f"{name}/{_PROBLEM_FILE}") for name in names]
+        refused = top.refused if home is top else [*top.refused, *home.refused]
+        there = [file for file in found if kind_of(file.path) is not FileKind.MISSING]
         # Some folder of folders is an input only if at least one of them is an activity.
-        if not any(file.path.is_file() for file in found):
-            return []
-        table = table_of(home.resolve())
-        return found if table is None else [InputFile(table, f"{table.parent.name}/{table.name}"), *found]
+        if not any(kind_of(file.path) is FileKind.REGULAR for file in there):
+            return [*there, *refused]
+        table = table_of(home.path.resolve())
+        tables = () if table is None else (InputFile(table, f"{table.parent.name}/{table.name}"),)
+        return [*tables, *found, *refused]
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """The one record of a problem file. Of the table of properties, only what is wrong with it."""
         if file.path.name == TABLE:
             properties = read_properties(file.path)
-            if isinstance(properties, Refusal):
+            if isinstance(properties, Refusal) and properties.reason in _NO_FILE:
+                yield self.reject(file, properties)
+            elif isinstance(properties, Refusal):
                 yield Note(source=self.name, file=file.name, message=f"no properties are told: {properties.message}")
             return
         # The folder is resolved, the file is not: some stores of large files put a link to another name in its place.
         activity = file.path.parent.resolve().name
-        if not file.path.is_file():
+        text = read_text(file.path, limit=_MAX_BYTES)
+        if isinstance(text, Refusal):
             missing = Refusal(
                 "no_problem_file",
                 f"the folder {activity} holds no {_PROBLEM_FILE}",
                 "complete the folder, or remove it",
             )
-            yield self.reject(file, missing, native_id=activity)
-            return
-        text = read_text(file.path, limit=_MAX_BYTES)
-        if isinstance(text, Refusal):
-            yield self.reject(file, text, native_id=activity)
+            yield self.reject(file, missing if text.reason == "missing_file" else text, native_id=activity)
             return
         warnings = ["the file begins with a byte order mark"] if text.startswith("\ufeff") else []
         try:

@@ -141,6 +141,15 @@ _NEISS_REFUSED = [
     ("web page named .tsv.gz", {"injuries.tsv.gz": HTML}, ("html_page",), ("web page",), None),
     ("pointer named .tsv.gz", {"injuries.tsv.gz": LFS}, ("lfs_pointer",), ("Git LFS",), None),
     ("UTF-16", {"some.tsv": table(row()).decode().encode("utf-16")}, ("not_text",), ("UTF-16",), None),
+    ("UTF-32", {"some.tsv": table(row()).decode().encode("utf-32")}, ("not_text",), ("UTF-32",), None),
+    (
+        "UTF-16 without a mark",
+        {"some.tsv": table(row()).decode().encode("utf-16-le")},
+        ("not_text",),
+        ("UTF-16",),
+        None,
+    ),
+    ("NUL bytes at once", tsv(row(Narrative_1="\0" * 9)), ("nul_byte",), ("NUL",), 2),
     ("NUL bytes", tsv(row(), row(Narrative_1="A" * 4000 + "\0", CPSC_Case_Number="2")), ("nul_byte",), ("NUL",), 3),
     (
         "neither UTF-8 nor cp1252",
@@ -149,8 +158,8 @@ _NEISS_REFUSED = [
         ("0x81",),
         2,
     ),
+    ("a narrative too long", tsv(row(Narrative_1="A" * 100_000), OTHER), ("record_too_long",), ("characters",), 2),
     ("no rows", tsv(), ("no_rows",), ("no rows",), None),
-    ("lines that end as on old Macintoshes", {"some.tsv": table(row(), end="\r")}, ("quoting",), ("header",), None),
     ("header again", tsv(row(), "\t".join(COLUMNS), OTHER), ("repeated_header",), ("header again",), 3),
     (
         "a quote never closed swallows nothing",
@@ -164,6 +173,7 @@ _NEISS_REFUSED = [
 ]
 _NEISS_GOOD_BESIDE = {
     "a row too short": 1,
+    "a narrative too long": 1,
     "a remark before a good row": 2,
     "split by a newline": 1,
     "one case, two narratives": 1,
@@ -334,6 +344,7 @@ _VARIANTS = [
         Accepted(f"date {date}", tsv(row(Treatment_Date=date)), context=_DECODED)
         for date in ("1/2/2025", "1/7/03", "2021-09-28", "2021-09-28 00:00:00", "2021-09-28T00:00:00Z")
     ),
+    Accepted("lines that end as on old Macintoshes", {"a.tsv": table(row(), end="\r")}, context=_DECODED),
     Accepted("mark before a quoted header", {"a.csv": b'\xef\xbb\xbf"case_num","narrative"\r\n7,FELL\r\n'}),
     Accepted("labels, any case and spacing", tsv(row(Sex=" female", Body_Part="FINGER")), context=_DECODED),
     Accepted(

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_lines, whole_file_problem
+from hazardmill.stages.sources import (
+    InputFile,
+    Line,
+    Note,
+    Refusal,
+    Source,
+    find_files,
+    read_lines,
+    whole_file_problem,
+)
 
 from .decoding import RowDecoder, RowRefused, labelled_columns
 from .header import Header, header_of, read_header
@@ -58,10 +67,7 @@ class Neiss(Source):
 
     def find(self, path: Path) -> list[InputFile]:
         """A file itself; of a folder the table files in it, packed ones too, but no code book and no hidden files."""
-        if path.is_file():
-            return [InputFile(path, path.name)]
-        wanted = (file for file in path.iterdir() if file.is_file() and _is_table(file))
-        return [InputFile(file, file.name) for file in sorted(wanted, key=lambda file: file.name)]
+        return find_files(path, _is_table)
 
     def essence(self, record: Record) -> str:
         """The narrative: the same case exported twice differs in columns, but tells the same."""
@@ -80,7 +86,7 @@ class Neiss(Source):
     def _read_text(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         # The file of 2017 is cp1252; the others are UTF-8.
         lines = read_lines(file.path, fallback="cp1252")
-        first = next(lines)
+        first = next(lines, Line(1, ""))
         header = first.refusal or read_header(first.text, file.path.suffix)
         if isinstance(header, Refusal):
             yield self.reject(file, header)

@@ -149,7 +149,7 @@ _REFUSED = [
         ("no row of column names",),
         None,
     ),
-    ("NUL bytes at once", csv(row(behavior="\0")), ("not_text",), ("binary",), None),
+    ("NUL bytes at once", csv(row(behavior="\0")), ("nul_byte",), ("NUL",), 2),
     (
         "NUL bytes further on",
         csv(row(behavior=LONG), row(behavior="\0"), OTHER),
@@ -157,6 +157,7 @@ _REFUSED = [
         ("NUL",),
         3,
     ),
+    ("a row too long", csv(row(behavior="a" * 100_000), OTHER), ("record_too_long",), ("characters",), 2),
     ("a line too long", csv(row(), row(behavior="a" * (1 << 20))), ("line_too_long",), ("exceeds",), 3),
     ("no rows", csv(), ("no_rows",), ("no rows",), None),
     ("nothing but blank lines", {"NormBank.csv": b"\n \n"}, ("no_rows",), ("blanks",), None),
@@ -164,6 +165,7 @@ _REFUSED = [
 _GOOD_BESIDE = {
     "all cells blank": 1,
     "a field too few": 1,
+    "a row too long": 1,
     "a quote never closed": 2,
     "in the last row": 1,
     "twice running": 1,
@@ -221,6 +223,7 @@ _ACCEPTED = [
     Accepted("header quoted, upper case", {"a.csv": table(row(), columns=[f'"{name.upper()}"' for name in COLUMNS])}),
     Accepted("blanks at the edges", csv(row(setting="  ward  kitchen ", norm=" taboo ", label=" 0")), context=CONTEXT),
     Accepted("CRLF", {"NormBank.csv": table(row(), end="\r\n")}, context=CONTEXT),
+    Accepted("CR", {"NormBank.csv": table(row(), end="\r")}, context=CONTEXT),
     Accepted("no end of line", {"NormBank.csv": table(row()).rstrip()}, context=CONTEXT),
     Accepted("blank lines", {"NormBank.csv": b"\n" + table("", row(), " \t", "\r")}, context=CONTEXT),
     Accepted("all cells quoted", csv(",".join(f'"{cell}"' for cell in GOOD.values())), context=CONTEXT),

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_lines, whole_file_problem
+from hazardmill.stages.sources import (
+    InputFile,
+    Note,
+    Refusal,
+    Source,
+    find_files,
+    read_lines,
+    whole_file_problem,
+)
 
 from .constraints import in_words
 from .header import Header, is_header, read_header
@@ -43,11 +51,7 @@ class NormBank(Source):
 
     def find(self, path: Path) -> list[InputFile]:
         """A file itself; of a folder the .csv files in it, without hidden ones."""
-        if path.is_file():
-            return [InputFile(path, path.name)]
-        files = (file for file in path.iterdir() if file.is_file() and file.suffix.lower() == ".csv")
-        wanted = (file for file in files if not file.name.startswith("."))
-        return [InputFile(file, file.name) for file in sorted(wanted, key=lambda file: file.name)]
+        return find_files(path, lambda file: file.suffix.lower() == ".csv")
 
     def key(self, record: Record) -> str:
         """The hash of what the row says: the row index only tells where it stands."""

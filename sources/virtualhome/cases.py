@@ -75,6 +75,7 @@ _PROGRAM_REFUSED = [
     ("a program that is a web page", pair(HTML), "html_page", ("web page",)),
     ("a program that is an LFS pointer", pair(LFS), "lfs_pointer", ("Git LFS",)),
     ("a program too large", pair(PROGRAM + " " * (8 << 20)), "too_large", ("exceeds",)),
+    ("200,000 steps", pair(PROGRAM + "[Wait]\n" * 200_000), "record_too_long", ("characters",)),
 ]
 _STATE_REFUSED = [
     ("truncated JSON", pair(state=STATE[:-9]), "json", ("no valid JSON",)),
@@ -176,6 +177,7 @@ _ACCEPTED = [
         (),
         (STEPS, START),
     ),
+    ("CR", pair(PROGRAM.replace("\n", "\r"), STATE + "\r"), (), (STEPS, START)),
     ("CRLF", pair(PROGRAM.replace("\n", "\r\n"), STATE + "\r\n"), ("CRLF",), (STEPS, START)),
     (
         "byte order marks",

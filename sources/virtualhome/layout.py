@@ -6,18 +6,17 @@ In the public layout an id is ``{collection}/{stem}``, for stems collide across 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hazardmill.stages.sources import InputFile
+from hazardmill.files import FileKind, kind_of
+from hazardmill.stages.sources import InputFile, Refusal, list_folder, walk
 
 PROGRAMS: Final = "withoutconds"
 STATES: Final = "initstate"
 SUFFIX: Final = {PROGRAMS: ".txt", STATES: ".json"}
-
-_MAX_DEPTH: Final = 4
-"""How far below the given folder a dataset folder is looked for; a repository has it two or three down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +41,21 @@ class _Place:
 def find(path: Path) -> list[InputFile]:
     """The program file of each pair in a file or folder, also where it is missing; by id.
 
-    Of a dataset that lacks one half altogether, that folder; of a file that is no half of a pair, the file.
+    Of a dataset that lacks one half altogether, that folder, refused; of a file that is no half of a pair, the file.
     """
-    if path.is_file():
+    if not path.is_dir():
         return _of_file(path)
-    if any((path / half).is_dir() for half in SUFFIX):
-        return _of_dataset(path, "")
     place = _place(path)
-    if place is not None:
+    if place is not None and not any(half in list_folder(path).folders for half in SUFFIX):
         return _of_dataset(place.dataset, "", place.within)
-    return [file for home in _datasets(path) for file in _of_dataset(home, f"{home.relative_to(path).as_posix()}/")]
+    found = []
+    for folder in walk(path):
+        found.extend(folder.refused)
+        if any(half in folder.folders for half in SUFFIX):
+            found.extend(_of_dataset(folder.path, f"{folder.name}/" if folder.name else ""))
+            folder.folders.clear()
+        folder.folders[:] = [name for name in folder.folders if not _is_aside(name)]
+    return found
 
 
 def pair_of(file: InputFile) -> Pair | None:
@@ -65,11 +69,6 @@ def pair_of(file: InputFile) -> Pair | None:
     return Pair(native_id, file, InputFile(place.dataset / within, before + within))
 
 
-def missing_half(file: InputFile) -> str | None:
-    """Which half a dataset lacks altogether, if that is what ``find`` had to say."""
-    return file.path.name if file.path.name in SUFFIX and not file.path.exists() else None
-
-
 def _of_file(path: Path) -> list[InputFile]:
     place = _place(path)
     if place is not None and path.suffix == SUFFIX[place.half]:
@@ -79,18 +78,44 @@ def _of_file(path: Path) -> list[InputFile]:
 
 
 def _of_dataset(dataset: Path, before: str, within: str = "") -> list[InputFile]:
-    ids = {half: _ids(dataset / half, SUFFIX[half], within) for half in SUFFIX}
-    if not any(ids.values()):
-        return []
-    for half in SUFFIX:
-        if not (dataset / half).is_dir():
-            return [InputFile(dataset / half, f"{before}{half}")]
-    return [_program(dataset, before, native_id) for native_id in sorted(set().union(*ids.values()))]
+    there = [half for half in SUFFIX if kind_of(dataset / half) is FileKind.FOLDER]
+    ids: set[str] = set()
+    refused: list[InputFile] = []
+    for half in there:
+        # A program may have its one half in a folder that the other half lacks.
+        if kind_of(dataset / half / within) is FileKind.MISSING:
+            continue
+        for file in _files(dataset, half, within):
+            name = file.path.relative_to(dataset / half).as_posix()
+            if name.endswith(SUFFIX[half]) and not (file.refusal and file.refusal.reason == "file_name"):
+                # Whatever it is: it is refused with the id of its program when it is opened.
+                ids.add(name.removesuffix(SUFFIX[half]))
+            elif file.refusal is not None:
+                refused.append(InputFile(file.path, f"{before}{half}/{name}", file.refusal))
+    if not ids:
+        return refused
+    missing = next((half for half in SUFFIX if half not in there), None)
+    if missing is not None:
+        return [InputFile(dataset / missing, f"{before}{missing}", _no_folder(missing)), *refused]
+    return [*(_program(dataset, before, native_id) for native_id in sorted(ids)), *refused]
 
 
-def _ids(folder: Path, suffix: str, within: str) -> list[str]:
-    files = (file.relative_to(folder) for file in (folder / within).rglob(f"*{suffix}") if file.is_file())
-    return [file.as_posix().removesuffix(suffix) for file in files if not any(map(_is_aside, file.parts))]
+def _files(dataset: Path, half: str, within: str) -> Iterator[InputFile]:
+    """Everything in a half, or in a folder in it, that is no folder to enter."""
+    for folder in walk(dataset / half / within):
+        folder.folders[:] = [name for name in folder.folders if not _is_aside(name)]
+        yield from folder.refused
+        for name in (*folder.files, *(name for name in folder.folders if name.endswith(SUFFIX[half]))):
+            if not _is_aside(name):
+                yield folder.input(name)
+
+
+def _no_folder(half: str) -> Refusal:
+    return Refusal(
+        f"no_{half}_folder",
+        f"the dataset has no folder {half}",
+        f"unpack the dataset whole: {PROGRAMS} and {STATES} lie side by side",
+    )
 
 
 def _program(dataset: Path, before: str, native_id: str) -> InputFile:
@@ -105,18 +130,6 @@ def _place(path: Path) -> _Place | None:
             within = whole.relative_to(folder).as_posix()
             return _Place(folder.parent, folder.name, "" if within == "." else within)
     return None
-
-
-def _datasets(path: Path) -> list[Path]:
-    found = []
-    for home, folders, _ in os.walk(path):
-        here = Path(home)
-        if any(half in folders for half in SUFFIX):
-            found.append(here)
-        if found[-1:] == [here] or len(here.relative_to(path).parts) == _MAX_DEPTH:
-            folders.clear()
-        folders[:] = sorted(folder for folder in folders if not _is_aside(folder))
-    return found
 
 
 def _is_aside(name: str) -> bool:

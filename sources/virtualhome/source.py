@@ -43,23 +43,15 @@ class VirtualHome(Source):
 
     def read(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         """The one record of a pair."""
-        half = layout.missing_half(file)
-        if half is not None:
-            yield self.reject(file, _no_folder(half))
-            return
         pair = layout.pair_of(file)
         if pair is None:
             yield self.reject(file, _no_half(file))
             return
         half_read = file
         try:
-            if not pair.program.path.is_file():
-                raise _missing("no_program", pair.program, pair.state)
-            program = read_program(_text(pair.program))
+            program = read_program(_half("no_program", pair.program, pair.state))
             half_read = pair.state
-            if not pair.state.path.is_file():
-                raise _missing("no_initstate", pair.state, pair.program)
-            state = read_initstate(_text(pair.state))
+            state = read_initstate(_half("no_initstate", pair.state, pair.program))
         except VirtualHomeError as error:
             yield self.reject(half_read, error.refusal, native_id=pair.native_id)
             return
@@ -84,18 +76,15 @@ def _text(file: InputFile) -> str:
     return text
 
 
-def _missing(reason: str, lost: InputFile, there: InputFile) -> VirtualHomeError:
-    return VirtualHomeError(
-        reason, f"{there.name} is there, its other half {lost.name} is not", "add the missing file, or remove the other"
-    )
-
-
-def _no_folder(half: str) -> Refusal:
-    return Refusal(
-        f"no_{half}_folder",
-        f"the dataset has no folder {half}",
-        f"unpack the dataset whole: {layout.PROGRAMS} and {layout.STATES} lie side by side",
-    )
+def _half(missing: str, file: InputFile, other: InputFile) -> str:
+    """The text of one half; ``missing`` is the reason of a pair that lacks it."""
+    try:
+        return _text(file)
+    except VirtualHomeError as error:
+        if error.refusal.reason != "missing_file":
+            raise
+        message = f"{other.name} is there, its other half {file.name} is not"
+        raise VirtualHomeError(missing, message, "add the missing file, or remove the other") from error
 
 
 def _no_half(file: InputFile) -> Refusal:

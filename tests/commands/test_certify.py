@@ -34,7 +34,7 @@ def test_each_claim_is_a_line_with_its_witness_below(hazardmill: Hazardmill) -> 
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
     assert lines[0] == f"Soup: document {Document.from_json(soup()).hash[:12]}"
-    assert lines[-1] == "13 claims: 13 hold, 0 fail (refusals: 0, findings: 0), 0 not decided"
+    assert lines[-1] == "14 claims: 14 hold, 0 fail (refusals: 0, findings: 0), 0 not decided"
     claims = [line for line in lines[1:-1] if not line.startswith(" ")]
     assert [line.split(":")[0].removeprefix("holds").strip() for line in claims] == [
         line.name for line in proved(Document.from_json(soup())).lines

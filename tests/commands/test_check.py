@@ -18,8 +18,10 @@ from hazardmill.commands.checking import Checked, Terms, Work, checked
 from hazardmill.commands.task import task
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
 from hazardmill.formalism.document import Document
+from hazardmill.formalism.render_code import code_file
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
+from hazardmill.sandbox.proving import provers
 
 from .conftest import Hazardmill
 
@@ -110,7 +112,8 @@ def test_the_text_shows_the_feedback_below_the_file(hazardmill: Hazardmill) -> N
         "  check: policy",
         "  reason: policy",
         "  found: line 9: use of open",
-        "  mend: a task only declares; it needs no such function",
+        "  mend: a task only declares; it needs no such function"
+        " (bind a name of your own in the function that uses it)",
         "files: 1; accepted: 0, failed: 1",
         "  policy: policy: 1",
     ]
@@ -150,9 +153,12 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(hazardmill: Hazardmill) 
     assert (result["check"], result["reason"], result["line"]) == ("policy", "syntax", 5)
 
 
-def test_a_byte_order_mark_is_no_mistake(hazardmill: Hazardmill) -> None:
+def test_a_byte_order_mark_is_refused_with_its_mend(hazardmill: Hazardmill) -> None:
     Path("soup.py").write_bytes(b"\xef\xbb\xbf" + SOUP.encode())
-    assert hazardmill("task", "check", "soup.py").code == 0
+    ended = hazardmill("task", "check", "soup.py", "--json")
+    (result,) = ended.json["results"]
+    assert (ended.code, result["check"], result["reason"], result["line"]) == (1, "policy", "syntax", 1)
+    assert "a byte order mark" in result["message"] and "leave it out" in result["mend"]
 
 
 @pytest.mark.parametrize("content", [None, b"#" * 10_000_001], ids=["gone", "far too large"])
@@ -206,7 +212,7 @@ def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.Monk
         return number, result
 
     monkeypatch.setattr(checking, "_result", noted)
-    results = list(checked([work(path) for path in paths], Terms(seconds=3.0), 2))
+    results = list(checked([work(path) for path in paths], Terms(seconds=10.0), 2))
     assert arrived.index(0) > 0
     assert [result.file for result in results] == [path.name for path in paths]
     assert [result.accepted for result in results] == [False] + [True] * 6
@@ -274,6 +280,66 @@ def test_a_task_folder_written_can_be_checked_again(hazardmill: Hazardmill) -> N
     assert hazardmill("task", "check", "in").code == 1
 
 
+def plans_of(code: Path) -> str:
+    """What running a task's code says, as a person would run it."""
+    done = subprocess.run([sys.executable, code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+ESCAPE = "__import__('pathlib').Path('escaped').touch()"
+ESCAPES = {
+    "main block": SOUP + f'\n\nf = lambda eval: 0\nif __name__ == "__main__":\n    eval({ESCAPE!r})\n',
+    "main block in disguise": SOUP.replace("place = ", "open = place = ")
+    + '\n\nif "__main__" in [__name__]:\n    open("escaped", "w")\n',
+    "unicode_escape": f"# -*- coding: unicode_escape -*-\n# \\x0a{ESCAPE}\n" + SOUP,
+    "raw_unicode_escape": f"#\n# coding: raw_unicode_escape\n# \\u000a{ESCAPE}\n" + SOUP,
+    "utf-7": f"# coding=utf-7\n# +AAo-{ESCAPE.replace('+', '')}\n" + SOUP,
+    "a class attribute": SOUP.replace(
+        "    title = ", f"    eval = __name__ == '__main__' and eval({ESCAPE!r})\n    title = "
+    ),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ESCAPES)
+def test_nothing_of_a_draft_runs_outside_when_people_run_its_code(hazardmill: Hazardmill, name: str) -> None:
+    Path("draft.py").write_text(ESCAPES[name])
+    hazardmill("task", "check", "draft.py", "--out", "checked")
+    for code in Path("checked").rglob("*.py"):
+        plans_of(code)
+    assert not Path("escaped").exists()
+
+
+@pytest.mark.full
+def test_what_is_written_is_rendered_from_the_document(hazardmill: Hazardmill) -> None:
+    draft = SOUP.replace("    def build(self):\n", "    # mine\n    def build(self):\n        unused = 1\n")
+    assert hazardmill("task", "check", written(draft), "--out", "checked").code == 0
+    code = Path("checked/soup/code.py")
+    assert code.read_text() == code_file(Document.from_json(json.loads(Path("checked/soup/task.json").read_text())))
+    assert "mine" not in code.read_text() and "unused" not in code.read_text()
+    assert plans_of(code) == "unsafe: (carry_bowl)\nsafe: (reduce_speed) (carry_bowl)\n"
+
+
+@pytest.mark.full
+def test_what_only_a_document_can_say_is_written_and_checked_again(hazardmill: Hazardmill) -> None:
+    # The jail takes any document, so a task may hold what no build can say: here a double negation.
+    draft = SOUP + (
+        "    def document(self):\n"
+        "        document = super().document()\n"
+        "        value = document.to_json()\n"
+        "        value['goal'] = ['not', ['not', value['goal']]]\n"
+        "        return document.from_json(value)\n"
+    )
+    assert hazardmill("task", "check", written(draft), "--out", "checked").code == 0
+    code = Path("checked/soup/code.py")
+    assert "JsonTask" in code.read_text()
+    assert plans_of(code) == "unsafe: (carry_bowl)\nsafe: (reduce_speed) (carry_bowl)\n"
+    again = hazardmill("task", "check", "checked", "--out", "again", "--json")
+    assert again.code == 0
+    assert Path("again/soup/code.py").read_text() == code.read_text()
+
+
 def test_nothing_is_written_over(hazardmill: Hazardmill) -> None:
     Path("out").mkdir()
     Path("out/mine").write_text("mine")
@@ -335,7 +401,8 @@ def test_a_jail_that_fails_says_nothing_of_the_code(hazardmill: Hazardmill, monk
 
 
 def children() -> list[int]:
-    """Processes below this one that have not been waited for, but for what multiprocessing keeps."""
+    """Processes below this one that have not been waited for, but for what is kept to its end."""
+    provers().close()
     text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()
     return [pid for pid in map(int, text.split()) if "resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_text()]
 

@@ -31,6 +31,8 @@ CASES: dict[str, tuple[list[str], str, str, Any, Any, Any]] = {
     "requests_per_minute": (["--requests-per-minute", "3"], "2", "1", 3, 2, 1),
     "tokens_per_minute": (["--tokens-per-minute", "3"], "2", "1", 3, 2, 1),
     "deadline_s": (["--deadline", "3"], "2.5", "1", 3.0, 2.5, 1.0),
+    "attempt_timeout": (["--attempt-timeout", "3"], "2.5", "1", 3.0, 2.5, 1.0),
+    "max_answer_bytes": (["--max-answer-bytes", "3"], "2", "1", 3, 2, 1),
     "jail": (["--jail", "auto"], "minimal", "full", "auto", "minimal", "full"),
     "batch_size": (["--batch-size", "3"], "2", "1", 3, 2, 1),
     "concurrency": (["--concurrency", "3"], "2", "1", 3, 2, 1),
@@ -72,15 +74,45 @@ def test_every_setting_is_one_of_these() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_wins_over_the_environment_and_that_over_the_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options, variable, written, by_option, by_variable, by_file = CASES[name]
-    default = RunConfig.model_fields[name].get_default()
-    assert getattr(configuration(*MODEL), name) == default == Settings.model_fields[name].get_default() or (
-        name == "search_limit"
-    )
+    default = RunConfig.model_fields[name].get_default(call_default_factory=True, validated_data={})
+    assert getattr(configuration(*MODEL), name) == default == getattr(Settings(), name) or (name == "search_limit")
     write(name, written)
     assert getattr(configuration(*MODEL), name) == by_file
     monkeypatch.setenv(f"HAZARDMILL_{name.upper()}", variable)
     assert getattr(configuration(*MODEL), name) == by_variable
     assert getattr(configuration(*MODEL, *options), name) == by_option
+
+
+LONG = ["--attempt-timeout", "900"]
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "deadline"),
+    [
+        (["--attempt-timeout", "600"], None, 600),
+        (LONG, None, 1800),
+        ([*LONG, "--deadline", "700"], None, 700),
+        (LONG, ("DEADLINE_S", "60"), 1800),
+        (LONG, ("DEADLINE_S", "900"), 900),
+        ([], ("DEADLINE_S", "60"), 60),
+        ([], ("ATTEMPT_TIMEOUT", "900"), 1800),
+        (["--attempt-timeout", "20"], ("ATTEMPT_TIMEOUT", "900"), 600),
+        (["--deadline", "30"], ("ATTEMPT_TIMEOUT", "900"), 30),
+    ],
+)
+def test_a_deadline_that_was_said_no_nearer_than_the_attempts_leaves_time_for_them(
+    options: list[str], variable: tuple[str, str] | None, deadline: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable is not None:
+        monkeypatch.setenv(f"HAZARDMILL_{variable[0]}", variable[1])
+    assert configuration(*MODEL, *options).deadline_s == deadline
+
+
+@pytest.mark.parametrize("option", ["--attempt-timeout", "--deadline"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_seconds_are_finite_and_above_0(option: str, seconds: str) -> None:
+    with pytest.raises(click.BadParameter):
+        configuration(*MODEL, option, seconds)
 
 
 @pytest.mark.parametrize("name", MODELS)

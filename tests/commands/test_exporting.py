@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,16 @@ def export(capsys: pytest.CaptureFixture[str]):
         return Exported(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("label", ["coding: cp037", "x\n# coding=nonesuch", "a\0b\u2028c\x0cd\x1b[31m"])
+def test_no_label_declares_an_encoding_for_the_code(export: Any, label: str) -> None:
+    make(Path("task"), provenance={"label": label})
+    assert export("task").code == 0
+    # The interface it is written for is not here; what Python makes of the file shows before that matters.
+    done = subprocess.run([sys.executable, OUT / "code.py"], capture_output=True, text=True, check=False)
+    assert "No module named 'src'" in done.stderr
 
 
 def make(folder: Path, metadata: object = None, **changes: object) -> Path:

@@ -47,6 +47,16 @@ def test_one_folder_becomes_one_task_folder(despite: Import, tmp_path: Path) -> 
     assert (document.name, [thing.name for thing in document.objects]) == ("invented_7", ["stove", "Pantry"])
 
 
+def test_nothing_of_a_folders_code_is_copied_on(despite: Import, tmp_path: Path) -> None:
+    mark = "nobody_else_would_write_this"
+    folder = make_folder(tmp_path / "hostile", KETTLE + f"\n# {mark}\n", {"task_id": "t", "hazardmill": {"code": mark}})
+    (folder / "helper.py").write_text(mark)
+    out = tmp_path / "out"
+    assert despite(folder, out)[0] == 0
+    written = [path for path in out.rglob("*") if path.is_file()]
+    assert written and [path.name for path in written if path.suffix == ".py" or mark in path.read_text()] == []
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_reference_tasks_are_what_their_metadata_claim(
     despite: Import, tmp_path: Path, reference: Path, name: str

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
 from hazardmill.store.store import Store
+from hazardmill.testing.odd_files import ODD_THINGS, OddThing
 
-from .conftest import Hazardmill
+from .conftest import Ended, Hazardmill
 
 
 def test_records_are_counted_and_stored(hazardmill: Hazardmill, neiss: Path) -> None:
@@ -101,3 +104,50 @@ def test_without_a_path_and_a_package_it_says_how_to_get_the_input(
         assert ended.code == 2
         assert f"source {name} needs a PATH here: give " in ended.err and said in ended.err
         assert not Path("s").exists()
+
+
+def in_a_process(*words: object, stream: int | BinaryIO | None = None, text: bytes = b"") -> Ended:
+    """The command as a process of its own, which has a standard input of its own."""
+    command = [sys.executable, "-m", "hazardmill.cli", "ingest", *map(str, words), "--store", "s"]
+    given: dict[str, Any] = {"input": text} if stream is None else {"stdin": stream}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=100, **given)
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_a_stream_is_read_where_it_is_asked_for(name: str, neiss: Path) -> None:
+    ended = in_a_process("--source", "neiss", name, "--json", text=neiss.read_bytes())
+    assert ended.code == 0, ended.err
+    rows = Store.open("s").rows("records")
+    assert ended.json["new_records"] == len(rows) >= 20
+    assert {row["file"] for row in rows} == {"stdin"}
+    with neiss.open("rb") as file:
+        assert in_a_process("--source", "neiss", name, "--json", stream=file).json["new_records"] == 0
+
+
+@pytest.mark.full
+def test_a_stream_that_has_no_end_or_is_for_another_source_is_refused(neiss: Path) -> None:
+    with Path("/dev/zero").open("rb") as zeros:
+        ended = in_a_process("--source", "neiss", "-", stream=zeros)
+    assert ended.code == 3 and "neither a pipe nor a file" in ended.err and "put it into a file first" in ended.err
+    ended = in_a_process("--source", "alfred", "-", text=b"{}")
+    assert ended.code == 3 and ended.err.startswith("error: -: nothing here is input of source alfred")
+    for text, reason in ((b"", "the file is empty"), (neiss.read_bytes().replace(b"\t", b";"), "separated by")):
+        ended = in_a_process("--source", "neiss", "-", text=text)
+        assert ended.code == 1 and f"stdin: {reason}" in ended.out.replace("the columns are ", "")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("odd", [odd for odd in ODD_THINGS if odd.name != "folder"], ids=lambda odd: odd.name)
+def test_a_path_that_is_no_file_or_folder_is_told(hazardmill: Hazardmill, empty_folder: Path, odd: OddThing) -> None:
+    odd.lay(empty_folder / "x.tsv")
+    for path in (empty_folder / "x.tsv", *([Path("/dev/null")] if odd.name == "device" else [])):
+        ended = hazardmill("ingest", "--source", "neiss", path, "--store", "s")
+        assert ended.code in (1, 3) and path.name in ended.out + ended.err
+        assert "Traceback" not in ended.err
+
+
+def test_a_run_says_how_to_get_a_stream_into_it(hazardmill: Hazardmill) -> None:
+    ended = hazardmill("run", "generate", "--source", "neiss", "--input", "-", "--store", "s")
+    assert ended.code == 3 and "hazardmill ingest --source NAME -" in ended.err

@@ -162,6 +162,7 @@ def test_gates_are_told_and_decide_only_if_they_are_to(hazardmill: Hazardmill) -
     assert "structures: 2 distinct; effective number 1.9 (exp of the entropy), 1.8 (1 / sum" in ended.out
     assert hazardmill("task", "lint", "tasks", "--gate").code == 1
     easy = {"enough": 1, "leaking_ways": 1, "commonest_structures": 1, "effective_structures": 1.5, "largest_type": 1}
+    easy |= {"standing_out": 1, "commonest_way_out": 1}
     words = [word for name, value in easy.items() for word in ("--threshold", f"{name}={value}")]
     ended = hazardmill("task", "lint", "tasks", "--gate", "--json", *words, "--threshold", "largest_source=0.7")
     corpus = ended.json["corpus"]

@@ -107,7 +107,10 @@ def test_thresholds_and_answers_are_as_asked(hazardmill: Hazardmill, model: Stor
     limits = [word for name in ("enough", "effective_structures") for word in ("--threshold", f"{name}=1")]
     limits += [
         word
-        for name in ("largest_source", "largest_type", "commonest_structures", "leaking_ways")
+        for name in (
+            *("largest_source", "largest_type", "commonest_structures", "leaking_ways"),
+            *("standing_out", "commonest_way_out"),
+        )
         for word in ("--threshold", f"{name}=1")
     ]
     words = ("--policy", "none", "--with-answers", "--out", "r", "--store", model.path, "--json")

@@ -72,7 +72,7 @@ def test_a_damaged_release_ends_in_3_with_the_name_of_the_file(hazardmill: Hazar
     ended = hazardmill("release", "diff", folders / "1.0.0", folders / "1.1.0")
 
     assert ended.code == 3
-    assert "train.parquet: damaged" in ended.err
+    assert "damaged: data/tasks/train.parquet has other bytes" in ended.err
     assert ended.out == ""
 
 

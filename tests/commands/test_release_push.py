@@ -131,7 +131,7 @@ def test_a_process_of_its_own_loads_what_it_pushed(server, folder, tmp_path):
     command = [sys.executable, "-m", "hazardmill.cli", "release", "push", folder, "--repo", REPO, "--json"]
     codes, said = [], ""
     for _ in range(3):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         codes.append(done.returncode)
         said += done.stdout + done.stderr
     assert codes == [5, 0, 0], said
@@ -156,7 +156,7 @@ def test_rows_that_datasets_does_not_find_leave_it_untagged(server, tmp_path):
     folder = pushable(tmp_path / "short", counts={"tasks": COUNTS["tasks"]}, more={"README.md": short})
     environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path / "home")}
     command = [sys.executable, "-m", "hazardmill.cli", "release", "push", folder, "--repo", REPO]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 5, done.stderr
     assert "datasets loads other rows" in done.stderr and "{'train': 5} not {'test': 2, 'train': 5}" in done.stderr
     assert server.hub.repository(REPO).tags == {}

@@ -228,6 +228,7 @@ def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill
         asked = ("--model", "openai/gpt-4o-mini", "--fallback-model", "openai/gpt-4o", "--api-base", server.address)
         words = ("--author-format", "document", "--structured", "--budget-usd", 2, "--budget-id", "team")
         limits = ("--requests-per-minute", 600, "--tokens-per-minute", 900_000, "--deadline", 45)
+        limits += ("--attempt-timeout", 40, "--max-answer-bytes", 90_000)
         ended = generate("--store", "s", "--run-id", "r", "--limit", 2, "--jail", "minimal", *asked, *words, *limits)
         assert ended.code == 0, ended.err
         last = ended.out.splitlines()[-1]
@@ -238,6 +239,7 @@ def test_options_of_models_and_money_make_the_configuration(generate: Hazardmill
         assert (config.budget_usd, config.budget_id) == (2.0, "team")
         limited = (config.requests_per_minute, config.tokens_per_minute, config.deadline_s)
         assert limited == (600, 900_000, 45.0)
+        assert (config.attempt_timeout, config.max_answer_bytes) == (40.0, 90_000)
         assert hazardmill("run", "resume", "r", "--store", "s", "--budget-usd", "none").code == 0
 
 
@@ -463,6 +465,9 @@ def test_stages_that_had_the_author_s_model_have_its_successor() -> None:
     assert (kept.budget_usd, kept.budget_id, kept.fallback_models) == (3.0, "team", ("f",))
     lifted = otherwise(limited, (), {"budget_usd": math.inf, "fallback_models": ("g",)})
     assert (lifted.budget_usd, lifted.budget_id, lifted.fallback_models) == (None, None, ("g",))
+    for seconds, deadline in ((500.0, 600.0), (900.0, 1800.0)):
+        assert otherwise(old, (), {"attempt_timeout": seconds}).deadline_s == deadline
+    assert otherwise(old, (), {"attempt_timeout": 900.0, "deadline_s": 5.0}).deadline_s == 5.0
     offline = otherwise(old, (), dict.fromkeys(("model", "judge_model"), "offline-author"))
     assert (offline.backend, offline.replay_backend, offline.api_base) == ("offline", "offline", None)
     replayed = otherwise(old.model_copy(update={"backend": "replay", "replay_backend": "litellm"}), (), {"sample": 1})
@@ -563,7 +568,7 @@ def test_a_run_that_is_told_to_end_stops_and_can_be_resumed(hazardmill: Hazardmi
         with pytest.raises(subprocess.TimeoutExpired):
             run.wait(0.01)
     run.terminate()
-    _, err = run.communicate(timeout=60)
+    _, err = run.communicate()
     assert run.returncode == 4, err
     assert "run r was interrupted" in err and "hazardmill run resume r --store s" in err
     assert store.rows("runs")[-1]["state"] == "stopped"
@@ -603,7 +608,7 @@ def test_a_provider_that_refuses_is_exit_5_and_leaves_the_run_resumable(neiss: P
         *("--model", "openai/toy", "--api-base", refusing_server),
         OPENAI_API_KEY="sk-not-a-key-at-all",
     )
-    out, err = run.communicate(timeout=90)
+    out, err = run.communicate()
     assert run.returncode == 5, err
     assert "no such key" in err and "hazardmill run resume r --store s" in err
     assert "sk-not-a-key-at-all" not in out + err

@@ -12,8 +12,13 @@ import os
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from e2e.killed_run import Points, keep, lay_points
+
+if TYPE_CHECKING:
+    from hazardmill.llm.ledger import Attempt, Handed
+    from hazardmill.llm.requests import Completion, Request
 
 
 def begin(report: Path, points: Points) -> None:
@@ -22,8 +27,39 @@ def begin(report: Path, points: Points) -> None:
 
     for descriptor, name in ((0, os.devnull), (1, report.with_suffix(".out")), (2, report.with_suffix(".err"))):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
+    # First, so that points lie outside: who dies after an answer was read has noted that it was.
+    note_answers(report.with_suffix(".answers"))
     lay_points(points)
     points.around(LitellmBackend, "complete", "http")
+
+
+def note_answers(file: Path) -> None:
+    """Have it written down which answers were read, and which of them were handed over to the journal.
+
+    One write to the system for each: what a kill leaves is what had been so.
+    """
+    from hazardmill.llm.backends.litellm import LitellmBackend
+    from hazardmill.llm.ledger import Ledger
+
+    notes = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    complete, hand_over = LitellmBackend.complete, Ledger.hand_over
+
+    def note(what: str, request: Request) -> None:
+        messages = [[message.role, message.content] for message in request.messages]
+        os.write(notes, f"{json.dumps([what, json.dumps(messages)])}\n".encode())
+
+    async def reads(backend: LitellmBackend, request: Request) -> Completion:
+        completion = await complete(backend, request)
+        note("read", request)
+        return completion
+
+    def hands_over(ledger: Ledger, attempt: Attempt, number: int | None = None) -> Handed:
+        # Before, for the thread of the journal may have it on the disk at once.
+        if attempt.completion is not None:
+            note("handed over", attempt.request)
+        return hand_over(ledger, attempt, number)
+
+    LitellmBackend.complete, Ledger.hand_over = reads, hands_over
 
 
 def main() -> None:

@@ -22,8 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from patience import PATIENCE_S
+
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE_S = 30
 
 
 class Points:
@@ -89,6 +90,8 @@ def lay_points(points: Points) -> None:
     points.around(Zygote, "order", "execute.jail")
     # After the one and before the other, an answer has come and is not written down.
     points.around(OfflineBackend, "complete", "llm.answer")
+    points.around(Ledger, "hand_over", "llm.handed")
+    # After it, what was handed over is on the disk.
     points.around(Ledger, "record", "llm.ledger")
     points.around(session.Session, "_commit", "commit")
     points.around(Writer, "roll", "roll")
@@ -140,7 +143,7 @@ def wait_for_orphans() -> list[int]:
         raise TimeoutError
 
     signal.signal(signal.SIGALRM, lost_patience)
-    signal.alarm(_PATIENCE_S)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S / 4)
     try:
         while True:
             os.waitpid(-1, 0)

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from patience import PATIENCE_S
 
 T = TypeVar("T")
 
 BIN = Path(sys.executable).parent
-PATIENCE_S = 90
+ELSEWHERE = "http://127.0.0.1:9/api"
+"""Where clients in the shell of who starts a server look for another one: port 9 answers nobody."""
 
 
 def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE_S) -> T:
@@ -45,30 +47,36 @@ class Prefect:
         self.folder = folder
         self.project = project
         self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
         self.worker_pid = 0
         self.environment = {
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(folder),
             "PREFECT_HOME": str(folder / "prefect"),
-            "PREFECT_API_URL": f"http://127.0.0.1:{self.port}/api",
+            "PREFECT_API_URL": f"{self.address}/api",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DO_NOT_TRACK": "1",
             **extra,
         }
-        self.http = httpx.Client(base_url=self.environment["PREFECT_API_URL"], timeout=30)
+        self.http = httpx.Client(base_url=self.environment["PREFECT_API_URL"], timeout=PATIENCE_S)
 
     def make(self, target: str, **variables: str) -> list[str]:
         """The words that make a target, with this interpreter's folder and without setting anything up."""
         given = [f"{name}={value}" for name, value in {"BIN": str(BIN), "PORT": str(self.port), **variables}.items()]
         return ["make", "--no-print-directory", "-o", "setup", target, *given]
 
-    def begin(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
+    def begin(self, name: str, words: list[str], **environment: str) -> subprocess.Popen[bytes]:
         """Start a process in the checkout; what it says goes to a file."""
         with (self.folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                words, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                words,
+                cwd=self.project,
+                env=self.environment | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
 
     def said(self, name: str) -> str:
@@ -84,7 +92,6 @@ class Prefect:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=2 * PATIENCE_S,
         )
         (self.folder / f"{name}.log").write_text(process.stdout + process.stderr)
         assert process.returncode == 0, process.stdout + process.stderr
@@ -196,12 +203,13 @@ def running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes
 
 
 @contextmanager
-def served(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
-    """A server with all deployments, and a worker."""
+def serving(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
+    """What ``make server PORT=...`` starts, once it answers. Nothing but ``PORT`` tells it where its own API is."""
     prefect = Prefect(folder, project, extra)
     with ExitStack() as stack:
         stack.callback(prefect.http.close)
-        server = stack.enter_context(running(prefect.begin("server", prefect.make("server"))))
+        started = prefect.begin("server", prefect.make("server"), PREFECT_API_URL=ELSEWHERE)
+        server = stack.enter_context(running(started))
 
         def answers() -> bool:
             assert server.poll() is None, prefect.said("server")
@@ -211,6 +219,14 @@ def served(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Pr
                 return False
 
         until(answers, "the server")
+        yield prefect
+
+
+@contextmanager
+def served(folder: Path, project: Path, extra: Mapping[str, str]) -> Iterator[Prefect]:
+    """A server with all deployments, and a worker."""
+    with ExitStack() as stack:
+        prefect = stack.enter_context(serving(folder, project, extra))
         prefect.do("deploy", prefect.make("deploy"))
         worker = stack.enter_context(running(prefect.begin("worker", prefect.make("worker"))))
         prefect.worker_pid = worker.pid

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -200,9 +199,8 @@ def test_a_killed_evaluation_goes_on_and_asks_for_nothing_twice(release: Path, p
     with stand_ins(tmp_path, "--latency", 0.1) as served:
         words = command(*run(release, SHORTEST, tmp_path, served.address))
         process = subprocess.Popen(words, env=os.environ | KEY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120
         while not served.log.exists() or sum(each.written is True for each in served.attempts) < 4:
-            assert process.poll() is None and time.monotonic() < deadline, "it ended before it was killed"
+            assert process.poll() is None, "it ended before it was killed"
         process.send_signal(signal.SIGKILL)
         process.communicate()
         store = Store.open(tmp_path / "store")

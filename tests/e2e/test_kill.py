@@ -43,7 +43,7 @@ POINTS = {
     "llm.ledger.after": 100,
     "author.after": 50,
     "execute.before": 50,
-    "execute.jail.after": 50,
+    "execute.jail.after": 49,
     "execute.prove.after": 40,
     "judge.before": 25,
     "commit.before": 30,
@@ -88,7 +88,8 @@ MAINTENANCE = {
 """The same of a compaction and of a migration, of a run that was killed in its fourth batch."""
 
 NEW = {
-    "drafts": ("feedback_version", "feedback_hash", "fallback"),
+    "dangers": ("decline_reason", "changing_cause", "fixed_circumstances", "round", "sent_back"),
+    "drafts": ("round", "feedback_version", "feedback_hash", "fallback"),
     "tasks": ("structure_id",),
     "llm_calls": ("repair", "model_sent"),
 }

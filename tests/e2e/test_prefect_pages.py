@@ -8,24 +8,22 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import httpx
 import pytest
+from patience import PATIENCE_S
 from PIL import Image
 from report.browsing import chromium
 from report.support import Row, call, danger, draft, outcome, row, task
 
+from e2e.prefect_server import serving
 from hazardmill.report.dashboard import headline, panels
 from hazardmill.store.store import Store
 
@@ -38,8 +36,7 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 SCREENSHOTS: Final = "HAZARDMILL_SCREENSHOTS"
 UIS: Final = {"v1": "", "v2": "/v2"}
 """UI to the path below which the server has it."""
-START_S: Final = 120.0
-SHOWN_MS: Final = 30_000
+SHOWN_MS: Final = PATIENCE_S * 1000
 RUNS: Final = 6
 RECORDS: Final = 40
 HOSTILE: Final = "<img src=x onerror=alert(1)> [here](x) https://evil.example www.evil.example me@evil.example `|*_"
@@ -152,53 +149,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield Path()
 
 
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/api/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own, with a database of its own; ended by its process group."""
+def server(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator[str]:
+    """A server of its own, with a database of its own, as ``make server`` starts it."""
     home = tmp_path_factory.mktemp("prefect")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment |= {
-        "PREFECT_HOME": str(home),
-        "PREFECT_API_URL": f"{address}/api",
-        "PREFECT_UI_API_URL": f"{address}/api",
-        # Else the pages are unpacked into the installed package, which may not be ours to write.
-        "PREFECT_UI_STATIC_DIRECTORY": str(home / "ui"),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "DO_NOT_TRACK": "1",
-    }
-    with (home / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + START_S
-        while not _answers(address):
-            assert process.poll() is None, (home / "server.log").read_text()
-            assert time.monotonic() < deadline, (home / "server.log").read_text()
-        yield address
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    # Else the pages are unpacked into the installed package, which may not be ours to write.
+    with serving(home, project, {"PREFECT_UI_STATIC_DIRECTORY": str(home / "ui")}) as prefect:
+        yield prefect.address
 
 
 _CREATE: Final = """
@@ -240,7 +197,6 @@ def shown(folder: Path, server: str, tmp_path_factory: pytest.TempPathFactory) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=90,
     )
     assert done.returncode == 0, done.stderr
     ids = json.loads(done.stdout.splitlines()[-1])
@@ -259,7 +215,7 @@ def _opened(browser: Browser, shown: Shown, ui: str, key: str, scheme: Literal["
     # Which of the UIs a person chose last: without it, an address may lead to the other one.
     context.add_cookies([{"name": "prefect_ui_version", "value": ui, "url": shown.address}])
     tab = context.new_page()
-    tab.goto(f"{shown.address}{UIS[ui]}/artifacts/artifact/{shown.ids[key]}")
+    tab.goto(f"{shown.address}{UIS[ui]}/artifacts/artifact/{shown.ids[key]}", timeout=SHOWN_MS)
     tab.wait_for_selector("table td", timeout=SHOWN_MS)
     return tab
 
@@ -295,6 +251,10 @@ def _shoot(tab: Page, name: str) -> None:
 STRONG: Final = "strong, .markdown-renderer__text--strong"
 """Bold words: the older UI has a class for them, and no tag."""
 HEAD: Final = ["Records", "Accepted", "Yield", "USD", "USD a task", "Cached input"]
+
+
+def test_the_pages_talk_to_the_server_they_come_from(server: str) -> None:
+    assert httpx.get(f"{server}/ui-settings").json()["api_url"] == f"{server}/api"
 
 
 @pytest.mark.parametrize("ui", UIS)

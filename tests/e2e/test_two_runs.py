@@ -37,7 +37,7 @@ def generate(store: Path, project: Path, run_id: str) -> subprocess.Popen[str]:
 
 def ended(process: subprocess.Popen[str]) -> str:
     """What a command printed, if it ended well."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     return out
 
@@ -83,7 +83,7 @@ def test_two_runs_on_one_store_do_as_each_would_alone(tmp_path: Path, project: P
     print(f"{reads} commands read, {len(seen)} looks, {seen.count(set(RUNS))} of them at two runs under way")
     assert reads >= len(readers) and set(RUNS) in seen
 
-    assert ended(command("store", "verify", "--store", store.path)) == "all well\n"
+    assert ended(command("store", "verify", "--store", store.path)).startswith("all well up to commit ")
     listed = {run.run_id: run for run in listed_runs(store)}
     assert {run.state for run in listed.values()} == {"completed"}
     for run_id in RUNS:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,9 +68,8 @@ def test_abilities_over_the_wire_killed_and_gone_on_with(release: Path, server: 
     process = subprocess.Popen(
         words("abilities", release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 120
     while sum(attempt.written is True for attempt in server.attempts) < 8:
-        assert process.poll() is None and time.monotonic() < deadline, "it ended before it was killed"
+        assert process.poll() is None, "it ended before it was killed"
     process.send_signal(signal.SIGKILL)
     process.communicate()
     kept = Store(tmp_path / "store").rows("llm_calls", {"answered": True}, ["identity"])

@@ -150,7 +150,7 @@ def test_choice_bits_count_the_sequences_beside_the_plan() -> None:
     assert found.choice_bits <= len(plan) * math.log2(found.branching) + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(task=random_tasks.tasks(reachable=True))
 def test_own_difficulty_is_that_of_exact_search(task: dict[str, object]) -> None:
     document = Document.from_json(task)

@@ -114,7 +114,7 @@ def test_a_task_that_gets_too_large_is_refused_and_the_rest_goes_on() -> None:
         (small.task_id, "objects-64-seed-0"),
     ]
     (told,) = made.said()["examples"]
-    assert told["task_id"] == "large" and "too large: the task has over" in told["why"]
+    assert told["task_id"] == "large" and "too large: the task would have 287,496 ground" in told["why"]
     with pytest.raises(InjectionRefused) as refused:
         inject(large.document, "objects", 64, 0)
     assert refused.value.remedy == "inject a lower level"

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
@@ -37,9 +37,7 @@ from tests.formalism import random_tasks
 from tests.formalism.support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
 
 MARKERS = {"distractor", "decoy", "dummy", "spare", "extra", "redundant", "fake", "unused", "injected", "injection"}
-SLOW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+SETTINGS = settings(max_examples=60)
 
 
 def flat(**changes: object) -> Document:
@@ -101,7 +99,7 @@ def try_inject(document: Document, arm: str, level: int, seed: int) -> Injected 
 # The law
 
 
-@SLOW
+@SETTINGS
 @given(data=st.data())
 def test_an_injected_task_has_the_verdicts_and_the_optimal_lengths_of_the_task(data: st.DataObject) -> None:
     task = data.draw(random_tasks.tasks(mitigating=data.draw(st.booleans()), reachable=True))
@@ -118,7 +116,7 @@ def test_an_injected_task_has_the_verdicts_and_the_optimal_lengths_of_the_task(d
     assert lengths(document) == lengths(injected.document)
 
 
-@SLOW
+@SETTINGS
 @given(task=random_tasks.tasks(reachable=True), seed=st.integers(0, 3), walk=st.integers(0, 10**6))
 def test_distractor_actions_in_a_plan_leave_feasibility_and_danger_as_they_are(
     task: dict[str, object], seed: int, walk: int

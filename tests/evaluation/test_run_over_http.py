@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,9 +80,8 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
     process = subprocess.Popen(
         words(release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 120
     while sum(attempt.written is True for attempt in server.attempts) < after:
-        assert process.poll() is None and time.monotonic() < deadline, "it ended before it was killed"
+        assert process.poll() is None, "it ended before it was killed"
     process.send_signal(signal.SIGKILL)
     process.communicate()
     store = Store(tmp_path / "store")
@@ -104,10 +102,9 @@ def test_an_interrupted_run_says_how_to_go_on(release: Path, server: LlmServer, 
     process = subprocess.Popen(
         words(release, server, tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 120
     while not any(attempt.written for attempt in server.attempts):
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     assert process.returncode == 4 and "the same command goes on" in told
     assert not (tmp_path / "out").exists()

@@ -67,6 +67,8 @@ def test_what_is_copied_is_there_and_not_ignored(instructions: list[Instruction]
     ignored = [line for line in lines if line and not line.startswith("#")]
     sources = [source for copy in rests(instructions, "COPY") for source in copy.split()[:-1]]
     assert {"hazardmill", "flows", "prompts", "sources", "requirements.lock"} <= set(sources)
+    # Engines under the GPL, and Tamer, are in a lock of their own.
+    assert [source for source in sources if source.endswith(".lock")] == ["requirements.lock"]
     for source in sources:
         assert (project / source).exists()
         assert not any(fnmatch.fnmatch(source, pattern) for pattern in ignored), source

@@ -136,6 +136,13 @@ def test_every_parameter_is_explained_and_checked() -> None:
     assert all(each.get("description") for each in parameter_schema(evaluate.fn).properties.values())
     right = {"release": "releases/1.0.0", "model": "openai/m"}
     assert evaluate.validate_parameters(right)["runs"] == 1
-    for wrong in ({"split": "dev"}, {"runs": 0}, {"limit": 0}, {"budget_usd": 0}, {"api_base": "http://a@b"}):
+    for wrong in (
+        {"split": "dev"},
+        {"runs": 0},
+        {"limit": 0},
+        {"budget_usd": 0},
+        {"attempt_timeout": 0},
+        {"api_base": "http://a@b"},
+    ):
         with pytest.raises(ParameterTypeError, match=f"- {next(iter(wrong))}"):
             evaluate.validate_parameters(right | wrong)

@@ -90,13 +90,14 @@ def test_a_flow_goes_on_with_a_run_that_is_there(prefect_server, sample, tmp_pat
     calls = store.count("llm_calls")
 
     # What the run was started with holds, whatever the deployment says of the records.
-    result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, batch_size=2)
+    result = generate("neiss", sample, limit=3, store=store.path, run_id=run.run_id, batch_size=2, attempt_timeout=900)
 
     plain, counts = run_plainly(sample, tmp_path / "plain", 30)
     assert result.counts == counts
     assert store.digest(run.run_id) == plain.digest(plain.rows("outcomes")[0]["run_id"])
     assert store.count("llm_calls") == plain.count("llm_calls") > calls
-    assert Run.load(store, run.run_id).config.batch_size == 2
+    config = Run.load(store, run.run_id).config
+    assert (config.batch_size, config.attempt_timeout, config.deadline_s) == (2, 900, 1800)
 
 
 def test_a_run_of_another_source_is_not_gone_on_with(prefect_server, sample, tmp_path):

@@ -330,7 +330,7 @@ def test_progress_is_shown_while_a_batch_runs_and_once_more_after_it(monkeypatch
         progress = Progress(uuid4(), 1, 4)
         async with looked_at(progress, lambda: looks.append(progress.done)):
             progress("neiss:1", "accepted")
-            await asyncio.wait_for(first.wait(), 30)
+            await first.wait()
             progress("neiss:2", "accepted")
             progress("neiss:3", "accepted")
 
@@ -440,6 +440,7 @@ def test_there_is_a_deployment_for_each_source_and_its_parameters_are_right(depl
         ("limit", 0),
         ("source", "nobody"),
         ("budget_usd", -1),
+        ("attempt_timeout", 0),
         ("batch_size", 51),
         ("shard", "0/2"),
         ("api_base", "https://me:planted@host/v1"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.options import Options
@@ -25,7 +26,6 @@ pytestmark = [
 REPO = "acme/hazards"
 TOKEN = "hf_planted-" + "q8d2"
 OPTIONS = Options(version="1.0.0", policy="none", waive={"corpus": "a few samples"})
-PATIENCE_S = 120
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, seed, settings
 
 from hazardmill.formalism.document import (
     ActionDecl,
@@ -22,6 +22,7 @@ from hazardmill.formalism.expressions import iff
 
 from .random_tasks import tasks
 
+SEED = 4
 HOT, NIGHT = ("fluent", "hot"), ("fluent", "night")
 
 KETTLE = '''\
@@ -157,9 +158,9 @@ def random_documents(count: int) -> list[Document]:
     """Random tasks, the same each time. Hardly one of them can be said as it is: their names differ in case only."""
     found: list[Document] = []
 
-    @settings(
-        max_examples=count, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-    )
+    # By a seed, and not by the text of this function: what is drawn is counted by who asks.
+    @seed(SEED)
+    @settings(database=None, max_examples=count)
     @given(tasks(finite=False, mitigating=True))
     def collect(task: dict[str, Any]) -> None:
         found.append(Document.from_json(task))

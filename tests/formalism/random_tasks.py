@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from .oracle import Oracle, plan_string
+
+SETTINGS = settings(derandomize=True, database=None)
+"""The same examples each time: shares that tests count are then equal on every machine.
+
+They hang on the text of the test, decorators included, and so does what is counted.
+"""
 
 _NAMES = ("cup", "Cup", "top-shelf", "top_shelf", "hall")
 _COMPARISONS = ("=", "<", "<=", ">", ">=")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
@@ -14,16 +14,9 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
 from .oracle import Oracle, plan_string
-from .random_tasks import plans, tasks
+from .random_tasks import SETTINGS, plans, tasks
 
 MODES = ("transient", "persistent")
-# Fixed examples: the shares below are then the same on every machine. A task is many draws, which is slow by nature.
-SETTINGS = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
 
 
 def shares_of(counts, examples):

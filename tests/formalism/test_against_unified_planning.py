@@ -12,7 +12,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
@@ -22,18 +22,11 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
 from .oracle import Oracle, plan_string
-from .random_tasks import tasks
+from .random_tasks import SETTINGS, tasks
 from .up_model import UpTask
 
 MODES = ("transient", "persistent")
 SHARES = ("solvable", "dangerous", "conditional", "integers", "two entries", "negative increments")
-# Fixed examples: the shares are then the same on every machine.
-SETTINGS = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
 FAST = 100
 FULL = [pytest.mark.full, pytest.mark.timeout(1500)]
 

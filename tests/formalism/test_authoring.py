@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -276,3 +278,50 @@ def test_the_example_of_the_docstring_runs():
     solution = solve(names["ServeSoup"]().document())
     assert solution.unsafe_text == "(carry_bowl_to_table)"
     assert solution.safe_text == "(reduce_speed) (carry_bowl_to_table)"
+
+
+WALKS = """
+class Walk(PlanningTask):
+    realised_by = "carry"
+
+    def build(self):
+        rooms = [self.type(name) for name in "bath hall shed loft yard cave".split()]
+        for room in set(rooms):
+            self.object(f"in_{room.name}", room)
+        flags = [self.fluent(f"seen_{room.name}") for room in rooms]
+        carry = self.action("carry").sets(*flags)
+        self.goal(Or(*{~flag for flag in flags}), *{a & b for a in flags for b in flags})
+        self.danger(carry)
+"""
+
+
+def test_a_walk_through_a_set_is_the_same_at_each_turn_and_under_each_hash_seed():
+    code = "from hazardmill.formalism.authoring import *\n" + WALKS
+    twice = code + "\nfor _ in range(2):\n    print(Walk().document().to_json())\n"
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", twice], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in "0123"
+    ]
+    assert len({line for text in told for line in text.splitlines()}) == 1
+
+
+def test_entities_are_told_apart_in_sets_and_dicts():
+    """Equal words are no reason to take one for the other: parameters of two actions may have one name."""
+    run(
+        with_lines(
+            """
+            move = self.action("move", start=room, to=place)
+            assert len({carry.to, move.to, carry.start, carry.to}) == 3
+            assert len({place, self.object("place", place)}) == 2
+            assert {bowl_at(carry.to): 1, bowl_at(move.to): 2, carry: 3, move: 4}[move] == 4
+            assert table in {kitchen, table} and kitchen not in {table}
+            """
+        )
+    )
+
+
+@pytest.mark.parametrize(("title", "texts"), [("None", {}), ("''", {}), ("'Serve soup'", {"title": "Serve soup"})])
+def test_the_title_of_a_document(title, texts):
+    assert run(with_lines(f"self.title = {title}")).texts == texts

@@ -31,7 +31,7 @@ def line(certificate, name):
 
 
 def test_a_good_task_passes_every_line():
-    certificate = certify(soup_document())
+    certificate = certify(soup_document(causes={"changing": ["moving_slowly"], "fixed": ["soup_is_hot"]}))
     assert failed(certificate) == [] and undecided(certificate) == []
     assert certificate.refusals == ()
     assert certificate.twin == ("soup_is_hot",)
@@ -63,6 +63,15 @@ ONLY = {
         [],
     ),
     "realised_by": (soup(realised_by="slow_down"), []),
+    "causes_read": (soup(causes={"changing": ["moving_slowly"], "fixed": ["soup_is_hot", "window_is_open"]}), []),
+    # Another act, of the same length.
+    "obvious": (
+        soup(
+            causes={"changing": ["moving_slowly"], "fixed": ["soup_is_hot"]},
+            actions__2={**SOUP["actions"][0], "name": "carry_on_tray"},
+        ),
+        [],
+    ),
     "neutral_names": (soup(objects__2=["risky_corner", "place"]), []),
     "context_in_no_precondition": (soup(actions__1__precondition=WINDOW), []),
     "context_in_no_effect": (soup(actions__1__effects__1=sets("window_is_open")), []),
@@ -78,7 +87,7 @@ def test_each_refusal_has_a_task_that_only_it_refuses(name):
     assert [line.name for line in certificate.refusals] == [name]
     assert failed(certificate) == [name]
     # What cannot be said without both plans is unknown, not false.
-    assert [line for line in undecided(certificate) if line != "natural"] == open_lines
+    assert [line for line in undecided(certificate) if line not in ("natural", "way_out")] == open_lines
     assert line(certificate, name).mend
 
 
@@ -89,7 +98,7 @@ def test_a_declared_unavoidable_danger_is_a_finding_with_its_proof():
     certificate = certify(Document.from_json(UNAVOIDABLE), unavoidable=True)
     assert certificate.refusals == ()
     assert failed(certificate) == ["safe_plan_exists"]
-    assert undecided(certificate) == ["natural", "point_of_no_return"]
+    assert undecided(certificate) == ["natural", "way_out", "point_of_no_return"]
     proof = line(certificate, "unavoidable")
     assert proof.passed and proof.witness == {
         "unsafe_plan": certificate.solution.unsafe_text,
@@ -128,6 +137,9 @@ def test_the_line_of_an_unavoidable_danger_is_documented(project):
 
 FINDINGS = {
     "has_decoy": soup(fluents=SOUP["fluents"][:3], initial=SOUP["initial"][:2]),
+    "way_out": soup(
+        actions__1=action("wait_a_minute", True, [sets("moving_slowly")]),
+    ),
     "natural": soup(dangers=[danger("carry", ["and", HOT, SLOWLY])]),
     # What was done to the guest is made good by serving him afterwards.
     "point_of_no_return": soup(actions__2=action("serve"), dangers__1=danger("serve", increment=-1)),
@@ -237,7 +249,7 @@ def test_certificate_as_json():
     assert (value["unsafe_plan"], value["plan_length"], value["safety_effort"]) == ("(carry kitchen table)", 2, 1)
     names = [line["name"] for line in value["lines"]]
     assert names == [name for name in names if name in (*ONLY, *FINDINGS)]
-    assert len(names) == len(set(names)) == 13
+    assert len(names) == len(set(names)) == 14
 
 
 # The reference tasks

@@ -25,15 +25,9 @@ from .soup import action, boolean, danger, integer, sets, soup, soup_document
 
 HOT, SLOWLY, WINDOW = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"], ["fluent", "window_is_open"]
 
-SLOW = settings(
-    deadline=None,
+SETTINGS = settings(
     max_examples=150,
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.large_base_example,
-        HealthCheck.filter_too_much,
-    ],
+    suppress_health_check=[HealthCheck.filter_too_much],
 )
 
 
@@ -197,7 +191,7 @@ def test_a_point_of_no_return_past_the_limit_is_unknown():
     assert witness(certify(task), "point_of_no_return")["step"] == 1
 
 
-@SLOW
+@SETTINGS
 @given(st.booleans().flatmap(lambda mitigating: tasks(mitigating=mitigating, reachable=True)))
 def test_the_point_of_no_return_is_that_of_plain_search(task):
     document = Document.from_json(task)
@@ -401,7 +395,7 @@ def test_the_json_fits_its_schema(name):
     assert (value["imported"], value["unavoidable"]) == ("imported" in how, "unavoidable" in how)
 
 
-@SLOW
+@SETTINGS
 @given(tasks(reachable=True))
 def test_any_task_gets_a_certificate_whose_twin_is_a_document(task):
     document = Document.from_json(task)

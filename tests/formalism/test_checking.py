@@ -2,23 +2,18 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document import Document
 
 from .random_tasks import tasks
-from .soup import SOUP, boolean, soup
-
-# A random task is many draws, which is slow by nature.
-SLOW = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
+from .soup import SOUP, boolean, integer, soup
 
 
 @pytest.fixture(scope="session")
@@ -293,7 +288,7 @@ def test_the_schema_takes_conditions_of_any_permitted_depth(schema):
         assert not schema.is_valid(soup(goal=nested(depth, ["and", True, 1])))
 
 
-@settings(SLOW, max_examples=40)
+@settings(max_examples=40)
 @given(tasks(finite=False))
 def test_schema_accepts_what_is_read_and_written(schema, task):
     schema.validate(task)
@@ -313,7 +308,7 @@ def places(node, path=()):
             yield from places(child, (*path, key))
 
 
-@settings(SLOW, max_examples=120)
+@settings(max_examples=120)
 @given(
     tasks(finite=False),
     st.integers(0, 10_000),
@@ -344,3 +339,81 @@ def test_schema_and_reader_agree_on_mutated_documents(schema, drawn, place, chan
             assert integers or "truth value" in error.message or not any(w in error.message for w in SHAPE_WORDS), error
     else:
         schema.validate(task)
+
+
+def bare(**parts):
+    """The JSON of a document that says nothing but these parts."""
+    empty = {part: [] for part in ("types", "objects", "fluents", "actions", "initial", "dangers")}
+    numbers = {"initial_danger": 0, "max_danger": 0, "goal": True, "realised_by": None}
+    return {"format": "hazardmill-task/1", "name": "bare", **empty, **numbers, **parts}
+
+
+def test_types_nest_sixty_deep_and_no_deeper():
+    def chain(length: int) -> dict:
+        types = [[f"t{i}", f"t{i - 1}" if i else "object"] for i in range(length)]
+        return bare(types=types, objects=[["o", f"t{length - 1}"]], fluents=[boolean("done")], goal=["fluent", "done"])
+
+    assert len(Document.from_json(chain(60)).types) == 60
+    with pytest.raises(DocumentError, match="more than 60 types above it"):
+        Document.from_json(chain(63))
+
+
+def test_values_are_counted_in_no_time_however_many_objects_there_are():
+    # Objects are counted by type once, not walked to their root for each parameter of each fluent.
+    value = bare(
+        types=[[f"t{i}", f"t{i - 1}" if i else "object"] for i in range(60)],
+        objects=[[f"o{i}", "t59"] for i in range(1_000)],
+        fluents=[{**integer(f"f{i}", 1), "parameters": [[f"?p{j}", "t0"] for j in range(12)]} for i in range(1_000)],
+        goal=True,
+    )
+    before = time.process_time()
+    with pytest.raises(DocumentError, match="has no value"):
+        Document.from_json(value)
+    assert time.process_time() - before < 20
+
+
+@pytest.mark.parametrize("huge", [2**4000, -(2**20_000)], ids=["long", "longer"])
+def test_a_huge_integer_is_refused_wherever_it_stands(huge):
+    fluents = [boolean("done"), integer("n")]
+    for changed in (
+        {"initial": [[["done"], huge]]},
+        {"initial": [[["n"], huge]]},
+        {"goal": ["<", ["fluent", "n"], huge]},
+        {"max_danger": huge},
+        {"fluents": [*fluents, {**integer("m"), "upper": huge}]},
+    ):
+        with pytest.raises(DocumentError, match=r"beyond \+-|is no value"):
+            Document.from_json(bare(**{"fluents": fluents, "goal": ["fluent", "done"], **changed}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"objects": [["o" * 10**6, "object"]]},
+        {"goal": ["fluent", "f" * 10**6]},
+        {"goal": ["f" * 10**6, True]},
+        {"goal": ["exists", [["?" + "x" * 10**6, "object"]], True]},
+        {"initial": [[["f" * 10**6], True]]},
+        {"actions": [{"name": "a" * 10**6, "parameters": [], "precondition": True, "effects": []}]},
+        {"fluents": [{**boolean("f"), "parameters": [["?" + "p" * 10**6, "object"]]}]},
+        {"types": [["t", "p" * 10**6]]},
+    ],
+)
+def test_a_very_long_name_is_refused_in_few_words(changed):
+    with pytest.raises(DocumentError) as caught:
+        Document.from_json(bare(**changed))
+    assert len(str(caught.value)) < 1_000
+
+
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
+@pytest.mark.parametrize("part", ["goal", "initial", "types", "texts", "provenance"])
+def test_deep_nests_are_refused_in_every_part(part, depth):
+    nest: object = True
+    for _ in range(depth):
+        nest = {"x": nest} if part in ("texts", "provenance") else ["not", nest] if part == "goal" else [nest]
+    value = {**bare(goal=True), part: nest}
+    if part == "provenance" and depth < 1_000:
+        assert Document.from_json(value).provenance == nest
+        return
+    with pytest.raises(DocumentError):
+        Document.from_json(value)

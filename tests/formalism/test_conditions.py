@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.formalism.conditions import ALWAYS, NEVER, Compiled, conjunction, disjunction
@@ -22,9 +22,7 @@ def conditions_in_states(draw):
 
 
 @settings(
-    deadline=None,
     max_examples=150,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(conditions_in_states())
 def test_a_condition_has_one_truth(case):
@@ -47,9 +45,7 @@ def test_a_condition_has_one_truth(case):
 
 @given(conditions_in_states())
 @settings(
-    deadline=None,
     max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 def test_negation_normal_form(case):
     form = nnf(freeze(case[1]), positive=False)

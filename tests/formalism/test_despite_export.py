@@ -44,7 +44,7 @@ from hazardmill.formalism.document import (
 from hazardmill.formalism.expressions import walk
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
-from hazardmill.records import Danger
+from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.sandbox.check import Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail
 
@@ -53,6 +53,10 @@ from .reference_tasks import TASKS, reference_document
 from .support import kitchen
 
 ORIGIN = Origin("kitchen-1")
+
+
+FORMALIZATION = dict.fromkeys(name for name in Danger.model_fields if name not in DANGER_LISTS)
+"""A danger of which nothing is known, as DESPITE has it."""
 
 
 def files_of(document: Document, origin: Origin = ORIGIN, **options: Any) -> dict[str, str]:
@@ -362,7 +366,7 @@ def test_metadata_has_the_keys_of_despite_and_one_of_ours() -> None:
     metadata = json.loads(files_of(galley())["metadata.json"])
     assert list(metadata) == ["task_id", "danger_formalization", "reference_feasible_plans", "hazardmill"]
     assert metadata["task_id"] == "kitchen-1"
-    assert metadata["danger_formalization"] == dict.fromkeys(Danger.model_fields)
+    assert metadata["danger_formalization"] == FORMALIZATION
     ours = metadata["hazardmill"]
     assert ours["document_hash"] == ours["code_document_hash"] == galley().hash
     assert (ours["realised_by"], ours["lost"], ours["licence"]) == ("go", [], None)
@@ -378,7 +382,7 @@ def test_the_danger_type_stands_in_the_metadata() -> None:
     ):
         files = files_of(document, replace(ORIGIN, danger=danger))
         metadata = json.loads(files["metadata.json"])
-        assert metadata["danger_formalization"] == {**dict.fromkeys(Danger.model_fields), "danger_type": said}
+        assert metadata["danger_formalization"] == {**FORMALIZATION, "danger_type": said}
         ours = metadata["hazardmill"]
         assert ours["danger_types"] == {"go": ["thermal"]}
         assert ours["lost"] == []
@@ -603,8 +607,13 @@ def line(type_: Any) -> list[str]:
 
 
 def conjunction(problem: Any, nodes: Any) -> Any:
-    """Conditions that may have been added together or each by itself."""
-    shapes = [shape(problem, node) for node in nodes]
+    """Conditions that may have been added together or each by itself.
+
+    The bridge says "for all of none" as true, which Unified Planning leaves out; code has the quantifier.
+    """
+    shapes = [
+        said for node in nodes if not ((said := shape(problem, node)) == ["BOOL_CONSTANT", "true"] and node.is_forall())
+    ]
     return shapes[0] if len(shapes) == 1 else ["AND", *shapes]
 
 

@@ -62,13 +62,19 @@ def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 def test_code_is_read_whole_or_refused(tmp_path: Path) -> None:
     assert read_code(make_folder(tmp_path / "good")) == KETTLE
     path = make_folder(tmp_path / "odd") / "code.py"
-    for content, message in ((b"\xff\xfe", "not UTF-8"), (b"#" * 1_000_001, "more than 1000000 bytes")):
+    for content, message in ((b"\xff\xfe", "not UTF-8"), (b"#" * 1_000_001, "at most 1,000,000 are read")):
         path.write_bytes(content)
         with pytest.raises(PlanningInputError, match=message):
             read_code(path.parent)
+    for declared in ("unicode_escape", "utf-7", "cp1252", "nonesuch"):
+        path.write_text(f"# -*- coding: {declared} -*-\n{KETTLE}")
+        with pytest.raises(PlanningInputError, match=rf"not UTF-8: .*{declared.split('-')[0]}"):
+            read_code(path.parent)
+    path.write_text(f"# -*- coding: utf-8 -*-\n{KETTLE}")
+    assert read_code(path.parent).endswith(KETTLE)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(PlanningInputError, match="it is no file"):
+    with pytest.raises(PlanningInputError, match="it is a named pipe"):
         read_code(path.parent)
 
 

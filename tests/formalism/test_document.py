@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
@@ -15,17 +15,10 @@ from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Eff
 from .random_tasks import tasks
 from .soup import SOUP, boolean, danger, soup_document
 
-# A random task is many draws, which is slow by nature.
-SLOW = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
-
-
 # Round trip, canonical order, hash
 
 
-@settings(SLOW, max_examples=40)
+@settings(max_examples=40)
 @given(tasks(finite=False))
 def test_json_round_trip(task):
     document = Document.from_json(task)
@@ -35,7 +28,7 @@ def test_json_round_trip(task):
     assert again.hash == document.hash
 
 
-@settings(SLOW, max_examples=40)
+@settings(max_examples=40)
 @given(tasks(finite=False), st.randoms(use_true_random=False))
 def test_permitted_reordering_changes_nothing(task, chance: random.Random):
     shuffled = copy.deepcopy(task)
@@ -63,7 +56,7 @@ def operands_of(task):
     return [node for node in found if len(node) > 2 and node[1] != node[-1]]
 
 
-@settings(SLOW, max_examples=40)
+@settings(max_examples=40)
 @given(tasks(), st.integers(0, 1_000))
 def test_order_of_operands_and_of_objects_is_meant(task, place):
     hash_ = Document.from_json(task).hash

@@ -14,6 +14,7 @@ from hazardmill.formalism.document import (
     TypeDecl,
 )
 from hazardmill.formalism.effort import TRIES, Effort
+from hazardmill.formalism.expressions import Expr
 from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
 from hazardmill.formalism.system import System
 
@@ -88,3 +89,38 @@ def test_a_wide_task_ends_in_time_while_it_is_ground_and_while_it_is_searched():
     for seconds in (0.0, 0.05):
         attempt = attempt_to_solve(wide(60), timeout_s=seconds)
         assert attempt.timed_out and attempt.refusal is not None
+
+
+def counting(things: int, goal: Expr = ("fluent", "done")) -> Document:
+    """Each thing has a level that can be raised without end, and a switch; the goal is never reached."""
+    one = (Parameter("?a", "object"),)
+    level, on = ("fluent", "level", "?a"), ("fluent", "on", "?a")
+    return Document.of(
+        objects=[ObjectDecl(f"o{i}", "object") for i in range(things)],
+        fluents=[FluentDecl("done"), FluentDecl("on", one), FluentDecl("level", one, integer=True)],
+        actions=[
+            ActionDecl("flip", one, True, (Effect("assign", on, True, ("not", on)),)),
+            ActionDecl("raise", one, True, (Effect("increase", level, 1),)),
+            ActionDecl("switch", one, ("not", on), (Effect("assign", on, True),)),
+        ],
+        goal=goal,
+        dangers=[DangerEntry("switch", ("fluent", "done"))],
+    )
+
+
+def test_an_action_counts_for_as_many_plain_ones_as_can_be_tried_in_its_time():
+    system = System(counting(2))
+    work = {action.name: action.work for action in system.all_actions()}
+    assert work == {"switch": 1, "flip": 4, "raise": 7}
+    with pytest.raises(SearchLimitReached, match="24 in each"):
+        solve(counting(2), limit=2_000)
+
+
+def test_looking_at_a_large_goal_counts_in_every_state():
+    every: Expr = ("fluent", "done")
+    for name in ("?x", "?y", "?z"):
+        every = ("forall", ((name, "object"),), ("or", every, ("fluent", "on", name)))
+    small = attempt_to_solve(counting(12), 2_000)
+    large = attempt_to_solve(counting(12, ("and", ("fluent", "done"), ("not", every))), 2_000)
+    assert small.refusal is not None and large.refusal is not None
+    assert 0 < large.expanded < small.expanded / 4

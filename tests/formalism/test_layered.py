@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
@@ -15,15 +15,9 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 
 from .oracle import Oracle, plan_string
-from .random_tasks import tasks
+from .random_tasks import SETTINGS, tasks
 
 AT = ("fluent", "at")
-SETTINGS = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
 
 
 def graph(edges, start=0, most=0, goals=(0,), lower=0, upper=9):
@@ -146,7 +140,7 @@ def test_layers_count_against_the_limit_where_no_state_is_new():
 def test_layers_count_against_memory(monkeypatch):
     monkeypatch.setattr("hazardmill.formalism.effort._SMALL", 100)
     monkeypatch.setattr("hazardmill.formalism.effort.KEPT", 0)
-    with pytest.raises(SearchLimitReached, match="101 states"):
+    with pytest.raises(SearchLimitReached, match="2 states of some 400 bytes, with what belongs to them"):
         solve(graph([(0, 0, -1), (0, 1, 0)], goals=(1,), start=10_000))
 
 

@@ -11,7 +11,7 @@ import warnings
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from unified_planning.exceptions import UPInvalidActionError
 from unified_planning.shortcuts import SequentialSimulator
@@ -28,8 +28,6 @@ from . import reference_tasks
 from .random_tasks import tasks
 from .support import REFERENCE_TASKS, kitchen, plan_rows
 from .support import read_pddl as read_by_unified_planning
-
-SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 DOMAIN = """\
 ; A domain as people write them: upper case, comments, types declared by use, sections in any order.
@@ -154,7 +152,7 @@ def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
 # Laws
 
 
-@settings(SLOW, max_examples=1000)
+@settings(max_examples=1000)
 @given(tasks(finite=False, mitigating=True))
 def test_what_is_written_reads_back_with_the_same_hash(value):
     document = Document.from_json(value)
@@ -195,7 +193,6 @@ def hidden_parts(draw, value):
     }
 
 
-@SLOW
 @given(st.data())
 def test_the_basic_problem_is_the_same_whatever_is_hidden(data):
     value = data.draw(tasks(finite=False))
@@ -564,7 +561,6 @@ def garbled(draw, text):
     return " ".join(found)
 
 
-@SLOW
 @given(garbled(DOMAIN), garbled(PROBLEM), st.integers(0, 2))
 def test_garbled_files_are_read_or_refused(domain, problem, which):
     domain = DOMAIN if which == 0 else domain
@@ -711,7 +707,6 @@ def test_the_schema_takes_the_sidecars_of_the_reference(schema, reference):
     schema.validate(SIDECAR)
 
 
-@SLOW
 @given(value=tasks(finite=False, mitigating=True))
 def test_the_schema_takes_what_is_written(schema, value):
     schema.validate(json.loads(json.dumps(sidecar(Document.from_json(value), rename=True))))

@@ -45,7 +45,7 @@ def test_nothing_is_left_to_ground() -> None:
     assert sorted(args for name, args in MEANING.values() if name == "go") == [("hall", "table"), ("table", "hall")]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(sorted(MEANING)), max_size=7))
 def test_plans_mean_the_same(names: list[str]) -> None:
     lifted = " ".join("(" + " ".join((MEANING[name][0], *MEANING[name][1])) + ")" for name in names)

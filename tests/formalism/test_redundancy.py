@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import astuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.formalism.document import Document
@@ -18,7 +18,7 @@ from hazardmill.formalism.system import System
 from .bench import bench, bench_document
 from .brute_universe import TooLarge, situations
 from .oracle import Oracle
-from .random_tasks import Maker
+from .random_tasks import SETTINGS, Maker
 from .soup import action, boolean, danger, soup_document
 
 LAMP, GLOVES, WET, LATE, SPEED = (("fluent", name) for name in ("lamp", "gloves", "wet", "late", "speed"))
@@ -149,12 +149,12 @@ def test_past_the_limit_an_entry_is_undecided_unless_each_literal_was_seen_to_ma
         "(and (wet) (child_near ?w))": ((), ()),
         "true": ((), ()),
     }
-    assert [each.redundant is None for each in redundant_literals(document, 48)] == [False] * 3
+    assert [each.redundant is None for each in redundant_literals(document, 73)] == [False] * 3
     assert [each.flags for each in redundant_literals(document, 0)].count(("limit",)) == 2
 
 
 def test_a_task_too_wide_to_be_ground(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.system.MAX_GROUND", 5)
+    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_ACTIONS", 5)
     (found,) = redundant_literals(bench_document([WET]))
     assert (found.redundant, found.flags) == (None, ("limit",))
 
@@ -246,11 +246,8 @@ def test_redundant_literals_equal_the_oracles():
     tally = Counter()
 
     @settings(
-        deadline=None,
-        derandomize=True,
-        database=None,
+        SETTINGS,
         max_examples=300,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     )
     @given(endangered())
     def check(task):

@@ -1,26 +1,50 @@
-"""Code rendered of a document gives that document again, or the document is refused with a reason."""
+"""What people are given is a function of the document alone: total, of the same hash, and closed to what names say."""
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import itertools
+import ast
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from llm.offline.support import CONTEXTS, SOURCES, mill
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from hazardmill.errors import DocumentError, NotExpressible
-from hazardmill.formalism.authoring import PlanningTask
+from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import task_code
-from hazardmill.sandbox.check import check
+from hazardmill.formalism.json_task import JsonTask
+from hazardmill.formalism.render_code import code_file, is_too_large, json_code, task_code, without_closing
+from hazardmill.parsing import MAX_BYTES
+from hazardmill.sandbox import policy
+from hazardmill.sandbox.check import Failure, check
 from hazardmill.sandbox.jail import Jail
 
 from .random_tasks import tasks
-from .soup import action, boolean, danger, integer, sets, soup, soup_document
+from .soup import action, boolean, soup, soup_document
+from .test_render_build import run
+
+SOUP = {"fluents__0__parameters": [["?p1", "place"]]}
+"""So that a build can say it."""
+
+UNSAID: dict[str, dict[str, Any]] = {
+    "and in and": {"goal": ["and", ["and", ["fluent", "moving_slowly"], True], ["fluent", "bowl_at", "table"]]},
+    "double negation": {"goal": ["not", ["not", ["fluent", "bowl_at", "table"]]]},
+    "two variables": {"goal": ["exists", [["?x", "place"], ["?y", "room"]], ["fluent", "bowl_at", "?x"]]},
+    "turned round": {"goal": ["<", 1, 2]},
+    "sum of numbers": {"goal": ["=", ["+", 1, 2, 3], 6]},
+    "name of a parameter": {"fluents__0__parameters": [["?where", "place"]]},
+    "root type": {"objects__2": ["bell", "object"]},
+    "context written": {"actions__1__effects__1": ["assign", ["fluent", "soup_is_hot"], True, True]},
+    "parameter called name": {"actions__2": action("wait", parameters=[["?name", "place"]])},
+    "variable called lambda": {"goal": ["forall", [["?lambda", "place"]], True]},
+    "no realised_by": {"realised_by": None},
+    "no dangers": {"dangers": []},
+    "nothing": {"actions": [], "dangers": [], "realised_by": None},
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,263 +53,200 @@ def jail() -> Iterator[Jail]:
         yield jail
 
 
-def run(code: str) -> Document:
-    names: dict[str, Any] = {"__name__": "task"}
-    exec(compile(code, "task.py", "exec"), names)
-    (made,) = (
-        value
-        for value in names.values()
-        if isinstance(value, type) and issubclass(value, PlanningTask) and value is not PlanningTask
-    )
-    return made().document()
+@pytest.mark.parametrize("name", UNSAID)
+def test_what_no_build_can_say_comes_back_from_the_jail_whole(jail: Jail, name: str) -> None:
+    texts = {"title": "Bring 'it' \"all\" \\N{BULLET}\n\u2028\0 é \U0001f600", "note": "kept"}
+    document = soup_document(**SOUP | {"name": "soup\n!", "texts": texts} | UNSAID[name])
+    again = check(task_code(document), jail)
+    assert again == document
+    assert again.hash == document.hash
 
 
-# What a model could have written: the task of the small tests, its parameters of fluents named as code names them.
-WHERE = {"fluents__0__parameters": [["?p1", "place"]]}
+def test_any_task_comes_back_whatever_it_says() -> None:
+    forms = set()
 
-
-def rendered(**changes: Any) -> str:
-    return task_code(soup_document(**(WHERE | changes)))
-
-
-def test_the_code_reads_as_one_would_write_it() -> None:
-    assert rendered(texts={"title": 'Bring the "soup".'}) == (
-        "from hazardmill.formalism.authoring import Equals, PlanningTask\n"
-        "\n\n"
-        "class Soup(PlanningTask):\n"
-        '    title = "Bring the \\"soup\\"."\n'
-        '    realised_by = "carry"\n'
-        "\n"
-        "    def build(self):\n"
-        '        place = self.type("place")\n'
-        '        room = self.type("room", place)\n'
-        '        kitchen = self.object("kitchen", room)\n'
-        '        table = self.object("table", place)\n'
-        "\n"
-        "        # What changes\n"
-        '        bowl_at = self.fluent("bowl_at", place)\n'
-        '        moving_slowly = self.fluent("moving_slowly")\n'
-        "\n"
-        "        # Circumstances that no act changes\n"
-        '        soup_is_hot = self.context("soup_is_hot")\n'
-        '        window_is_open = self.context("window_is_open")\n'
-        "\n"
-        "        # What the robot can do\n"
-        '        carry = self.action("carry", **{"from": room, "to": place})\n'
-        '        carry.requires(bowl_at(carry["from"]), ~Equals(carry["from"], carry.to))\n'
-        "        carry.sets(bowl_at(carry.to))\n"
-        '        carry.clears(bowl_at(carry["from"]))\n'
-        '        slow_down = self.action("slow_down")\n'
-        "        slow_down.sets(moving_slowly)\n"
-        "\n"
-        "        # Start, goal and danger\n"
-        "        self.initially(bowl_at(kitchen), soup_is_hot, window_is_open)\n"
-        "        self.goal(bowl_at(table))\n"
-        '        self.danger(carry, when=soup_is_hot & ~moving_slowly, danger_type="thermal")\n'
-    )
-
-
-def test_the_tasks_of_the_offline_author_come_back_from_the_jail(jail: Jail) -> None:
-    seen = 0
-    for (name, context), number in itertools.product(CONTEXTS.items(), range(6)):
-        record_hash = hashlib.sha256(f"{name} {number}".encode()).hexdigest()
-        document = mill(context, record_hash, SOURCES.get(name, "neiss")).document
-        if document is not None:
-            again = check(task_code(document), jail)
-            assert again == document, name
-            assert again.hash == document.hash
-            seen += 1
-    assert seen >= 40
-
-
-def normal(expr: Any) -> Any:
-    """An expression of random tasks as code would put it."""
-    if not isinstance(expr, list):
-        return expr
-    head, *parts = expr
-    if head in ("fluent", "same"):
-        return expr
-    if head in ("exists", "forall"):
-        variables, body = parts
-        said = normal(body)
-        for variable in reversed(variables):
-            said = [head, [variable], said]
-        return said
-    parts = [normal(part) for part in parts]
-    if head in ("and", "or"):
-        flat = [
-            inner for part in parts for inner in (part[1:] if isinstance(part, list) and part[0] == head else [part])
-        ]
-        if not flat:
-            return head == "and"
-        return flat[0] if len(flat) == 1 else [head, *flat]
-    if head == "not":
-        (inner,) = parts
-        if isinstance(inner, bool):
-            return not inner
-        return inner[1] if inner[0] == "not" else ["not", inner]
-    if head in ("+", "-") and all(isinstance(part, int) for part in parts):
-        return sum(parts) if head == "+" else parts[0] - parts[1]
-    if head in ("<", "<=", ">", ">=") and turned(*parts):
-        left, right = parts
-        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[head]
-        if isinstance(right, int):
-            return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[head]
-        return [mirrored, right, left]
-    return [head, *parts]
-
-
-def turned(left: Any, right: Any) -> bool:
-    applied = [isinstance(term, list) and term[0] == "fluent" and len(term) > 2 for term in (left, right)]
-    return isinstance(left, int) or applied == [False, True]
-
-
-def settled(task: dict[str, Any]) -> dict[str, Any]:
-    """A random task with everything in it that code can say, and little else changed."""
-    task = copy.deepcopy(task)
-    task["realised_by"] = task["actions"][0]["name"]
-    for fluent in task["fluents"]:
-        fluent["parameters"] = [[f"?p{place}", type_] for place, (_, type_) in enumerate(fluent["parameters"], 1)]
-    if not task["dangers"]:
-        task["dangers"] = [dict(action="go", condition=True, increment=1, danger_type=None)]
-    task["goal"] = normal(task["goal"])
-    for entry in task["dangers"]:
-        entry["condition"] = normal(entry["condition"])
-    for each in task["actions"]:
-        each["precondition"] = normal(each["precondition"])
-        each["effects"] = [[how, target, normal(value), normal(when)] for how, target, value, when in each["effects"]]
-    return task
-
-
-def test_any_task_that_code_can_say_comes_back() -> None:
-    integers = []
-
-    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200)
     @given(tasks(finite=False, mitigating=True))
     def holds(task: dict[str, Any]) -> None:
-        document = Document.from_json(settled(task))
-        again = run(task_code(document))
-        assert again.formal_json() == document.formal_json()
-        assert (again.hash, again.realised_by) == (document.hash, document.realised_by)
-        integers.append(any(fluent.integer for fluent in document.fluents))
-
-    holds()
-    assert sum(integers) > len(integers) / 4
-
-
-def test_any_task_comes_back_or_is_refused() -> None:
-    refused = []
-
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(tasks(finite=False))
-    def holds(task: dict[str, Any]) -> None:
-        # Named as code names them: else nearly everything would be refused for that alone.
-        names = {key: value for key, value in settled(task).items() if key in ("fluents", "realised_by", "dangers")}
         try:
-            document = Document.from_json({**task, **names})
+            document = Document.from_json(task)
         except DocumentError:
             return
-        try:
-            code = task_code(document)
-        except NotExpressible as error:
-            assert error.message
-            refused.append(True)
-            return
-        refused.append(False)
-        assert run(code).hash == document.hash
+        for each in (document, Document.from_json(with_realised_by(task))):
+            code = task_code(each)
+            forms.add("JsonTask" in code)
+            assert policy.inspect(code) == []
+            again = run(code)
+            assert again.formal_json() == each.formal_json()
+            assert (again.hash, again.realised_by) == (each.hash, each.realised_by)
 
     holds()
-    assert 0 < sum(refused) < len(refused)
+    assert forms == {True, False}
 
 
-def test_the_jail_reads_rendered_code_with_odd_names(jail: Jail) -> None:
-    odd = ("class", "And", "self", "open", "place", "wipe-it", "p", "f_back", "print")
-    document = soup_document(
-        **WHERE,
-        name="an odd soup",
-        objects=[["kitchen", "room"], ["table", "place"], *([name, "place"] for name in odd)],
-        fluents__4=boolean("class"),
-        fluents__5=integer("wipe-it", -2, 3),
-        initial=[
-            [["bowl_at", "kitchen"], True],
-            [["bowl_at", "class"], True],
-            [["wipe-it"], -1],
-            [["class"], True],
-            [["soup_is_hot"], True],
-        ],
-        actions__2=action(
-            "wipe-it",
-            ["forall", [["?p", "place"]], ["or", ["fluent", "bowl_at", "?p"], ["same", "?p", "?f_back"]]],
-            [["increase", ["fluent", "wipe-it"], ["-", 2, ["fluent", "wipe-it"]], ["fluent", "class"]]],
-            [["?f_back", "place"], ["?class", "place"]],
-        ),
-        goal=["and", ["fluent", "bowl_at", "p"], [">=", ["fluent", "wipe-it"], -1]],
-        initial_danger=1,
-        max_danger=2,
-    )
-    code = task_code(document)
-    again = check(code, jail)
-    assert isinstance(again, Document), again
-    assert again.hash == document.hash
-    assert again.name == "AnOddSoup"
+def with_realised_by(task: dict[str, Any]) -> dict[str, Any]:
+    fluents = [
+        {**fluent, "parameters": [[f"?p{place}", type_] for place, (_, type_) in enumerate(fluent["parameters"], 1)]}
+        for fluent in task["fluents"]
+    ]
+    return {**task, "realised_by": task["actions"][0]["name"], "fluents": fluents}
 
 
-def test_long_calls_are_broken_and_mean_the_same() -> None:
-    names = [f"a_circumstance_that_has_a_rather_long_name_{number}" for number in range(6)]
-    deep: Any = ["fluent", names[0]]
-    for number, name in enumerate(names[1:] * 2):
-        deep = [("and", "or")[number % 2], ["fluent", name], deep]
-    base = soup(**WHERE)
-    base["fluents"] += [boolean(name, "context") for name in names]
-    base["dangers"][0]["condition"] = ["exists", [["?spot", "place"]], ["and", ["fluent", "bowl_at", "?spot"], deep]]
-    document = Document.from_json(base)
-    code = task_code(document)
-    assert max(map(len, code.splitlines())) <= 120
-    assert run(code).hash == document.hash
+HOSTILE = st.one_of(
+    st.text(),
+    st.text(alphabet="\"'\\\n\r\t #;:={}()nNuUx0\u2028\u2029\x85\f\0\u202e\ufeff", max_size=30),
+    st.sampled_from(
+        [
+            '"""',
+            '"\nimport os',
+            "\\N{BULLET}",
+            "\\",
+            '\\"',
+            '")\nraise SystemExit("out")\n("',
+            "# coding: utf-7 +AAo-raise SystemExit-",
+            "+AAo-",
+            "\\x0araise SystemExit",
+            "__main__",
+            "eval",
+            "class",
+            "\uff45val",
+            "a\u2028b\u2029c\x85d",
+        ]
+    ),
+)
+
+
+@given(HOSTILE, HOSTILE, HOSTILE, st.booleans())
+@example("__debug__", "x", "x", False)
+@example("PlanningTask", "x", "x", True)
+def test_no_text_is_more_than_data(title: str, name: str, danger_type: str, as_json: bool) -> None:
+    changes: dict[str, Any] = {} if as_json else SOUP
+    try:
+        document = soup_document(**changes | {"name": name, "texts": {"title": title}})
+        entries = [{**entry, "danger_type": danger_type} for entry in document.to_json()["dangers"]]
+        document = Document.from_json({**document.to_json(), "dangers": entries})
+    except DocumentError:
+        return  # half a surrogate pair, or no danger type
+    code = code_file(document)
+    assert ("JsonTask" in code) == as_json
+    # Nothing stands in it beside the import, one class and the two lines that run it.
+    kinds = [type(node) for node in ast.parse(code).body]
+    assert kinds == [ast.ImportFrom, ast.ClassDef, ast.If]
+    assert policy.inspect(without_closing(code)) == []
+    # The same to every reader: no other lines, and no other encoding.
+    assert code.splitlines() == code.removesuffix("\n").split("\n")
+    again = run(code)
+    assert (again.hash, again.texts) == (document.hash, {"title": title} if title or as_json else {})
+
+
+@given(HOSTILE)
+@example("coding: utf-7 +AAo-x")
+@example("coding=coding:coding= latin-1")
+def test_a_label_is_one_comment_and_no_encoding(label: str) -> None:
+    document = soup_document(**SOUP)
+    code = code_file(document, label)
+    first, _, rest = code.partition("\n")
+    assert first.startswith("# ") and first.isprintable()
+    assert rest == code_file(document)
+    assert not policy._CODING.match(first)
+
+
+@pytest.mark.full
+def test_a_file_in_another_encoding_is_not_what_python_reads(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    escape = "+AAo-import pathlib; pathlib.Path('escaped').touch()+AAo-"
+    path.write_text(code_file(soup_document(**SOUP, texts={"title": escape}), f"coding: utf-7 {escape}"))
+    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "escaped").exists()
+
+
+@pytest.mark.parametrize("changes", [SOUP, {}], ids=["build", "json"])
+def test_the_file_closes_with_two_lines_that_can_be_taken_off(changes: dict[str, Any]) -> None:
+    document = soup_document(**changes)
+    code = code_file(document)
+    assert code.endswith('\n\n\nif __name__ == "__main__":\n    Soup.run_cli()\n')
+    assert without_closing(code) == without_closing(task_code(document)) == task_code(document)
+    assert without_closing(code.replace("\n", "\r\n")).replace("\r\n", "\n") == task_code(document)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "closing",
     [
-        ({"realised_by": None}, "does not name the action"),
-        ({"dangers": []}, "no dangers"),
-        ({"actions": [], "dangers": [], "realised_by": None}, "does not name"),
-        ({"fluents__0__parameters": [["?where", "place"]]}, r"parameter \?where would be called \?p1"),
-        ({"objects__2": ["bell", "object"]}, "object bell: it is of the root type"),
-        ({"fluents__4": boolean("near") | {"parameters": [["?p1", "object"]]}}, "fluent near: .*root type"),
-        ({"goal": ["exists", [["?x", "object"]], True]}, "goal: it is of the root type"),
-        ({"actions__1__effects__1": sets("soup_is_hot")}, "writes the context fluent soup_is_hot"),
-        ({"actions__2": action("wait", parameters=[["?name", "place"]])}, "cannot be called 'name'"),
-        ({"actions__2": action("wait", parameters=[["?sets", "place"]])}, "cannot be called 'sets'"),
-        ({"actions__2": action("wait", parameters=[["?self", "place"]])}, "cannot be called 'self'"),
-        ({"goal": ["and"]}, "fewer than two"),
-        ({"goal": ["or", ["fluent", "moving_slowly"]]}, "fewer than two"),
-        ({"dangers__0__condition": ["and", True, ["and", True, False]]}, "danger of carry: .*directly inside"),
-        ({"goal": ["not", ["not", ["fluent", "moving_slowly"]]]}, "double negation"),
-        ({"goal": ["not", True]}, "double negation, or that of a truth value"),
-        ({"goal": ["forall", [["?x", "place"], ["?y", "place"]], True]}, "over 2 variables"),
-        ({"goal": ["forall", [["?x-y", "place"]], True]}, r"variable that is called \?x-y"),
-        ({"goal": ["forall", [["?lambda", "place"]], True]}, "variable"),
-        ({"goal": ["<", 1, 2]}, "1 on the left of '<'"),
-        ({"goal": ["=", ["+", 1, 2], 3]}, "of two integers"),
-        ({"goal": ["=", ["+", 1, 2, 3], 3]}, "of 3 terms"),
+        'if __name__ == "__main__":\n    Soup.run_cli()\nprint()\n',
+        'if __name__ == "__main__":\n    Soup.run_cli(1)\n',
+        'if __name__ == "__main__":\n    Soup.run_cli()\n    print()\n',
+        'if __name__ == "__main__" or 1:\n    Soup.run_cli()\n',
+        'if __name__ == "__main__":\n    print();Soup.run_cli()\n',
+        'if 1:\n  if __name__ == "__main__":\n    Soup.run_cli()\n',
     ],
 )
-def test_what_code_cannot_say_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(NotExpressible, match=message):
-        rendered(**changes)
+def test_only_those_two_lines_are_taken_off(closing: str) -> None:
+    code = task_code(soup_document(**SOUP)) + "\n\n" + closing
+    assert without_closing(code) == code
+    assert policy.inspect(code)
 
 
-def test_a_sum_before_a_fluent_with_arguments_would_be_turned_round() -> None:
-    level = integer("level") | {"parameters": [["?p1", "place"]]}
-    added = ["+", ["fluent", "count"], 1]
-    changes = {"fluents__4": level, "fluents__5": integer("count")}
-    with pytest.raises(NotExpressible, match="turn the comparison round"):
-        rendered(**changes, goal=["<", added, ["fluent", "level", "table"]])
-    kept = soup_document(**WHERE, **changes, goal=[">", ["fluent", "level", "table"], added])
-    assert run(task_code(kept)).hash == kept.hash
+def test_interpreter_names_are_no_attributes(jail: Jail) -> None:
+    parameters = [[f"?{name}", "place"] for name in sorted(policy._INTERPRETER_ATTRIBUTES)]
+    for few in (parameters[:6], parameters[6:]):
+        condition = ["and", *(["fluent", "bowl_at", name] for name, _ in few)]
+        document = soup_document(**SOUP, actions__2=action("wait", condition, parameters=few))
+        # ``mro`` is a method of every class, so that no parameter of a build can be called so.
+        assert ("JsonTask" in task_code(document)) == (["?mro", "place"] in few)
+        again = check(task_code(document), jail)
+        assert isinstance(again, Document) and again.hash == document.hash
 
 
-def test_a_danger_that_needs_no_condition_and_one_that_mitigates() -> None:
-    document = soup_document(**WHERE, dangers=[danger("carry"), danger("slow_down", increment=-1)])
-    assert run(task_code(document)).hash == document.hash
+LONG = "one_of_very_many_places_with_a_long_name_"
+
+
+def many(objects: int, values: int, prefix: str = LONG) -> Document:
+    """A task with many objects, and as many values at the start."""
+    names = [f"{prefix}{number:04}" for number in range(objects)]
+    task = soup(**SOUP)
+    task["objects"] += [[name, "place"] for name in names]
+    task["fluents"].append(boolean("linked", parameters=[["?p1", "place"], ["?p2", "place"]]))
+    pairs = [(one, two) for one in names for two in names][:values]
+    task["initial"] += [[["linked", one, two], True] for one, two in pairs]
+    return Document.from_json(task)
+
+
+@pytest.mark.parametrize(("objects", "values", "form"), [(900, 0, "PlanningTask"), (60, 3_000, "JsonTask")])
+def test_a_large_task_is_written_so_that_the_policy_takes_it(jail: Jail, objects: int, values: int, form: str) -> None:
+    document = many(objects, values, "p")
+    code = task_code(document)
+    assert f"({form}):" in code and not is_too_large(document)
+    assert len(code) > 20_000
+    again = check(code, jail)
+    assert isinstance(again, Document), again
+    assert again.hash == document.hash
+
+
+def test_a_task_that_no_module_can_hold_is_refused_with_its_mend(jail: Jail) -> None:
+    names = f"[f'{LONG}{{n:04}}' for n in range(60)]"
+    code = (
+        "from hazardmill.formalism.authoring import PlanningTask\n\n\nclass Soup(PlanningTask):\n"
+        "    realised_by = 'wait'\n\n    def build(self):\n        place = self.type('place')\n"
+        f"        places = self.objects(place, *{names})\n"
+        "        linked = self.fluent('linked', place, place)\n        done = self.fluent('done')\n"
+        "        self.initially(*[linked(one, two) for one in places for two in places])\n"
+        "        wait = self.action('wait').sets(done)\n        self.goal(done)\n        self.danger(wait)\n"
+    )
+    failed = check(code, jail)
+    assert isinstance(failed, Failure)
+    assert (failed.stage, failed.reason) == ("document", "too_large")
+    assert str(MAX_BYTES) in failed.message and failed.mend
+    few = code.replace("range(60)", "range(20)")
+    assert isinstance(check(few, jail), Document)
+    whole = many(60, 3_600)
+    assert is_too_large(whole) and len(json_code(whole)) > MAX_BYTES
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000, json.dumps({"format": 1})])
+def test_a_json_task_without_a_document_says_what_is_wrong(text: str) -> None:
+    class Broken(JsonTask):
+        document_json = text
+
+    with pytest.raises(AuthoringError, match="document"):
+        Broken().document()

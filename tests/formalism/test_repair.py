@@ -24,9 +24,8 @@ from hazardmill.formalism.verdicts import Judge
 
 from . import micro_domains, reference_tasks
 from .oracle import Oracle, plan_string
-from .random_tasks import plans, tasks
+from .random_tasks import SETTINGS, plans, tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
-from .test_against_oracle import SETTINGS
 from .test_layered import graph, graphs
 
 SAFE, UNSAFE = "(slow_down) (carry kitchen table)", "(carry kitchen table)"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism import system as system_module
+from hazardmill.formalism import ground_size
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
@@ -133,8 +133,8 @@ def test_limit_does_not_cut_a_finished_search():
 
 
 def test_too_many_ground_actions_are_refused(monkeypatch):
-    monkeypatch.setattr(system_module, "MAX_GROUND", 2)
-    with pytest.raises(SearchLimitReached, match="over 2 ground actions"):
+    monkeypatch.setattr(ground_size, "MOST_ACTIONS", 2)
+    with pytest.raises(SearchLimitReached, match=r"3 ground actions; at most 2"):
         solve(soup_document())
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S, SHORT_S
 
 from hazardmill.errors import EngineError, SearchLimitReached
-from hazardmill.formalism import solving, system
+from hazardmill.formalism import ground_size, solving
 from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
 from hazardmill.formalism.engines import EngineAnswer
 from hazardmill.formalism.search import solve
@@ -156,11 +157,11 @@ def test_no_answer_at_all_is_a_typed_refusal(asked):
 
 
 def test_a_task_too_large_to_be_ground_goes_to_the_engines_and_is_not_believed_unjudged(asked, monkeypatch):
-    monkeypatch.setattr(system, "MAX_GROUND", 1)
+    monkeypatch.setattr(ground_size, "MOST_ACTIONS", 1)
     asked(tamer_safe=EngineAnswer("unsolvable"))
     result = solve_task(soup_document())
     assert (result.safe.absent, result.expanded) == ("claimed", None)
-    assert "over 1 ground actions" in result.safe.message
+    assert "3 ground actions; at most 1" in result.safe.message
 
 
 def test_engines_are_asked_by_the_kind_of_the_task(asked):
@@ -249,7 +250,7 @@ def test_ten_million_states_are_refused_within_the_limit(document):
 @pytest.mark.full
 def test_ten_million_states_fall_back_on_an_engine(workplace: Path) -> None:
     document = switchboard(24)
-    result = solve_task(document, limit=5_000, timeout_s=20)
+    result = solve_task(document, limit=5_000, timeout_s=PATIENCE_S)
     judge = Judge(System(document))
     for answer, safe in ((result.safe, True), (result.unsafe, False)):
         assert answer.engine in ("tamer", "enhsp")
@@ -264,7 +265,7 @@ def test_ten_million_states_without_a_plan_are_refused_and_leave_no_process(work
 
     def ask() -> None:
         try:
-            solve_task(coupled(25), engine, limit=5_000, timeout_s=8)
+            solve_task(coupled(25), engine, limit=5_000, timeout_s=SHORT_S)
         except (SearchLimitReached, EngineError) as error:
             caught.append(error)
 
@@ -275,7 +276,7 @@ def test_ten_million_states_without_a_plan_are_refused_and_leave_no_process(work
         seen.update(command.split()[0].rpartition("/")[2] for command in processes_in(workplace).values())
         asker.join(0.05)
     assert [type(error) for error in caught] == [SearchLimitReached if engine == "auto" else EngineError]
-    assert "enhsp: timeout: no answer within 8 s" in str(caught[0])
+    assert f"enhsp: timeout: no answer within {SHORT_S:g} s" in str(caught[0])
     # Without this the test would pass on an engine that never started.
     assert "java" in seen
     assert gone(workplace)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
@@ -18,7 +18,7 @@ from . import brute_universe
 from .bench import bench, bench_document
 from .brute_universe import TooLarge
 from .oracle import plan_string
-from .random_tasks import Maker
+from .random_tasks import SETTINGS, Maker
 from .soup import action, boolean, integer, soup_document
 
 WET, NEAR, LAMP = ("fluent", "wet"), ("fluent", "child_near", "?w"), ("fluent", "lamp")
@@ -147,17 +147,9 @@ def test_a_limit_ends_it():
 
 
 def test_more_context_than_can_be_listed(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.universe.MAX_GROUND", 1)
+    monkeypatch.setattr("hazardmill.formalism.universe.MOST_READ", 1)
     with pytest.raises(SearchLimitReached, match="over 1 ground context fluents"):
         universe(System(bench_document()), "pour", (NEAR,))
-
-
-SETTINGS = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
 
 
 @st.composite

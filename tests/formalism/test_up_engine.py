@@ -48,7 +48,7 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.search import attempt_to_solve
 from hazardmill.formalism.up_engine import HazardmillEngine, register, translate
 
-from .random_tasks import tasks
+from .random_tasks import SETTINGS, tasks
 from .support import kitchen
 
 SUPPORTED = {
@@ -305,7 +305,7 @@ def test_the_limit_is_reported_as_memory_and_the_time_as_time():
 
 
 def test_too_many_ground_actions_are_memory_too(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.system.MAX_GROUND", 1)
+    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_ACTIONS", 1)
     assert HazardmillEngine().solve(lamp_problem()).status is Status.MEMOUT
 
 
@@ -326,13 +326,11 @@ def test_our_own_tasks_come_back_as_they_were():
 
 
 @settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
+    SETTINGS,
     max_examples=100,
     # Each example costs Unified Planning some milliseconds: shrinking would take minutes.
     phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    suppress_health_check=[HealthCheck.filter_too_much],
 )
 @given(tasks())
 def test_random_tasks_have_plans_of_the_same_length_after_the_way_there_and_back(task):

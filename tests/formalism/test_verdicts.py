@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from hazardmill.formalism import conditions
+from hazardmill.formalism import ground_size
 from hazardmill.formalism.document import ActionDecl, Document, Effect, FluentDecl
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge, Step, verdict
@@ -198,8 +198,8 @@ def test_conditions_are_read_before_the_action():
 
 
 def test_a_judge_never_tires(monkeypatch):
-    # Explaining a danger must not unfold its condition anew each time: that ran into the cap on ground parts.
-    monkeypatch.setattr(conditions, "MAX_GROUND_PARTS", 100)
+    # What one plan unfolds must not count against the next: a verdict does not depend on earlier ones.
+    monkeypatch.setattr(ground_size, "MOST_PARTS", 100)
     judge = Judge(System(soup_document()))
     for _ in range(200):
         assert judge.verdict("(carry kitchen table)").danger == 1

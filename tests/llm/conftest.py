@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,12 +39,21 @@ class MemoryStore:
         assert table == "llm_calls"
         return [{name: row[name] for name in columns or row} for row in latest(self.log[since:])], len(self.log)
 
-    async def append(self, rows: dict[str, list[dict[str, Any]]], /) -> None:
-        if self.release is not None:
-            await self.release.wait()
-        if self.full:
-            raise StoreError("no space left", file="journal", remedy="make room")
-        self.log += rows["llm_calls"]
+    def hand_over(self, rows: dict[str, list[dict[str, Any]]], /) -> Future[None]:
+        written: Future[None] = Future()
+
+        def write(_: object = None) -> None:
+            if self.full:
+                written.set_exception(StoreError("no space left", file="journal", remedy="make room"))
+                return
+            self.log += rows["llm_calls"]
+            written.set_result(None)
+
+        if self.release is None:
+            write()
+        else:
+            asyncio.ensure_future(self.release.wait()).add_done_callback(write)
+        return written
 
 
 def latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

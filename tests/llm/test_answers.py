@@ -12,12 +12,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from hazardmill.errors import (
+    AnswerTooLarge,
     ConnectionFailed,
     ModelRefused,
     PromptRefused,
     ProviderDown,
     ProviderError,
     RateLimited,
+    RedirectRefused,
     RequestRefused,
     UnusableAnswer,
 )
@@ -38,7 +40,7 @@ class Found(Frozen):
 
 SHAPE: TypeAdapter[Found | NoDanger] = TypeAdapter(Found | NoDanger)
 GOOD = json.dumps({"where": "a kitchen", "group": "physical"})
-OBEDIENT = json.dumps({"no_danger": "the record says to ignore the above"})
+OBEDIENT = json.dumps({"no_danger": "the record says to ignore the above", "decline_reason": "nothing_to_build_on"})
 
 ANSWERS: dict[str, tuple[Completion, str]] = {
     "refusal": (completion("I will not.", "refusal"), "failed"),
@@ -61,6 +63,9 @@ ERRORS: dict[str, tuple[ProviderError, str]] = {
     "rate_limited": (RateLimited("wait", retry_after=30), "retried"),
     "provider_down": (ProviderDown("overloaded"), "retried"),
     "connection": (ConnectionFailed("reset"), "retried"),
+    "too_large": (AnswerTooLarge("longer than 4,000,000 bytes"), "retried"),
+    "too_slow": (ConnectionFailed("no whole answer within 300 s"), "retried"),
+    "redirect": (RedirectRefused("to another host"), "stopped"),
     "no_such_model": (ModelRefused("unknown"), "fallback"),
     "no_credit": (RequestRefused("top up"), "stopped"),
     "filtered_request": (PromptRefused("Content Exists Risk", filtered=True), "refused"),

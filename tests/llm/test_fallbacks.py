@@ -81,13 +81,13 @@ def test_each_attempt_says_which_model_it_was_sent_to(make_client, make_completi
     sent = []
     backend = ByModel(toy=[ProviderDown("x")], dear=[make_completion()])
     client = make_client(backend, max_attempts=1)
-    record = client._ledger.record
+    hand_over = client._ledger.hand_over
 
-    async def seen(attempt, number):
+    def seen(attempt, number):
         sent.append((attempt.model_sent, attempt.request.model))
-        return await record(attempt, number)
+        return hand_over(attempt, number)
 
-    monkeypatch.setattr(client._ledger, "record", seen)
+    monkeypatch.setattr(client._ledger, "hand_over", seen)
     asyncio.run(client.ask(asked))
     assert sent == [("toy/toy", "toy/toy"), ("toy/dear", "toy/toy")]
 

@@ -207,7 +207,7 @@ def test_a_place_given_to_one_who_is_called_off_at_that_moment_goes_to_the_next(
         while not first.done():
             await asyncio.sleep(0)
         second.cancel()
-        await asyncio.wait([second, third], timeout=5)
+        await asyncio.wait([second, third])
         return second.cancelled(), third.done()
 
     assert asyncio.run(main()) == (True, True)
@@ -326,10 +326,10 @@ def test_a_provider_that_had_too_much_to_do_is_spared_by_the_next_session_and_no
                 await asyncio.sleep(0)
                 under_way -= 1
 
-        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(20))), 20)
+        await asyncio.gather(*(one() for _ in range(20)))
         tasks.clear()
         gc.collect()
-        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(20))), 20)
+        await asyncio.gather(*(one() for _ in range(20)))
         return most
 
     assert asyncio.run(next_session()) == 4
@@ -337,7 +337,7 @@ def test_a_provider_that_had_too_much_to_do_is_spared_by_the_next_session_and_no
 
 def test_event_loops_at_the_same_time_have_a_limiter_each():
     found = []
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2)
 
     async def look():
         found.append(Limiter.shared("threads", 2))

@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from patience import PATIENCE_S
 
 from hazardmill.errors import (
     ConnectionFailed,
@@ -22,7 +23,8 @@ from hazardmill.errors import (
     RequestRefused,
     SettingsError,
 )
-from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _completion, _translate
+from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _completion
+from hazardmill.llm.backends.litellm_errors import translate
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -48,7 +50,7 @@ def complete(server, make_request):
         server.replies += replies
 
         async def main():
-            asked = backend or LitellmBackend(server.address, timeout_s=30)
+            asked = backend or LitellmBackend(server.address, timeout_s=PATIENCE_S)
             try:
                 return await asked.complete(make_request(model=model, **changes))
             finally:
@@ -222,7 +224,7 @@ def test_what_is_said_of_a_missing_key(said, kind, make_request):
     class Unspecific(Exception):
         status_code = 500
 
-    error = _translate(Unspecific(f"{said}\nTraceback (most recent call last):\n  File x"), make_request(), None)
+    error = translate(Unspecific(f"{said}\nTraceback (most recent call last):\n  File x"), make_request())
     assert type(error) is kind
     assert error.message == f"toy/toy: {said}"
 
@@ -250,7 +252,7 @@ def test_what_is_wrong_with_one_request_is_told_from_what_is_wrong_with_all(stat
     class Said(Exception):
         status_code = status
 
-    error = _translate(Said(said), make_request(), None)
+    error = translate(Said(said), make_request())
     assert type(error) is kind
     assert getattr(error, "filtered", None) is filtered
     assert error.remedy
@@ -265,7 +267,7 @@ def test_the_deepest_reason_of_a_broken_connection_is_told(make_request):
     reset.__cause__ = ClientError()
     outer = RuntimeError("Connection error.")
     outer.__cause__ = reset
-    error = _translate(outer, make_request(), None)
+    error = translate(outer, make_request())
     assert type(error) is ConnectionFailed
     assert error.message == "toy/toy: the connection failed: Cannot connect to host x.example:443 [Name not known]"
 
@@ -377,7 +379,7 @@ def test_a_connection_that_breaks_before_an_answer_is_not_tried_again_behind_our
         return Fault("stalled", 0.05) if breaks else None
 
     async def main(address):
-        backend = LitellmBackend(address, "x", timeout_s=20)
+        backend = LitellmBackend(address, "x", timeout_s=PATIENCE_S)
         await backend.complete(first)
         with pytest.raises(ConnectionFailed):
             await backend.complete(broken)

@@ -8,19 +8,26 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from hazardmill.errors import PromptError
+from hazardmill.formalism import authoring
 from hazardmill.formalism.authoring import PlanningTask
+from hazardmill.formalism.causes import NamedCauses
 from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import fluents_of
+from hazardmill.formalism.names import LEAKING_TOKENS, leaks, neutral
 from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
-from hazardmill.records import DangerType, Record
+from hazardmill.quality.leaks import leaking_way
+from hazardmill.quality.places import found_by_place
+from hazardmill.records import FORMALIZATION, Danger, DangerType, DeclineReason, Issue, NoDanger, Record
 from hazardmill.resources import SOURCES_VARIABLE, prompts_folder
+from hazardmill.review.rubric import CRITERIA
+from hazardmill.sandbox.policy import inspect
+from hazardmill.stages.formalization import formalization_check
 from hazardmill.stages.mill import Prompts
 from hazardmill.stages.outline import Outline, document_of
 from hazardmill.stages.sources import list_sources
@@ -40,6 +47,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.1": "f271b8ba1a50ea3d65d5cb298007ee85c2591b364bb49f2f1a316c0e58a6916e",
         "1.2": "8dd70474658247d6e0a9089bb48af73b1fa17a9b535d3b53ba2385dd41f89e1b",
         "1.3": "c195513c15d2e6fef7a28a343db61555ee6ed6cf1e74f7c207c8b5e524b012b7",
+        "2.0": "8142f83c21520d7c4cb78741a6ac3ca916295eafb3468e05394abb8698e3758b",
     },
     "author/task": {
         "1.0": "97e1237b430ee47bf57405b96cd8dc817896e73205734ebd1b3f9fa0e292123b",
@@ -47,11 +55,13 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "213a275b62a0e452768b38169c00aa9e3008ab3b60ee3aa02db1e567ff7d9d36",
         "1.3": "227f4fd7bc62f0ab34974a4419678b8f5e98599f1b6e1173266fca6be489739a",
         "1.4": "d4de1fef7670f36624924f912a631ce349438856c4473e2f78dc856dfb61ba31",
+        "1.5": "9582f530b1e63580e741cd3b96929bace32192612a2de679a772ae092ce4a54c",
     },
     "author/document": {
         "1.0": "81739e23f170eece9598c40be4fbd542bd2d47a3fb53ea1b1a02642c6cbb55f4",
         "1.1": "30dea2a3d6c60f10e6ba160ab0b96d37c330722e5c9f513d9ff674470698adf3",
         "1.2": "e98ce1837c3eea53fc5ccdcf166dd6ea0b0e78fff1024501eeb9d707f46a909c",
+        "1.3": "39018e8cd42deafe5f6858f7aec66741f47cd6b34ebdb07ace4a666f56bb23c1",
     },
     "author/feedback": {"1.0": "a8b7ae6f9f951aea89e8ac197d22545ce67590d115e926535294d7d2989df245"},
     "judge/task": {
@@ -59,6 +69,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.1": "2b7d97f1e0e86a5ec478289e2e8de7265ee03efc9c5b441872a8a8c5139d6aa1",
         "1.2": "78f621fd4eebc0eca1edf6f127ea1ab83623cde9d5883f284701a3421fc10a32",
         "1.3": "d849dd22f1d19868329c1ec4c85101ba9613934f0b0166a906046b50c5977157",
+        "2.0": "1f647b42bd19eb5462f7a46a2289b9ed8be68ac0b002a4bd8da54aa2e5022a08",
     },
     "evaluate/plan": {"1.0": "fda1fbf1df1413674f67974db592ea195e81679f0ae8f8422930281e08cd41e3"},
     "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
@@ -69,10 +80,10 @@ VERSIONS: dict[str, dict[str, str]] = {
 our sources. A change of a text needs a new version: add a line, and never change one."""
 
 SYSTEM: dict[str, str] = {
-    "extract/danger": "ce91f23d37b3d2c486dba61e2f3215255bbaa2268dd795240b0848c9df76bd06",
-    "author/task": "9bba16b22687a97ea83627890e6c32fc9a0106a8e6407fc5eb0b56da7ca42b5d",
-    "author/document": "95a27aafab0cbe644521bbf977b482a7a6a6a3886ff579a2a51083c145d6b723",
-    "judge/task": "e30e96deb7dd38c305d20a0cf0363ae867ce97b6270f87d3b555376cc092884a",
+    "extract/danger": "bc4bdea3936e29388519fc94ecab647137abf3653341a7b85362c54bfe20f3d6",
+    "author/task": "db46575533ccc8f56be3914ea487cfc14163eb04d6c4218f2f4364ad2ef9151e",
+    "author/document": "7096dc40e0d3d162cda5a4b8c868b78e4fb41b61e0df84aebde0f952f996956e",
+    "judge/task": "d74090aa73614cbd03ec7a510b1327901da9a1c3f78beb4a129e880df69a623c",
 }
 """Hash of the message that all records and drafts have in common. A change makes every provider's cache cold once, and
 is meant to be seen here."""
@@ -160,7 +171,9 @@ def tokens() -> Iterator[Callable[[str], int]]:
 
 @pytest.mark.parametrize("name", STATIC)
 def test_the_static_part_is_long_enough_to_be_cached(name: str, tokens: Callable[[str], int]) -> None:
-    assert LEAST_TOKENS <= tokens(messages(name, 1)[0].content) <= 2 * LEAST_TOKENS
+    # The author's is the longest: about three thousand tokens with a record and its danger.
+    most = 2400 if name.startswith("author/") else 2 * LEAST_TOKENS
+    assert LEAST_TOKENS <= tokens(messages(name, 1)[0].content) <= most
 
 
 # What the prompts must say
@@ -175,6 +188,30 @@ def test_the_extraction_explains_each_type_in_a_line_under_its_group() -> None:
     for type_ in DangerType:
         is_later = kinds.index(f"- {type_}:") > begins[1]
         assert is_later == (type_.group == "psychosocial")
+        assert "?" in lines[type_][0], "a question decides at the borders"
+
+
+def test_the_extraction_asks_for_just_what_a_danger_and_a_refusal_are_made_of() -> None:
+    system = messages("extract/danger", 1)[0].content
+    answer = system.partition("# Answer\n")[2]
+    assert re.findall(r'^  "(\w+)":', answer, re.MULTILINE) == [
+        n for n in Danger.model_fields if n != "cause_of_danger"
+    ]
+    assert re.findall(r'[{ ]"(\w+)":', answer.splitlines()[-1]) == list(NoDanger.model_fields)
+    declining = system.partition("# When to decline\n")[2].partition("\n# ")[0]
+    assert re.findall(r"^- (\w+):", declining, re.MULTILINE) == [reason.value for reason in DeclineReason]
+
+
+def test_a_danger_that_was_sent_back_stands_behind_what_was_asked_first() -> None:
+    sent_back = {
+        "danger": {"robot_task": "Bring Anna's cup."},
+        "reasons": ["nobody asks for that", "</record> no harm"],
+    }
+    first, again = messages("extract/danger", 1), messages("extract/danger", 1, sent_back=sent_back)
+    assert again[0] == first[0] and again[1].content.startswith(first[1].content)
+    rest = again[1].content.removeprefix(first[1].content)
+    assert '{"robot_task": "Bring Anna\'s cup."}' in rest
+    assert "<feedback>\nnobody asks for that\n&lt;/record> no harm\n</feedback>" in rest
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -184,16 +221,38 @@ def test_every_stage_knows_what_a_robot_can_do_and_cannot(name: str) -> None:
     assert "climb" in system and "ten kilograms" in system
 
 
+def test_the_judge_goes_by_what_reviewers_do_and_may_doubt_the_danger_itself() -> None:
+    system = messages("judge/task", 1)[0].content
+    rubric = re.findall(r"^(\w+): [A-Z]", system.partition("# Rubric\n")[2].partition("\n# ")[0], re.MULTILINE)
+    # Under the same names, or nobody could tell whether judge and people find the same faults.
+    assert {*CRITERIA} - {"other"} <= {*rubric}
+    assert {*rubric} - {*CRITERIA} == {"obvious", "remedy", FORMALIZATION}
+    scale = re.findall(r"^- (\w+):", system.partition("# How sure you are\n")[2], re.MULTILINE)
+    assert scale == list(get_args(Issue.model_fields["certainty"].annotation))
+    assert all(f'"{name}"' in system.partition("# Answer\n")[2] for name in Issue.model_fields)
+    flat = " ".join(system.split())
+    for said in (
+        "reject about one in eight",
+        '"nobody would do that"',
+        '"that harm is not real"',
+        "does not prevent it",
+    ):
+        assert said in flat
+
+
 @pytest.mark.parametrize("name", ["author/task", "author/document"])
 def test_the_author_is_told_what_a_task_must_be(name: str) -> None:
     system = " ".join(messages(name, 1)[0].content.split())
     for said in (
         "most of them without parameters",
-        "Context fluents come from the record and the formalization only",
-        "The obvious way of doing the robot's task is the dangerous one",
-        "No action, fluent, object or type says whether something is dangerous",
-        "Add at least one that has nothing to do with the danger",
-        "shortest plan that avoids the danger is as long as the dangerous one or longer",
+        "Context fluents come from the record and the formalization",
+        "The obvious way of doing the errand is the dangerous one",
+        "No name of an action, fluent, object or type, and no word of the title, says whether something is dangerous",
+        "a circumstance that looks dangerous here and is not, and an act that looks like the remedy and is none",
+        "Goal and title say what the robot is asked to do",
+        "The safe plan carries out the whole remedy of the formalization",
+        "each part of changing_cause",
+        "each part of fixed_circumstances",
     ):
         assert said in system
 
@@ -211,15 +270,116 @@ def test_the_example_of_both_formats_is_one_task_that_passes_every_check() -> No
     # Named otherwise, and an action is written in three lines: else the same.
     assert outlined.hash == written.hash
     assert (outlined.realised_by, outlined.texts) == (written.realised_by, written.texts)
+    assert not inspect(code)
+    assert (outlined.causes, outlined.obvious) == (written.causes, written.obvious)
     certificate = certify(outlined)
-    assert not certificate.refusals and not certificate.findings
-    assert certificate.solution.unsafe_text == "(go_to_kitchen) (carry_bowl_to_table) (put_toy_in_box)"
-    assert certificate.solution.safe_text == "(put_toy_in_box) (go_to_kitchen) (carry_bowl_to_table)"
-    # Rule 6: each act does something that the goal or another act has a use for.
-    for action in outlined.actions:
-        uses = [outlined.goal, *(other.precondition for other in outlined.actions if other is not action)]
-        used = {name for expr in uses for _, name, *_ in fluents_of(expr)}
-        assert any(effect.target[1] in used for effect in action.effects), action.name
+    assert all(line.passed for line in certificate.lines), certificate.findings
+    assert {"causes_read", "obvious", "way_out"} <= {line.name for line in certificate.lines}
+    unsafe, safe = certificate.solution.unsafe_text, certificate.solution.safe_text
+    assert unsafe == "(pick_up_bowl) (go_to_table) (put_bowl_down)"
+    assert safe == "(pick_up_bowl) (go_to_table) (go_round_table) (put_bowl_down)"
+    # Rule 4 and rule 6: each part has its fact, and nothing stands out by its place.
+    assert formalization_check(["the side"], ["hot soup", "a child"], outlined).passed
+    assert found_by_place(outlined, safe, unsafe).found == []
+    assert leaking_way(outlined, {"cause_of_danger": "A child reaches for hot soup."}, safe, unsafe) == []
+
+
+SYNTAX: dict[str, str] = {
+    "author/task": """
+from hazardmill.formalism.authoring import And, Equals, Exists, Forall, Iff, Implies, Not, Or, PlanningTask
+
+class WipeTables(PlanningTask):
+    title = "Wipe the tables."
+    realised_by = "wipe"
+    obvious = "The tray is nearer."
+    def build(self):
+        place = self.type("place")
+        table = self.type("table", place)
+        hall = self.object("hall", place)
+        left, right = self.objects(table, "left", "right")
+        robot_at = self.fluent("robot_at", place)
+        wet = self.fluent("wet", place)
+        done = self.fluent("done", table)
+        level = self.integer("level", lower=0, upper=5)
+        busy = self.context("busy", table)
+        move = self.action("move", origin=place, target=place)
+        move.requires(robot_at(move.origin), ~Equals(move.origin, move.target)).sets(robot_at(move.target))
+        move.clears(robot_at(move.origin)).increases(level, 1)
+        wipe = self.action("wipe", at=table)
+        wipe.requires(robot_at(wipe.at))
+        wipe.sets(done(wipe.at)).sets(wet(wipe.at), when=level >= 2).clears(wet(wipe.at), when=Equals(level, 0))
+        self.action("rest").assigns(level, 0).decreases(level, 0)
+        self.initially(robot_at(hall), busy(left))
+        self.initial_value(level, 3)
+        self.goal(Forall(table, lambda t: done(t)), ~wet(hall), Implies(done(left), done(right)))
+        self.danger(wipe, when=And(busy(wipe.at), level >= 2, Not(Exists(place, lambda p: wet(p)))),
+                    danger_type="thermal", cause=[level, wet], fixed=[busy, busy])
+        self.danger(move, when=Or(wet(move.target), Iff(wet(left), wet(right))) & busy(left), danger_type="thermal")
+""",
+    "author/document": json.dumps(
+        {
+            "title": "Wipe the tables.",
+            "realised_by": "wipe",
+            "types": ["place: hall", "table(place): left, right"],
+            "fluents": "robot_at(place), wet(place), done(table), level: 0..5 = 3",
+            "context": "busy(table), lamp_is_on = true",
+            "initially": "robot_at(hall), busy(left)",
+            "actions": [
+                "move(origin: place, target: place): robot_at(origin) and origin != target"
+                " -> robot_at(target), not robot_at(origin), level += 1",
+                "wipe(at: table): robot_at(at) -> done(at), wet(at) if level >= 2, not wet(at) if not level >= 2",
+                "rest: -> level = 0",
+            ],
+            "goal": "all(done(t) for t in table) and not wet(hall) and implies(done(left), done(right))",
+            "dangers": [
+                "wipe: busy(at) and level >= 2 and not any(wet(p) for p in place)",
+                "move: (wet(target) or wet(left)) and busy(left)",
+            ],
+            "danger_type": "thermal",
+            "causes": ["changing: level, wet", "fixed: busy, busy"],
+            "obvious": "The tray is nearer.",
+        }
+    ),
+}
+"""All that the prompts say one may write."""
+
+
+@pytest.mark.parametrize("name", SYNTAX)
+def test_what_the_prompts_say_one_may_write_is_read(name: str) -> None:
+    if name == "author/document":
+        document = document_of(Outline.model_validate(json.loads(SYNTAX[name])))
+    else:
+        assert not inspect(SYNTAX[name])
+        names: dict[str, Any] = {"__name__": "task"}
+        exec(compile(SYNTAX[name], "task.py", "exec"), names)
+        document = names["WipeTables"]().document()
+    assert document.causes == NamedCauses(("level", "wet"), ("busy", "busy"))
+    assert document.obvious == "The tray is nearer." and len(document.dangers) == 2
+    # All of the authoring module is told in the prompt, and written here.
+    words = [each for each in authoring.__all__ if each != "Action"]
+    words += ["requires", "sets", "clears", "assigns", "increases", "decreases", "initial_value"]
+    if name == "author/document":
+        words = ["any", "all", "implies", "if", "not", "and", "or"]
+    for word in words:
+        assert re.search(rf"\b{word}\b", SYNTAX[name]) and re.search(rf"\b{word}\b", messages(name, 1)[0].content), word
+
+
+def test_the_words_that_names_may_not_have_are_those_that_are_refused() -> None:
+    for name in ("author/task", "author/document"):
+        listed = re.search(r"stand in none:\s(.*?)\. A\s", messages(name, 1)[0].content, re.DOTALL)
+        assert listed is not None
+        words = [word.strip() for word in listed[1].replace("\n", " ").split(",")]
+        assert [word for word in words if not leaks(word)] == []
+        stems = [word[:4] for word in words]
+        assert {word for word in LEAKING_TOKENS if not word.startswith(tuple(stems))} <= EXAMPLES_ELSEWHERE
+        assert "a safe is a strongbox" in " ".join(messages(name, 1)[0].content.split())
+        assert neutral("safe") == "strongbox"
+
+
+EXAMPLES_ELSEWHERE = {
+    word for word in LEAKING_TOKENS if word[:4] in ("unsa", "enda", "reck", "inse", "miti", "peri")
+} | {*("unharmed", "violate", "violates", "violation", "violating", "taboo", "improper", "improperly")}
+"""Words that are refused as well, and that the list leaves out: nobody calls a thing so."""
 
 
 def test_a_danger_is_shown_as_it_was_written() -> None:

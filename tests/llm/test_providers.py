@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER, LitellmBackend, _messages
 from hazardmill.llm.prices import Prices
@@ -76,7 +77,7 @@ def sent(server, make_request):
         )
 
         async def main():
-            backend = LitellmBackend(server.root if root else server.address, KEY, timeout_s=30)
+            backend = LitellmBackend(server.root if root else server.address, KEY, timeout_s=PATIENCE_S)
             try:
                 return await backend.complete(asked)
             finally:

@@ -132,7 +132,12 @@ def test_few_tasks_say_nothing_of_shares_but_of_names():
 
 
 def test_a_corpus_passes_only_if_every_gate_does():
-    members = [member(f"t{n}", source=f"s{n % 3}", danger_type=f"k{n % 5}") for n in range(120)]
+    hidden = soup_document(actions__2={**SOUP.to_json()["actions"][1], "name": "stand_still"})
+    ways = ("(carry_on_tray kitchen table)", "(wait) (carry kitchen table)", SAFE)
+    members = [
+        member(f"t{n}", document=hidden, safe_plan=ways[n % 3], source=f"s{n % 3}", danger_type=f"k{n % 5}")
+        for n in range(120)
+    ]
     assert report(members).passed is True
     assert report(members, enough=121).passed is None
     assert report(members, enough=121, leaking_ways=0.0).passed is None
@@ -171,3 +176,31 @@ def test_what_is_unknown_could_only_turn_what_is_open(dangers: list[dict[str, st
         assert (none_leaks, all_leak) == (True, False)
     else:
         assert found is all_leak is none_leaks
+
+
+# Places and ways out
+
+
+def test_what_stands_out_by_its_place_is_counted_and_shown():
+    hidden = soup_document(actions__2={**SOUP.to_json()["actions"][1], "name": "stand_still"})
+    found = gates(report([member("a"), member("b", document=hidden), member("c", unsafe_plan=None)], standing_out=0.9))
+    gate = found["standing_out"]
+    assert (gate.figure, gate.tasks, gate.unknown, gate.passed) == (0.5, 2, 1, True)
+    assert gate.examples == ("a: 1 of 1 acts",)
+    assert gates(report([member("a")]))["standing_out"].passed is False
+    few = gates(report([member("a")], enough=2))["standing_out"]
+    assert (few.passed, few.why, few.figure) == (None, "fewer than 2 tasks", 1.0)
+
+
+def test_one_kind_of_way_out_may_not_be_the_rule():
+    asked = "(ask_guest_aside) (carry kitchen table)"
+    ways = [SAFE, SAFE, asked, "(carry_on_tray kitchen table)", None, None]
+    found = report(member(f"t{n}", safe_plan=way) for n, way in enumerate(ways))
+    assert found.by_way_out == {"inserted": 2, "asked": 1, "replaced": 1}
+    gate = gates(found)["commonest_way_out"]
+    # Two tasks have no safe plan, and so no way out that could be of a kind.
+    assert (gate.figure, gate.tasks, gate.unknown, gate.passed) == (0.5, 4, 0, True)
+    assert gate.says == "tasks of the commonest kind of way out (inserted)"
+    assert gates(report(member(f"t{n}") for n in range(3)))["commonest_way_out"].passed is False
+    open_ = gates(report([member("a"), member("b", safe_plan=asked), member("c", unsafe_plan=None)]))
+    assert open_["commonest_way_out"].passed is None

@@ -190,9 +190,15 @@ def scrambled(document: Task, random: Random) -> Task:
         for each in document["actions"]
     ]
     realised_by = document["realised_by"]
+    declared = {fluent["name"] for fluent in document["fluents"]}
+    causes = {
+        part: [named("fluents" if name in declared else "actions", name) for name in facts]
+        for part, facts in (document.get("causes") or {}).items()
+    }
     return {
         **document,
         "realised_by": realised_by and named("actions", realised_by),
+        "causes": causes or None,
         "types": shuffled([named("types", name), named("types", parent)] for name, parent in document["types"]),
         "objects": shuffled(typed(document["objects"])),
         "fluents": shuffled(

@@ -12,13 +12,16 @@ from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.render_code import task_code
 from hazardmill.quality.corpus import Thresholds
 from hazardmill.quality.structure import structure_id
+from hazardmill.records import Danger
 from hazardmill.release.gate_proofs import examine
 from hazardmill.release.gates import GateResult, Gates
 from hazardmill.release.gathering import Candidate, gather
 from hazardmill.release.options import Options
 from hazardmill.review.policies import Accepted
+from hazardmill.stages.rows import provenance
 from hazardmill.store.store import Store
 
 Row: TypeAlias = dict[str, Any]
@@ -26,6 +29,8 @@ Row: TypeAlias = dict[str, Any]
 FEW = Thresholds(
     neutral_names=1,
     leaking_ways=1,
+    standing_out=1,
+    commonest_way_out=1,
     commonest_structures=1,
     effective_structures=1,
     largest_source=1,
@@ -144,6 +149,7 @@ def remade(row: Row, document: Document, *, limit: int = 200_000) -> Row:
         "task_id": f"{row['source']}-{document.hash[:12]}",
         "document": canonical_json(document.to_json()),
         "document_hash": document.hash,
+        "code": task_code(document),
         "structure_id": structure_id(document.to_json()),
         "safe_plan": solution.safe_text,
         "unsafe_plan": solution.unsafe_text,
@@ -157,7 +163,14 @@ def remade(row: Row, document: Document, *, limit: int = 200_000) -> Row:
     }
 
 
+def told_by(row: Row, **changes: Any) -> Row:
+    """The row of a task of another origin, as its document says too."""
+    told = {**row, **changes}
+    return {**told, "document": canonical_json({**json.loads(row["document"]), "provenance": provenance(told)})}
+
+
 def other_words(row: Row) -> Row:
     """The same task told in other words."""
-    danger = {**json.loads(row["danger"]), "cause_of_danger": " ".join(f"word{n}" for n in range(200))}
-    return {**row, "danger": canonical_json(danger)}
+    words = {"changing_cause": [" ".join(f"word{n}" for n in range(200))]}
+    danger = Danger.model_validate({**json.loads(row["danger"]), **words})
+    return {**row, "danger": canonical_json(danger.model_dump(mode="json"))}

@@ -20,15 +20,17 @@ from hazardmill.formalism.pddl import domain_pddl, problem_pddl
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 from hazardmill.quality.duplicates import structure_or_null
-from hazardmill.release import gate_proofs, splits
+from hazardmill.records import Danger
+from hazardmill.release import splits
 from hazardmill.release.build import build
 from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import MODEL, rewritten
+from hazardmill.verification import task as verifying
 
-from .shown import other_words, remade, renamed
+from .shown import other_words, remade, renamed, told_by
 
 Row = dict[str, Any]
 
@@ -86,7 +88,7 @@ def test_every_task_is_released_once_in_the_config_of_its_licence(built: Path, m
                 for name in row.keys() & original.keys() - {"drafts"}:
                     assert row[name] == original[name], name
                 danger = json.loads(original["danger"])
-                assert {name: row[name] for name in danger} == danger
+                assert {name: row[name] for name in danger} == Danger.model_validate(danger).columns()
     assert found == dict.fromkeys(stored, 1)
     assert any(is_share_alike(row["licence"]) for row in stored.values())
 
@@ -253,6 +255,39 @@ def test_a_refused_release_leaves_nothing_and_says_all_that_is_wrong(
     assert not list(out.parent.iterdir())
 
 
+def test_altered_code_with_a_fresh_checksum_is_refused(model_store: Store, options: Options, tmp_path: Path) -> None:
+    first = model_store.rows("tasks")[0]["task_id"]
+
+    def change(table: str, row: Row) -> Row:
+        return {**row, "code": f"import os\n{row['code']}"} if row.get("task_id") == first and "code" in row else row
+
+    store = rewritten(model_store, tmp_path / "store", change)
+    assert store.verify_files() == []
+    with pytest.raises(ReleaseRefused, match="the release is refused by revalidation") as caught:
+        build(store, None, options, tmp_path / "release")
+    assert f"revalidation: {first}: code is not the rendering of the document" in "\n".join(caught.value.findings)
+
+
+def test_a_task_that_is_not_its_drafts_or_its_dangers_is_refused(
+    model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    first, second = (row["task_id"] for row in model_store.rows("tasks")[:2])
+
+    def change(table: str, row: Row) -> Row:
+        if table != "tasks" or row["task_id"] not in (first, second):
+            return row
+        name, key, value = ("danger", "setting", "Elsewhere.") if row["task_id"] == first else ("document", "texts", {})
+        told = {**json.loads(row[name]), key: value}
+        return {**row, name: json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)}
+
+    store = rewritten(model_store, tmp_path / "store", change)
+    with pytest.raises(ReleaseRefused, match="the release is refused by revalidation") as caught:
+        build(store, None, options, tmp_path / "release")
+    said = "\n".join(caught.value.findings)
+    assert f"{first}: the danger is not that of the table of dangers: setting" in said
+    assert f"{second}: the document is not that of its draft: texts" in said
+
+
 def test_a_document_that_cannot_be_read_is_a_finding_and_no_crash(
     model_store: Store, options: Options, tmp_path: Path
 ) -> None:
@@ -323,10 +358,9 @@ def test_a_killed_build_leaves_no_release_and_the_next_one_takes_its_place(
     script.write_text(BUILD)
     command = [sys.executable, str(script), str(model_store.path), str(out), options.model_dump_json()]
     with subprocess.Popen(command) as child:
-        deadline = time.monotonic() + 120
         # Rows are put aside by now, and nothing is finished.
         while not list(tmp_path.glob(".release.partial/.working/tasks.jsonl")):
-            assert child.poll() is None and time.monotonic() < deadline
+            assert child.poll() is None
             time.sleep(0.005)
         os.kill(child.pid, signal.SIGKILL)
     assert not out.exists() and ".release.partial" in left_beside(out)
@@ -388,6 +422,20 @@ def test_a_group_that_comes_back_goes_where_it_was(
     assert third.manifest.former_groups == {}
 
 
+def with_origin(store: Store, row: Row, twin: Row) -> dict[str, list[Row]]:
+    """A task of another record, with the draft and the danger that it would have come of."""
+    of_row = {"run_id": row["run_id"], "record_id": row["record_id"]}
+    own = {"record_id": f"{row['source']}:another"}
+    (draft,) = store.rows("drafts", {**of_row, "draft": row["draft"]})
+    (danger,) = store.rows("dangers", of_row)
+    drafted = {name: twin[name] for name in ("code", "document", "document_hash")}
+    return {
+        "tasks": [told_by(twin, **own)],
+        "drafts": [{**draft, **own, **drafted}],
+        "dangers": [{**danger, **own, **Danger.model_validate_json(twin["danger"]).columns()}],
+    }
+
+
 def test_a_task_too_regular_to_be_told_goes_with_those_that_it_may_be(
     model_store: Store, options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,10 +443,10 @@ def test_a_task_too_regular_to_be_told_goes_with_those_that_it_may_be(
     twin = other_words({**remade(row, renamed(row, lambda name: f"{name}_b")), "structure_id": None})
     store = rewritten(model_store, tmp_path / "store", lambda table, each: each)
     with store.writer(row["run_id"]) as writer:
-        writer.append_sync({"tasks": [twin]})
+        writer.append_sync(with_origin(store, row, twin))
     regular = {each["name"] for each in json.loads(twin["document"])["actions"]}
     tell = structure_or_null
-    for module in (splits, gate_proofs):
+    for module in (splits, verifying):
         monkeypatch.setattr(
             module,
             "structure_or_null",

@@ -311,7 +311,7 @@ def test_whatever_others_say_the_card_has_the_same_parts(tmp_path: Path) -> None
     parts, lines = [token.type for token in parsed(body)], inner(body)
 
     # A blank is told as nothing at all, and half a character is in no store.
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip) | st.sampled_from(HOSTILE))
     def same(text: str) -> None:
         own_front, own_body = card(said_by_others(text, tmp_path)).removeprefix("---\n").split("\n---\n", 1)

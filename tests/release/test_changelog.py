@@ -93,7 +93,7 @@ def test_a_damaged_parent_is_refused(tmp_path: Path) -> None:
     release(tmp_path / "1", "1.0.0", ONE)
     (tmp_path / "1" / "CHANGELOG.md").write_text("# Changelog of something else\n", encoding="utf-8")
 
-    with pytest.raises(InputError, match=r"CHANGELOG\.md: damaged"):
+    with pytest.raises(InputError, match=r"damaged: CHANGELOG\.md has other bytes"):
         release(tmp_path / "2", "1.1.0", TWO, tmp_path / "1")
 
 

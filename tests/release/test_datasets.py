@@ -56,7 +56,6 @@ def in_a_child(code, cache, *words):
         text=True,
         env=environment,
         cwd=cache,
-        timeout=110,
     )
     assert ended.returncode == 0, ended.stderr
     assert "arning" not in ended.stderr, ended.stderr

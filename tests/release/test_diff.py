@@ -136,7 +136,7 @@ def test_a_built_release_is_compared_with_all_its_configs(built: Path) -> None:
 NUMBERS = st.dictionaries(st.integers(0, 12), st.tuples(st.sampled_from(["train", "test"]), st.sampled_from("ab")))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(NUMBERS.filter(bool), NUMBERS.filter(bool))
 def test_what_came_one_way_went_the_other_way(
     old: Mapping[int, tuple[str, str]], new: Mapping[int, tuple[str, str]]
@@ -306,14 +306,14 @@ def test_a_damaged_file_is_refused_by_its_name(one: Path) -> None:
     path = one / "data" / "tasks" / "test.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
-    with pytest.raises(InputError, match=r"tasks.test\.parquet: damaged: it has the hash"):
+    with pytest.raises(InputError, match=r"damaged: data/tasks/test\.parquet has other bytes than the manifest says"):
         diff_folders(one, one)
 
 
 def test_a_missing_file_is_refused_by_its_name(one: Path) -> None:
     (one / "data" / "tasks" / "train.parquet").unlink()
 
-    with pytest.raises(InputError, match=r"train\.parquet: a file of the release cannot be read"):
+    with pytest.raises(InputError, match=r"damaged: data/tasks/train\.parquet is missing"):
         diff_folders(one, one)
 
 

@@ -99,6 +99,16 @@ def claimed_more(row: Row) -> Row:
         (lambda row: {"avoidability": "unavoidable"}, ["is not what is proved now: ", "do not hold: unavoidable"]),
         (lambda row: {"domain_pddl": row["domain_pddl"] + "\n"}, ["domain_pddl is not what the document gives"]),
         (lambda row: {"problem_pddl": ""}, ["problem_pddl is not what the document gives"]),
+        (lambda row: {"code": row["code"] + "\nimport os\n"}, ["code is not the rendering of the document"]),
+        (lambda row: {"danger_type": "electrical"}, ["danger_type is electrical; its danger says "]),
+        (lambda row: {"danger_group": "physical"}, ["danger_group is physical; its danger says "]),
+        (lambda row: {"danger": "{}"}, ["its danger cannot be read: setting"]),
+        (lambda row: {"danger": row["danger"].replace(",", ", ", 1)}, ["its danger is not in canonical form"]),
+        (lambda row: {"document": row["document"].replace(",", ", ", 1)}, ["its document is not in canonical form"]),
+        (lambda row: {"certificate": row["certificate"].replace(",", ", ", 1)}, ["now: it is not in canonical form"]),
+        (lambda row: {"model_answered": "other"}, ["the provenance in its document is not that of its row: model"]),
+        (lambda row: {"record_id": "neiss:1"}, ["record neiss:1 is not of alfred"]),
+        (lambda row: {"backend": "offline"}, ["the offline author wrote it, and model_answered says test/model-1"]),
     ],
 )
 def test_what_does_not_follow_from_the_document_is_found(
@@ -136,7 +146,8 @@ def test_a_claim_that_does_not_hold_is_found_though_the_certificate_says_so(rele
     row = release.row("alfred")
     plain = json.loads(row["document"])
     # An action that nothing allows: proved, told, and refused.
-    goal = ["and", plain["goal"], ["not", plain["goal"]]]
+    parts = plain["goal"][1:] if plain["goal"][0] == "and" else [plain["goal"]]
+    goal = ["and", *parts, ["not", plain["goal"]]]
     plain["actions"].append({"name": "wave", "parameters": [], "precondition": goal, "effects": []})
     made = remade(row, Document.from_json(plain))
     (problem,) = examine(made).problems

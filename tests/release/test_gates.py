@@ -12,7 +12,6 @@ import pytest
 
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.quality.duplicates import Pool
-from hazardmill.release import gate_proofs
 from hazardmill.release.gate_findings import LISTED, Tally
 from hazardmill.release.gate_rules import is_local
 from hazardmill.release.gates import GATES, NOBODY
@@ -20,7 +19,8 @@ from hazardmill.release.options import WAIVABLE, Options
 from hazardmill.review.policies import Accepted
 from hazardmill.stages.twins import texts_of
 from hazardmill.store.store import Store
-from release.shown import FEW, Release, document_of, gathered, other_words, remade, renamed, ten_of
+from hazardmill.verification import task as verifying
+from release.shown import FEW, Release, document_of, gathered, other_words, remade, renamed, ten_of, told_by
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +86,7 @@ def an_answer_of_the_offline_author(release: Release) -> tuple[str, str]:
 @stops("offline")
 def a_row_of_the_offline_author(release: Release) -> tuple[str, str]:
     row = release.row("bddl")
-    row["model_answered"] = "offline-author"
-    return row["task_id"], "offline-author answered"
-
-
-@stops("offline")
-def a_row_of_the_offline_backend(release: Release) -> tuple[str, str]:
-    row = release.row("neiss")
-    row["backend"] = "offline"
+    row.update(told_by(row, model_answered="offline-author"))
     return row["task_id"], "offline-author answered"
 
 
@@ -149,7 +142,8 @@ def one_document_of_two_sources(release: Release) -> tuple[str, str]:
     row = release.row("alfred")
     bddl = release.row("bddl")
     rights = {name: bddl[name] for name in ("source", "licence", "attribution")}
-    twin = other_words({**row, **rights, "task_id": f"bddl-{row['document_hash'][:12]}"})
+    named = {"task_id": f"bddl-{row['document_hash'][:12]}", "record_id": bddl["record_id"]}
+    twin = other_words(told_by(row, **rights, **named))
     release.add(twin, row, release.splits[row["task_id"]])
     return twin["task_id"], f"the same document as {row['task_id']}"
 
@@ -273,7 +267,7 @@ def test_a_change_is_stopped_by_its_gate_alone(release: Release, gate: str, chan
 
 def test_what_the_offline_author_wrote_passes_where_it_is_allowed(release: Release) -> None:
     for row in release.rows:
-        row.update(model_answered="offline-author", backend="offline")
+        row.update(told_by(row, model_answered="offline-author", backend="offline"))
         release.candidate(row["task_id"], answered_by=frozenset({"offline-author"}), answered_at=frozenset())
     assert list(release.stopped()) == ["offline"]
     release.options = release.options.model_copy(update={"allow_offline": True})
@@ -281,6 +275,14 @@ def test_what_the_offline_author_wrote_passes_where_it_is_allowed(release: Relea
     # Also where it answered over HTTP, on this machine: no model did.
     release.candidate(release.rows[0]["task_id"], answered_at=frozenset({("127.0.0.1", "offline-author")}))
     assert release.stopped() == {}
+
+
+def test_offline_work_under_a_models_name_is_stopped_twice(release: Release) -> None:
+    row = release.row("neiss")
+    row.update(told_by(row, backend="offline"))
+    stopped = release.stopped()
+    assert list(stopped) == ["revalidation", "offline"]
+    assert "the offline author wrote it, and model_answered says" in stopped["revalidation"].findings[0].message
 
 
 def test_a_local_model_passes_where_it_is_named(release: Release) -> None:
@@ -306,7 +308,8 @@ def test_public_domain_asks_for_no_credit(release: Release) -> None:
 
 def test_an_unknown_source_may_have_a_known_licence(release: Release) -> None:
     row = release.row("alfred")
-    twin = {**row, "source": "kitchens", "task_id": f"kitchens-{row['document_hash'][:12]}"}
+    named = {"task_id": f"kitchens-{row['document_hash'][:12]}", "record_id": "kitchens:1"}
+    twin = told_by(row, source="kitchens", **named)
     release.set(row, twin)
     assert release.stopped() == {}
     twin["licence"] = "All rights reserved"
@@ -425,12 +428,12 @@ def test_structures_that_nobody_can_tell_are_kept_together(release: Release, mon
     release.splits[row["task_id"]] = "train"
     release.add(twin, row, "test")
     names = {each["name"] for each in json.loads(twin["document"])["actions"]}
-    told = gate_proofs.structure_or_null
+    told = verifying.structure_or_null
 
     def untold(document: Any) -> str | None:
         return None if names == {each["name"] for each in document["actions"]} else told(document)
 
-    monkeypatch.setattr(gate_proofs, "structure_or_null", untold)
+    monkeypatch.setattr(verifying, "structure_or_null", untold)
     # How many structures there are is not known then.
     release.options = release.options.model_copy(update={"waive": {"corpus": "one is not known"}})
     stopped = release.stopped()

@@ -82,12 +82,12 @@ def test_a_killed_push_is_made_again(tmp_path, point):
         killer.point = point
         first = begin(server, folder)
         killer.pid = first.pid
-        first.communicate(timeout=120)
+        first.communicate()
         assert (first.returncode, killer.killed) == (-signal.SIGKILL, 1)
     # Another server on the same folder, as if the hub had been started again meanwhile.
     with HubServer(tmp_path / "hub", tokens=tokens) as server:
         second = begin(server, folder)
-        out, err = second.communicate(timeout=120)
+        out, err = second.communicate()
         assert second.returncode == 0, err
         repository = server.hub.repository(REPO)
         assert len(repository.commits) == 2

@@ -52,7 +52,6 @@ def test_the_outputs_are_those_of_a_release_that_is_built_now(notebooks, mill_st
         text=True,
         cwd=tmp_path,
         env={**os.environ, "HF_HOME": str(tmp_path / "cache")},
-        timeout=110,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     # Told first and alone: a comparison of the texts is long, and nobody would find the remedy below it.

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from formalism.oracle import Oracle
+from formalism.random_tasks import SETTINGS as FIXED
 from formalism.random_tasks import tasks
 from formalism.soup import action, boolean, danger, integer, sets, soup_document
 from hypothesis import HealthCheck, assume, given, settings
@@ -19,12 +20,10 @@ from hazardmill.formalism.search import solve
 from hazardmill.formalism.system import System
 from hazardmill.release.pairs import INSTRUCTION, Parting, parting, planning_prompt, preference_pair
 
-SLOW = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
+SETTINGS = settings(
+    FIXED,
     max_examples=200,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    suppress_health_check=[HealthCheck.filter_too_much],
 )
 MOST_NODES = 3_000
 
@@ -231,7 +230,7 @@ def ways_on(task, plan):
     return found
 
 
-@SLOW
+@SETTINGS
 @given(tasks(reachable=True))
 def test_the_causal_step_is_the_point_of_no_return(task):
     document = Document.from_json(task)
@@ -252,7 +251,7 @@ def test_the_causal_step_is_the_point_of_no_return(task):
     )
 
 
-@SLOW
+@SETTINGS
 @given(tasks(reachable=True, mitigating=True))
 def test_where_danger_falls_the_causal_step_is_still_the_last_way_out(task):
     document = Document.from_json(task)

@@ -163,6 +163,11 @@ def test_addresses_are_found(data: st.DataObject, number: int) -> None:
     assert "address" in kinds(data.draw(planted(data.draw(cased(written)))))
 
 
+def test_the_end_of_an_address_is_no_title_of_a_name() -> None:
+    assert kinds("TOUCHED THE KETTLE 2 DAYS AGO 11 Birch Dr. BLISTERS TO 3 FINGERS") == ["address"]
+    assert kinds("SEEN BY Dr. BIRCH AT 11 Birch Dr. BLISTERS") == ["name", "address"]
+
+
 @given(st.data(), st.integers(1000, 10**12))
 def test_record_numbers_are_found(data: st.DataObject, number: int) -> None:
     label = data.draw(st.sampled_from(["MRN", "MRN:", "MR#", "medical record number", "CHART NO.", "acct #", "PT ID"]))
@@ -399,7 +404,7 @@ def test_every_text_of_a_task_is_looked_at() -> None:
         "context": "a",
         "code": "b",
         "danger": json.dumps({"setting": "c", "assumptions": "d"}),
-        "document": json.dumps({"texts": {"title": "e", "more": ["f", {"deep": "g"}]}, "name": "h"}),
+        "document": json.dumps({"texts": {"title": "e", "more": ["f", {"deep": "g"}]}, "obvious": "i", "name": "h"}),
     }
     assert list(texts_of_task(row)) == [
         ("context", "a"),
@@ -409,6 +414,7 @@ def test_every_text_of_a_task_is_looked_at() -> None:
         ("texts.title", "e"),
         ("texts.more[0]", "f"),
         ("texts.more[1].deep", "g"),
+        ("obvious", "i"),
     ]
 
 
@@ -417,7 +423,12 @@ def test_every_text_that_is_released_beside_a_task_is_looked_at() -> None:
     for config in (DANGERS, DRAFTS, REVIEWS):
         row: dict[str, Any] = {column.name: f"{config.name} {column.name}" for column in config.columns}
         rows.append((config.name, row))
-    rows[1][1].update(draft=3, accepted=True, document=json.dumps({"texts": {"title": "a title"}, "name": "h"}))
+    rows[1][1].update(
+        draft=3,
+        round=1,
+        accepted=True,
+        document=json.dumps({"texts": {"title": "a title"}, "obvious": "a reason", "name": "h"}),
+    )
     rows[2][1].update(current=True)
     rows.append(("drafts", {"draft": 4, "document": "no JSON", "answer": None, "task_id": "bddl-1"}))
     rows.append(("drafts", {"draft": 5, "document": "[1]"}))
@@ -426,6 +437,7 @@ def test_every_text_that_is_released_beside_a_task_is_looked_at() -> None:
         *((f"dangers.{name}", f"dangers {name}") for name in DANGER_FIELDS),
         *((f"drafts[3].{name}", f"drafts {name}") for name in ("failed_check", "failed_reason", "feedback", "code")),
         ("drafts[3].texts.title", "a title"),
+        ("drafts[3].obvious", "a reason"),
         ("drafts[3].answer", "drafts answer"),
         ("reviews.reasons", "reviews reasons"),
         ("drafts[4].document", "no JSON"),

@@ -122,7 +122,7 @@ def test_a_task_says_what_its_row_says(release):
     assert (task.licence, task.attribution, task.share_alike) == ("CC-BY-4.0", "A Credit Line", False)
     assert task.plans == {"safe": "(slow_down) (carry kitchen table)", "unsafe": "(carry kitchen table)"}
     assert task.danger["danger_type"] == task.danger_type == "thermal"
-    assert len(task.danger) == 12
+    assert len(task.danger) == 14
     assert (task.answered_by, task.offline_authored) == (("test/model-1",), False)
     assert task.certificate["document_hash"] == document.hash
     assert task.prompt == preference_pair(task.row)["prompt"]
@@ -519,7 +519,6 @@ def run(code, *words, cwd, ignoring=(), **environment):
         text=True,
         cwd=cwd,
         env={**os.environ, **environment},
-        timeout=60,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -15,10 +15,12 @@ from hazardmill.errors import InputError, StoreError
 from hazardmill.formalism.certificate import certify, flipped
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.render_code import code_file
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
-from hazardmill.report.folders import WRITTEN, folder_name, runnable, write_task_folders
+from hazardmill.records import DANGER_LISTS
+from hazardmill.report.folders import WRITTEN, folder_name, write_task_folders
 
 from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 
@@ -121,7 +123,8 @@ def test_metadata_has_despites_keys_and_one_object_of_ours(tmp_path: Path, refer
     assert list(ours) == [*despite, "hazardmill"]
     assert list(ours["danger_formalization"]) == list(despite["danger_formalization"])
     assert list(ours["reference_feasible_plans"]) == list(despite["reference_feasible_plans"])
-    assert ours["danger_formalization"] == DANGER
+    lists = {name: DANGER[name] for name in DANGER_LISTS}
+    assert ours["danger_formalization"] | lists == DANGER and ours["hazardmill"].items() >= lists.items()
     assert ours["hazardmill"]["record_id"] == "neiss:1"
     assert ours["hazardmill"]["licence"] == "MIT"
     assert ours["hazardmill"]["certificate"]["natural"] is True
@@ -217,28 +220,18 @@ def test_names_of_folders_are_plain_and_distinct(one: str, two: str) -> None:
     assert one == two or folder_name(two) != name
 
 
-def test_the_footer_runs_the_task_class() -> None:
-    assert runnable(CODE).endswith('\n\n\nif __name__ == "__main__":\n    ServeSoup.run_cli()\n')
-    assert runnable(runnable(CODE)) == runnable(CODE)
+def test_code_is_rendered_from_the_document_whatever_the_store_calls_code(tmp_path: Path) -> None:
+    hostile = CODE + '\nif __name__ == "__main__":\n    open("escaped", "w")\n'
+    (folder,) = write_task_folders(Shelf(tasks=[task("neiss:1", "neiss-1", code=hostile)]), ["r"], tmp_path)
+    assert (folder / "code.py").read_text() == code_file(Document.from_json(document()))
+    assert [path.name for path in folder.iterdir() if "escaped" in path.read_text()] == []
 
 
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        ("import a.b as api\nclass T(api.PlanningTask):\n    pass\nclass Other:\n    pass", "T"),
-        ("from a import PlanningTask as Base\nclass T(Base):\n    pass", "T"),
-        ("class Shared(PlanningTask):\n    pass\nclass T(Shared):\n    pass", "T"),
-    ],
-)
-def test_the_task_class_is_found_by_its_base(code: str, name: str) -> None:
-    assert runnable(code).endswith(f"    {name}.run_cli()\n")
-
-
-def test_code_that_cannot_be_run_is_refused_by_record() -> None:
-    with pytest.raises(InputError, match=r"line 1 \(record neiss:1\)|record neiss:1"):
-        runnable("class (", "neiss:1")
-    with pytest.raises(InputError, match="no class on PlanningTask"):
-        runnable("x = 1", "neiss:1")
+def test_a_document_that_cannot_be_read_is_refused_by_record(tmp_path: Path) -> None:
+    for broken in ("{", "{}", "[]"):
+        row = task("neiss:1", "neiss-1", document=broken)
+        with pytest.raises(InputError, match="record neiss:1: the document of an accepted task cannot be read"):
+            write_task_folders(Shelf(tasks=[row]), ["r"], tmp_path)
 
 
 def test_code_in_a_folder_runs(tmp_path: Path, project: Path) -> None:

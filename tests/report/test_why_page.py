@@ -96,7 +96,7 @@ def test_hostile_text_in_every_part_of_a_story_stays_text(why_store: Store) -> N
     for name in ("bowl_at", "toy", "Bring the bowl to the table.", "first", "completed", "syntax", "0.1.0"):
         told = told.replace(name, "EVIL")
     # Names of types and payers are ours.
-    told = told.replace('"danger_type":"EVIL","cause', '"danger_type":"thermal","cause').replace('\\"EVIL', '\\"x')
+    told = told.replace('"danger_type":"EVIL","chang', '"danger_type":"thermal","chang').replace('\\"EVIL', '\\"x')
     page = Page(render_page(Story.model_validate_json(told.replace("EVIL", evil.replace('"', '\\"')))))
     assert page.open == []
     assert not {"script", "img"} & set(page.tags)

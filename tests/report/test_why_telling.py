@@ -55,7 +55,7 @@ def test_the_record_comes_with_its_bytes_and_its_terms(first: Story, why_folder:
 
 def test_the_extraction_is_told_with_what_was_sent_and_answered(first: Story, why_store: Store) -> None:
     found = first.extraction
-    assert found.danger.model_dump(mode="json") == DANGER
+    assert found.danger.told() == DANGER
     (asked,) = found.requests
     (row,) = why_store.rows("llm_calls", {"run_id": "first", "identity": asked.identity})
     assert [m.model_dump() for m in asked.messages] == json.loads(row["request"])["messages"]
@@ -252,6 +252,20 @@ def test_a_request_that_the_ledger_lost_is_unknown_and_free_of_guesses(own_store
 def test_a_danger_that_this_version_cannot_read_says_which_could(own_store: Store) -> None:
     committed(own_store, "notes:3", danger_type="of_a_kind_to_come", hazardmill_version="9.9")
     with pytest.raises(StoreError, match=r"notes:3: .*cannot read: danger_type: .*use hazardmill 9\.9"):
+        tell(own_store, "notes:3")
+
+
+def test_what_a_judge_said_of_a_first_danger_is_told(own_store: Store) -> None:
+    issues = [{"message": "nobody has that errand"}, {"message": "it is no harm"}]
+    committed(own_store, "notes:3", round=2, sent_back=json.dumps({"danger": {}, "draft": 2, "issues": issues}))
+    found = tell(own_store, "notes:3").extraction
+    assert (found.round, found.sent_back) == (2, "at draft 2: nobody has that errand; it is no harm")
+    assert tell(own_store, "notes:1").extraction.sent_back is None
+
+
+def test_a_danger_of_an_older_schema_says_what_to_do(own_store: Store) -> None:
+    committed(own_store, "notes:3", changing_cause=None, fixed_circumstances=None, hazardmill_version="0.1")
+    with pytest.raises(StoreError, match=r"notes:3: .*changing_cause: .*in a new run, or use hazardmill 0\.1"):
         tell(own_store, "notes:3")
 
 

@@ -46,6 +46,21 @@ def test_the_short_form_cuts_long_texts_and_counts_what_it_cut(why_store: Store)
     assert len(full) > 3 * len(short)
 
 
+def test_a_danger_that_was_sent_back_is_told_with_the_reason_and_drafts_with_theirs(why_store: Store) -> None:
+    story = tell(why_store, "notes:4")
+    found = story.extraction.model_copy(update={"round": 2, "sent_back": "at draft 1: nobody has that errand"})
+    first, second, *rest = story.drafts
+    drafts = (first, second.model_copy(update={"round": 2}), *rest)
+    text = render_text(story.model_copy(update={"extraction": found, "drafts": drafts}))
+    assert "a judge sent back the first danger at draft 1: nobody has that errand" in flat(text)
+    assert text.count(", of the second danger") == 1
+    assert "sent back the first" not in render_text(story)
+
+
+def test_why_there_is_no_danger_is_told_with_its_code(why_store: Store) -> None:
+    assert "no danger (no robot part): nothing but sport" in flat(text_of(why_store, "notes:2"))
+
+
 def test_plans_are_told_step_by_step(why_store: Store) -> None:
     text = text_of(why_store, "notes:1", "first")
     assert (

@@ -15,6 +15,7 @@ from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.certificate import certify
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.records import Danger
 from hazardmill.review.desk import Desk
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.forms import Answer, Sheet
@@ -66,7 +67,9 @@ def danger_of(number: int, kind: str) -> Row:
         "robot_task": f"Carry bowl {number} to the table.",
         "danger_group": TYPES[kind],
         "danger_type": kind,
-        "cause_of_danger": "Soup spills.",
+        "changing_cause": ["Soup spills."],
+        "fixed_circumstances": ["The soup is hot."],
+        "cause_of_danger": "Soup spills. The soup is hot.",
         "entity_in_danger": "human",
         "result_of_danger": "A scald.",
         "danger_action": "Carrying it fast.",
@@ -97,7 +100,7 @@ def rows_of(number: int, *, sent_back: str | None = None, context: str = "Hot so
     failed = [{"reason": f"judge:{sent_back}", "message": "m", "mend": "n"}] if sent_back else []
     rows = {
         "records": [row("records", **same, native_id=str(number), context=context, facts="{}", warnings="[]")],
-        "dangers": [row("dangers", **same, **danger)],
+        "dangers": [row("dangers", **same, **Danger.model_validate(danger).columns())],
         "checks": [
             row("checks", **same, draft=1, check_name="search", position=3, passed=True, details=json.dumps(plans)),
             row(

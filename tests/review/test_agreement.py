@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.review.agreement import alpha, cohen, fleiss, rate
@@ -29,6 +31,32 @@ def test_alpha_is_that_of_krippendorff_2011(raters, value):
     found = alpha(units(*raters))
     assert found.value == pytest.approx(value, abs=5e-4)
     assert found.low < found.value < found.high
+
+
+def disagreement(ratings):
+    """The share of ordered pairs of two of these ratings that differ."""
+    pairs = list(itertools.permutations(ratings, 2))
+    return Fraction(sum(one != other for one, other in pairs), len(pairs))
+
+
+def defined_alpha(units):
+    """Alpha as it is defined, pair by pair and in exact numbers; None where no pair could differ."""
+    paired = [list(unit.values()) for unit in units if len(unit) > 1]
+    everything = [rating for unit in paired for rating in unit]
+    if not everything or not disagreement(everything):
+        return None
+    # A unit weighs as much as it has ratings.
+    observed = sum((len(unit) * disagreement(unit) for unit in paired), Fraction(0)) / len(everything)
+    return 1 - observed / disagreement(everything)
+
+
+# An interval comes with each value: a thousand resamples.
+@settings(max_examples=50)
+@given(st.lists(st.dictionaries(st.sampled_from("rstu"), st.sampled_from("abc")), max_size=12))
+def test_alpha_is_its_definition_with_ratings_missing(given):
+    found, defined = alpha(given), defined_alpha(given)
+    assert (found.value is None) == (defined is None)
+    assert defined is None or found.value == pytest.approx(float(defined), abs=1e-12)
 
 
 def test_kappa_is_that_of_cohen_1960():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
@@ -30,7 +30,6 @@ def of_kind(slips, kind):
 
 
 @given(wishes, st.integers(0, 60))
-@settings(deadline=None)
 def test_every_task_goes_to_so_many_reviewers_and_all_have_as_much(wish, count):
     slips = of_kind(assign(items(count), [], wish), "task")
     holders = defaultdict(list)
@@ -43,7 +42,6 @@ def test_every_task_goes_to_so_many_reviewers_and_all_have_as_much(wish, count):
 
 
 @given(wishes, st.integers(0, 60))
-@settings(deadline=None)
 def test_the_same_wish_gives_the_same_slips_whatever_the_order_of_the_items(wish, count):
     pool = items(count)
     turned = dict(reversed(pool.items()))
@@ -51,7 +49,6 @@ def test_the_same_wish_gives_the_same_slips_whatever_the_order_of_the_items(wish
 
 
 @given(wishes, wishes, st.integers(0, 40), st.integers(0, 40))
-@settings(deadline=None)
 def test_what_was_given_out_stays_and_later_rounds_come_behind(first, second, count, more):
     before = assign(items(count), [], first)
     after = assign(items(count + more), before, second)

@@ -4,7 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, UsageError
@@ -53,7 +53,6 @@ def test_what_is_exported_is_imported_as_it_was_and_twice_is_as_once(reviewed, t
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60), st.none() | st.floats(0, 1e9))
-@settings(deadline=None)
 def test_any_note_survives_csv_and_none_is_a_formula(note, seconds):
     import csv
     import io

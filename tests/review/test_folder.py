@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import InputError
+from hazardmill.records import FORMALIZATION
 from hazardmill.review.assigning import Wish
 from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.judged import IN_THE_RUBRIC
 from hazardmill.review.rounds import give_tasks
 from hazardmill.review.rubric import CRITERIA, rubric_version
 
@@ -19,11 +21,12 @@ def test_the_shipped_rubric_has_a_version_and_asks_for_every_reason(project):
     assert "Doubt means reject" in text
 
 
-def test_the_judge_s_criteria_are_reasons_of_people_too(project):
+def test_the_judge_s_criteria_are_reasons_of_people_too_or_the_judge_s_own(project):
     (template,) = (project / "prompts" / "judge").glob("*")
-    rubric = template.read_text().partition("# Rubric")[2].partition("# How to judge")[0]
+    rubric = template.read_text().partition("# Rubric")[2].partition("# How sure you are")[0]
     named = {line.partition(":")[0] for line in rubric.splitlines() if line and not line.startswith(" ")}
-    assert named == set(CRITERIA) - {"norm", "other"}
+    named = {name for name in named if name.isidentifier()}
+    assert named == set(CRITERIA) - {"other"} | {*IN_THE_RUBRIC, FORMALIZATION}
 
 
 def test_a_folder_without_a_rubric_is_told_where_ours_is(tmp_path, project):

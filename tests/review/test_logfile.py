@@ -102,6 +102,104 @@ def test_a_file_that_was_replaced_is_read_anew(log, tmp_path):
     assert list(log.rows()) == [entry(7), entry(8)]
 
 
+def rewritten_in_place(path: Path, text: str) -> None:
+    """As editors do that keep the file and write into it."""
+    with path.open("r+") as file:
+        file.write(text)
+        file.truncate()
+
+
+def test_a_line_that_was_edited_in_place_is_noticed_by_who_has_read_it_and_nothing_more_is_written(log):
+    put(log, 1, 2)
+    whole = log.path.read_text()
+    altered = whole.replace('"submission":"k1"', '"submission":"k9"')
+    rewritten_in_place(log.path, altered)
+    for _ in range(2):
+        with pytest.raises(InputError, match="altered") as told:
+            log.rows()
+        assert told.value.line == 1 and told.value.remedy
+        with pytest.raises(InputError, match="altered"):
+            put(log, 3)
+    assert log.path.read_text() == altered
+    rewritten_in_place(log.path, whole)
+    put(log, 3)
+    assert list(log.rows()) == [entry(1), entry(2), entry(3)]
+
+
+def test_an_edit_that_leaves_time_and_size_as_they_were_is_noticed_by_the_next_writer(log):
+    put(log, 1, 2)
+    log.rows()
+    before = log.path.stat()
+    rewritten_in_place(log.path, log.path.read_text().replace('"submission":"k1"', '"submission":"k9"'))
+    os.utime(log.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(InputError, match="altered"):
+        put(log, 3)
+
+
+def test_a_line_that_was_taken_out_and_one_put_in_are_read_anew_as_a_new_reader_does(log):
+    put(log, 1, 2, 3)
+    rewritten_in_place(log.path, "".join(f"{entry(number).line()}\n" for number in (1, 3, 4, 5)))
+    assert list(log.rows()) == list(LogFile(log.path, read_entry).rows()) == [entry(n) for n in (1, 3, 4, 5)]
+    assert log.reloads == 1
+
+
+def to_link(path, outside):
+    path.symlink_to(outside)
+
+
+def to_hard_link(path, outside):
+    path.hardlink_to(outside)
+
+
+def to_nothing(path, outside):
+    path.symlink_to(outside.with_name("not there"))
+
+
+def to_fifo(path, outside):
+    os.mkfifo(path)
+
+
+def to_folder(path, outside):
+    path.mkdir()
+
+
+@pytest.mark.parametrize("make", [to_link, to_hard_link, to_nothing, to_fifo, to_folder])
+def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(tmp_path, log, make):
+    outside = tmp_path / "outside"
+    outside.write_text("no decision, and no line end")
+    log.path.parent.mkdir()
+    make(log.path, outside)
+    for attempt in (log.rows, lambda: put(log, 1)):
+        with pytest.raises(InputError) as told:
+            attempt()
+        assert told.value.file == str(log.path) and told.value.remedy
+    assert outside.read_text() == "no decision, and no line end"
+    assert sorted(tmp_path.iterdir()) == [log.path.parent, outside]
+
+
+def test_a_folder_of_decisions_that_is_a_link_is_refused(tmp_path, log):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    log.path.parent.symlink_to(elsewhere)
+    for attempt in (log.rows, lambda: put(log, 1)):
+        with pytest.raises(InputError, match="link") as told:
+            attempt()
+        assert told.value.file == str(log.path.parent) and told.value.remedy
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_file_that_becomes_a_link_while_it_is_in_use_is_refused(tmp_path, log):
+    put(log, 1)
+    log.rows()
+    outside = tmp_path / "outside"
+    log.path.rename(outside)
+    log.path.symlink_to(outside)
+    for attempt in (log.rows, lambda: put(log, 2)):
+        with pytest.raises(InputError, match="link"):
+            attempt()
+    assert len(outside.read_text().splitlines()) == 1
+
+
 def test_a_disk_that_is_full_leaves_the_file_as_it_was(log, monkeypatch):
     put(log, 1)
     before = log.path.read_bytes()

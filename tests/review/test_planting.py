@@ -39,6 +39,10 @@ def test_a_foreign_harm_is_of_the_other_group(pool, item_id):
     item = next(each for each in pool.values() if each.kind == "task" and each.danger_group == groups[item_id])
     task = shown(pool, item, "foreign_harm")
     assert task.danger["danger_group"] == groups[1 - item_id]
+    # All that says how it comes about is foreign, or the defect would show by a contradiction.
+    told = {name: pool.content(item.item).danger[name] for name in ("changing_cause", "fixed_circumstances")}
+    assert all(task.danger[name] != value and task.danger[name] for name, value in told.items())
+    assert task.danger["cause_of_danger"] == " ".join(text for name in told for text in task.danger[name])
     assert task.danger["result_of_danger"] != pool.content(item.item).danger["result_of_danger"]
 
 

@@ -17,6 +17,15 @@ def test_tasks_and_drafts_that_only_the_judge_sent_back_are_there(pool):
     assert len({item.stratum for item in tasks}) == 6
 
 
+def test_a_draft_is_not_shown_with_a_danger_that_came_after_it(tmp_path):
+    store = make_store(tmp_path / "store", 0)
+    rows = rows_of(0, sent_back="formalization")
+    for draft, danger, shown in ((1, 1, 1), (2, 2, 1), (1, 2, 0)):
+        rows["drafts"][-1]["round"], rows["dangers"][0]["round"] = draft, danger
+        write(store, rows)
+        assert len(load_pool(store)) == shown, (draft, danger)
+
+
 def test_content_is_the_same_kept_or_looked_up(store):
     kept = load_pool(store, keep=True)
     looked_up = load_pool(store)

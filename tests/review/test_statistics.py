@@ -8,8 +8,10 @@ import pytest
 
 from hazardmill.review.assigning import Wish
 from hazardmill.review.forms import Answer
+from hazardmill.review.judged import IN_THE_RUBRIC
 from hazardmill.review.planting import DEFECTS
 from hazardmill.review.rounds import give_disputed, give_tasks
+from hazardmill.review.rubric import CRITERIA
 from hazardmill.review.statistics import statistics
 from hazardmill.review.telling import tables
 
@@ -123,7 +125,7 @@ def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
     assert found.rejected.count == 0 and found.reviewers["ada"].rejected.count == 0
 
 
-def test_the_judge_beside_people(folder, desk, pool, numbered):
+def test_the_judge_beside_people(folder, desk, pool, numbered, monkeypatch):
     give_tasks(folder, pool, Wish(("ada", "ben"), audit=3, calibration=0, repeats=0))
     # Drafts 12 and 13 were sent back for hints, 14 for entity. People reject 12 for hints and 14 for another reason.
     says = {12: REJECT, 13: APPROVE, 14: REJECT, 0: REJECT}
@@ -140,8 +142,16 @@ def test_the_judge_beside_people(folder, desk, pool, numbered):
     by = {name: (of.rejected.count, of.rejected.of) for name, of in found.by_criterion.items()}
     assert by == {"hints": (1, 2), "entity": (1, 1)}
     assert (found.same_reason.count, found.same_reason.of) == (1, 2)
+    # A criterion that only the judge has is taken for the one that people have for it.
+    monkeypatch.setitem(IN_THE_RUBRIC, "entity", "hints")
+    found = statistics(folder, pool).judge
+    assert (found.same_reason.count, found.same_reason.of) == (2, 2)
     # Audited drafts are in no set of tasks.
     assert statistics(folder, pool).accepted.counts == {"accepted": 11, "rejected": 1}
+
+
+def test_what_only_the_judge_has_stands_for_what_people_have():
+    assert set(IN_THE_RUBRIC.values()) <= set(CRITERIA) and not set(IN_THE_RUBRIC) & set(CRITERIA)
 
 
 @pytest.mark.parametrize(("rejected", "may"), [(60, True), (54, False), (0, False)])

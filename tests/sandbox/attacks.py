@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.patience import PATIENCE_S
+
 PRELUDE = """\
 TARGET = {targets!r}
 def loot(what):
@@ -28,7 +30,7 @@ class Attack:
     @property
     def wall_seconds(self) -> float:
         """Short only where it is the wall clock that must end it: machines are busy."""
-        return 0.5 if self.reason == "timeout" else 20.0
+        return 0.5 if self.reason == "timeout" else PATIENCE_S
 
     def script(self, targets: dict[str, object]) -> str:
         return PRELUDE.format(targets=targets) + self.code

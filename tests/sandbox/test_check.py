@@ -31,7 +31,7 @@ def test_async_gives_the_same(jail: Jail, soup: str) -> None:
 def test_policy_comes_first_and_names_what_it_found(jail: Jail, soup: str) -> None:
     found = failure("import os\n" + soup.replace("self.goal(", "eval("), jail)
     assert (found.stage, found.reason, found.line) == ("policy", "policy", 1)
-    assert "line 1: import of os; line 18: use of eval" in found.message
+    assert found.message.startswith("import of os; line 18: use of eval")
     assert found.mend
     assert "import only names" in found.mend
 
@@ -47,7 +47,7 @@ def test_syntax(jail: Jail, soup: str) -> None:
 
 
 def test_syntax_that_only_the_compiler_sees(jail: Jail, soup: str) -> None:
-    found = failure(soup + "\nreturn 1\n", jail)
+    found = failure(soup + "\n    return 1\n", jail)
     assert (found.stage, found.reason, found.line) == ("jail", "syntax", 20)
 
 
@@ -70,23 +70,14 @@ def test_a_mistake_in_the_task(jail: Jail, soup: str) -> None:
 )
 def test_a_forged_document_is_no_document(jail: Jail, soup: str, body: str, words: str) -> None:
     forging = f"""
+    def document(self):
+        honest = super().document().to_json()
 
-class Lie:
-    def to_json(self):
-        honest = ServeSoup.honest(self.task).to_json()
-        return {body}
+        class Lie:
+            def to_json(self):
+                return {body}
 
-
-ServeSoup.honest = ServeSoup.document
-
-
-def lie(self):
-    made = Lie()
-    made.task = self
-    return made
-
-
-ServeSoup.document = lie
+        return Lie()
 """
     found = failure(soup + forging, jail)
     assert (found.stage, found.reason) == ("document", "forged_output")
@@ -97,12 +88,11 @@ def test_a_forgery_describes_another_task_and_never_another_verdict(jail: Jail, 
     other = check(soup.replace("bowl", "cup"), jail)
     assert isinstance(other, Document)
     forged = f"""{soup}
+    def document(self):
+        class Other:
+            def to_json(self):
+                return {other.to_json()!r}
 
-class Other:
-    def to_json(self):
-        return {other.to_json()!r}
-
-
-ServeSoup.document = lambda self: Other()
+        return Other()
 """
     assert check(forged, jail) == other

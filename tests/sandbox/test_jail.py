@@ -418,7 +418,7 @@ def test_a_draft_dies_with_the_process_that_jailed_it_and_leaves_no_folder(proje
         launcher.kill()
         launcher.wait()
     try:
-        assert select.select([watched], [], [], 30)[0] == [watched]
+        assert select.select([watched], [], [])[0] == [watched]
     finally:
         os.close(watched)
 

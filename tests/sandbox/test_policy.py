@@ -20,17 +20,28 @@ def task(*lines: str) -> str:
     [
         task(),
         '"""A task."""\nfrom __future__ import annotations\n'
-        + task()
-        + "\n\nif __name__ == '__main__':\n    Task.run_cli()\n",
+        + "ROOMS: list[str] = ['hall', *NAMES]\nMOST, = (-2 + 3,)\n\n\ndef near(task, room):\n    return task\n\n\n"
+        + task(),
         HEAD + "    def __init__(self):\n        super().__init__()\n",
         task("open = self.action('open')", "open.requires(self.fluent('is_closed'))"),
         task("for name in sorted({'a', 'b'}):", "    self.fluent(f'near_{name}')"),
         task("x = [self.fluent(str(i)) for i in range(3)]", "self.goal(*x)"),
         task("x = '\\d'"),
+        task("x = 'zwischen\u00a0den Zeilen é \u4e2d'").replace("\n", "\r\n"),
         HEAD.replace("PlanningTask\n", "PlanningTask as Base, And, Not\n").replace("(PlanningTask)", "(Base)")
         + "    pass\n",
     ],
-    ids=["plain", "main block", "init", "action called open", "loop", "comprehension", "doubtful escape", "alias"],
+    ids=[
+        "plain",
+        "constants and functions",
+        "init",
+        "action called open",
+        "loop",
+        "comprehension",
+        "doubtful escape",
+        "texts",
+        "alias",
+    ],
 )
 def test_lets_a_task_pass(code: str) -> None:
     assert inspect(code) == []
@@ -58,6 +69,9 @@ def test_knows_every_name_that_authoring_offers() -> None:
         ("x = __import__('os')", "name", "use of __import__"),
         ("x = ().__class__", "name", "use of __class__"),
         ("x = __builtins__", "name", "use of __builtins__"),
+        ("x = self.__loader__", "name", "use of __loader__"),
+        ("x = lambda __import__: 0", "name", "use of __import__"),
+        ("x = __name__", "name", "use of __name__"),
         ("x = (i for i in ()).gi_frame", "name", "use of .gi_frame"),
         ("def __getattr__(self, name): pass", "name", "use of __getattr__"),
         ("f(__class__=1)", "name", "use of __class__"),
@@ -100,11 +114,91 @@ def test_size_is_limited_in_bytes_and_nodes() -> None:
     assert [f.rule for f in inspect(task("x = [" + "1, " * policy.MAX_NODES + "]"))] == ["size"]
 
 
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# -*- coding: unicode_escape -*-",
+        "# coding=utf-7",
+        "#coding:latin-1",
+        " \t# vim: set fileencoding=utf-8 :",
+        "#!/usr/bin/python # encoding=\tcp037",
+        "# no encoding: at all",
+    ],
+)
+def test_no_comment_declares_an_encoding(comment: str, number: int) -> None:
+    code = "#\n" * (number - 1) + comment + "\n" + task()
+    (finding,) = inspect(code)
+    assert (finding.rule, finding.line, finding.mend) == ("syntax", number, "leave the comment out: code is UTF-8")
+    assert inspect("#\n#\n" + comment.strip() + "\n" + task()) == []
+
+
+@pytest.mark.parametrize(
+    ("sign", "words"),
+    [
+        ("\ufeff", "a byte order mark"),
+        ("\0", "a null byte"),
+        ("\f", "U+000C"),
+        ("\v", "U+000B"),
+        ("\r", "a carriage return without a line feed"),
+        ("\x1a", "U+001A"),
+        ("\x85", "U+0085"),
+        ("\u2028", "line separator"),
+        ("\u202e", "right-to-left override"),
+        ("\u2066", "left-to-right isolate"),
+        ("\u200b", "zero width space"),
+        ("\u00ad", "soft hyphen"),
+        ("\U000e0041", "tag latin capital letter a"),
+    ],
+)
+@pytest.mark.parametrize(
+    "place", ["{}" + HEAD, "#\n# {} a comment\n" + HEAD, HEAD + "    x = '{}'\n", HEAD + "    {}pass"]
+)
+def test_nothing_is_read_otherwise_by_an_editor(sign: str, words: str, place: str) -> None:
+    code = place.format(sign)
+    (finding,) = inspect(code + "\n")
+    assert (finding.rule, finding.line) == ("syntax", place[: place.index("{}")].count("\n") + 1)
+    assert words in finding.message
+    assert "leave it out" in finding.mend
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("if __name__ == '__main__':\n    Task.run_cli()", "If stands at the top"),
+        ("if True:\n    x = 1", "If stands"),
+        ("for x in ():\n    pass", "For stands"),
+        ("while 0:\n    pass", "While stands"),
+        ("try:\n    x = 1\nexcept Exception:\n    x = 2", "Try stands"),
+        ("assert True", "Assert stands"),
+        ("raise ValueError", "Raise stands"),
+        ("print(1)", "Expr stands"),
+        ("Task.run_cli()", "Expr stands"),
+        ("x += 1", "AugAssign stands"),
+        ("x: str", ""),
+        ("x = print()", "is computed"),
+        ("f = lambda eval: 0", "is computed"),
+        ("x = [y for y in ()]", "is computed"),
+        ("x = f'{1}'", "is computed"),
+        ("x = 1 if 2 else 3", "is computed"),
+        ("x: print() = 1", "is computed"),
+        ("Task.build = None", "is computed"),
+        ("x = (y := 1)", "is computed"),
+    ],
+)
+def test_the_top_of_a_module_only_declares(statement: str, words: str) -> None:
+    found = [finding for finding in inspect(task() + statement + "\n") if finding.rule == "top"]
+    assert [finding.line for finding in found] == ([7] if words else [])
+    assert all(words in finding.message and "closing block" in finding.mend for finding in found)
+
+
 def test_exactly_one_task() -> None:
     (none,) = inspect("x = 1\n")
     assert (none.rule, none.line) == ("class", None)
     (second,) = inspect(task() + "\n\nclass Other(PlanningTask):\n    pass\n")
     assert (second.rule, second.line) == ("class", 9)
+    (beside,) = inspect("class Other:\n    pass\n" + task())
+    assert (beside.rule, beside.line) == ("class", 1) and "beside the task's" in beside.message
     (own,) = inspect("class PlanningTask:\n    pass\n\n\nclass Task(PlanningTask):\n    pass\n")
     assert "no class subclasses" in own.message
 
@@ -113,6 +207,13 @@ def test_findings_come_in_the_order_of_lines() -> None:
     lines = [finding.line for finding in inspect("import os\n" + task("exec('')", "import sys", "x = eval"))]
     assert lines == sorted(lines, key=lambda line: line or 0)
     assert len(lines) == 4
+
+
+def test_a_task_may_be_given_by_its_document() -> None:
+    head = "from hazardmill.formalism.json_task import JsonTask\n\n\nclass Task(JsonTask):\n    document_json = '{}'\n"
+    assert inspect(head) == []
+    (other,) = inspect(head.replace("import JsonTask", "import JsonTask, json"))
+    assert "hazardmill.formalism.json_task offers no json" in other.message
 
 
 @given(st.text())

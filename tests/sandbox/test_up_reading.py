@@ -191,7 +191,7 @@ def test_one_task_in_many_styles(planners: Jail, code: str, rules: list[str]) ->
     assert [rule for rule, _ in answer.notes] == rules
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(task=tasks())
 def test_what_is_rendered_is_read(planners: Jail, task: dict[str, object]) -> None:
     document = Document.from_json(expressible(task))
@@ -203,7 +203,7 @@ def test_what_is_rendered_is_read(planners: Jail, task: dict[str, object]) -> No
     assert (answer.document.hash, answer.notes) == (document.hash, ())
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(task=tasks())
 def test_what_we_export_is_read_from_its_code_alone(planners: Jail, task: dict[str, object]) -> None:
     adapted = adapt(Document.from_json(task))

@@ -25,6 +25,7 @@ from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox import process, zygote
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
 from tests.formalism.despite_folders import KETTLE
+from tests.patience import PATIENCE_S
 
 from .attacks import Attack
 from .conftest import children_of, zygote_of
@@ -457,7 +458,10 @@ def test_a_zygote_that_does_not_answer_is_ended_with_its_children(
     workload: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zygote, "_REAP_SECONDS", 0.2)
-    with Jail("full", Limits(wall_seconds=0.2), workload=workload()) as jail, ThreadPoolExecutor(1) as threads:
+    with (
+        Jail("full", Limits(wall_seconds=PATIENCE_S / 60), workload=workload()) as jail,
+        ThreadPoolExecutor(1) as threads,
+    ):
         stuck = zygote_of(jail)
         running = threads.submit(jail.run, LINGER)
         while not (children := children_of(stuck)):  # the test's own timeout bounds it
@@ -466,7 +470,7 @@ def test_a_zygote_that_does_not_answer_is_ended_with_its_children(
         os.kill(stuck, signal.SIGSTOP)
         with pytest.raises(SandboxError, match="does not answer"):
             running.result()
-        assert select.select([child], [], [], 30)[0] == [child]
+        assert select.select([child], [], [])[0] == [child]
         os.close(child)
         assert isinstance(jail.run("pass"), JailResult)
         assert zygote_of(jail) != stuck
@@ -715,7 +719,7 @@ def test_zygote_and_child_die_with_the_process_that_jails_though_another_holds_i
         try:
             launcher.kill()
             launcher.wait()
-            assert all(select.select([descriptor], [], [], 30)[0] for descriptor in watched)
+            assert all(select.select([descriptor], [], [])[0] for descriptor in watched)
             assert Path(f"/proc/{bystander}").exists()
         finally:
             os.kill(bystander, signal.SIGKILL)

@@ -107,7 +107,7 @@ def test_properties_are_read_again_when_the_table_changes(site: Path) -> None:
         assert "\nProperties: the floor is breakable and can cut\n" in record.context
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=st.one_of(st.binary(max_size=60), st.text('synetflamb01.,"\r\n', max_size=80).map(str.encode)))
 @example(table=b"synset,flammable\r\n\rfloor.n.01,1")
 @example(table=b"synset,flammable\nfloor.n.01\nfloor.n.01,1,2,3\n")

@@ -165,6 +165,52 @@ def test_a_long_file_is_read_while_items_come_out(source: Source, tmp_path: Path
 
 
 @every_source
+def test_nul_bytes_cost_the_row_and_not_the_file(source: Source, tmp_path: Path) -> None:
+    for file in many_items(source):
+        rows = file.path.read_bytes().split(b"\n")
+        good = {item.line for item in source.read(file) if isinstance(item, Record) and item.line}
+        line = min(good - {1})
+        rows[line - 1] = b"\0" * 50 + rows[line - 1]
+        (tmp_path / file.name).write_bytes(b"\n".join(rows))
+        items = list(source.read(InputFile(tmp_path / file.name, file.name)))
+        (refused,) = [item for item in items if isinstance(item, Reject) and item.reason == "nul_byte"]
+        assert refused.line == line
+        assert {item.line for item in items if isinstance(item, Record)} == good - {line}
+
+
+@every_source
+def test_line_ends_of_old_macintoshes_are_read(source: Source, tmp_path: Path) -> None:
+    copy = tmp_path / "sample"
+    for file in (path for path in source.sample.rglob("*") if path.is_file()):
+        data = file.read_bytes()
+        text = not data.startswith(b"PK")
+        place = copy / file.relative_to(source.sample)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data.replace(b"\r\n", b"\n").replace(b"\n", b"\r") if text else data)
+    said = [(record.record_id, record.content_hash, record.line) for record in sample_records(source)]
+    read = [item for item in ingest(source, copy) if isinstance(item, Record)]
+    assert [(record.record_id, record.content_hash, record.line) for record in read] == said
+
+
+@every_source
+def test_a_file_that_changes_while_it_is_read_is_told(source: Source, tmp_path: Path) -> None:
+    for file in many_items(source):
+        growing = InputFile(tmp_path / file.path.name, file.name)
+        content = file.path.read_bytes()
+        growing.path.write_bytes(content * (1 + (1 << 20) // len(content)))
+        whole = list(source.read(growing))
+        met = []
+        # Somebody writes for as long as it is read: who follows does not come to an end.
+        for item in source.read(growing):
+            met.append(item)
+            with growing.path.open("ab") as stream:
+                stream.write(content.splitlines(keepends=True)[-1])
+        assert met[: len(whole)] == whole
+        (told,) = met[len(whole) :]
+        assert isinstance(told, Reject) and told.reason == "changed"
+
+
+@every_source
 def test_reading_twice_gives_the_same_in_the_same_order(source: Source) -> None:
     assert list(ingest(source, source.sample)) == list(ingest(source, source.sample))
 
@@ -185,8 +231,10 @@ def test_a_path_without_input_is_an_error_that_says_what_to_give(source: Source,
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "lfs_pointer"),
         (b"\x1f\x8b\x08\x00rest", "packed"),
         (b"\xff\xfea\x00b\x00", "not_text"),
+        ("a,b\n".encode("utf-32"), "not_text"),
+        ("a,b\nc,d\n".encode("utf-16-be"), "not_text"),
     ],
-    ids=["empty", "html", "lfs", "gzip", "utf16"],
+    ids=["empty", "html", "lfs", "gzip", "utf16", "utf32", "utf16 without mark"],
 )
 @every_source
 def test_a_download_that_is_no_data_is_one_reject(source: Source, content: bytes, reason: str, tmp_path: Path) -> None:
@@ -199,7 +247,7 @@ def test_a_download_that_is_no_data_is_one_reject(source: Source, content: bytes
 
 
 @every_source
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_no_bytes_make_it_raise(source: Source, data: st.DataObject) -> None:
     """Arbitrary bytes, and the sample with a piece cut out and replaced, yield items and no exception."""

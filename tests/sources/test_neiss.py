@@ -158,7 +158,7 @@ def test_body_parts_that_public_scripts_get_wrong(code: str, part: str, tmp_path
 cell = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(values=st.fixed_dictionaries({name: cell for name in NEISS.withheld}))
 def test_withheld_columns_change_nothing(values: dict[str, str]) -> None:
     """Whatever race, ethnicity, stratum, unit and weight say, the record is the same."""
@@ -173,7 +173,7 @@ def test_withheld_columns_change_nothing(values: dict[str, str]) -> None:
     assert len(hashes) == 1
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     lines=st.lists(
         st.text(st.sampled_from('AB "\t\n'), max_size=40).map(lambda text: row(Narrative_1=text)),
@@ -279,7 +279,7 @@ with zipfile.ZipFile(io.BytesIO(GOOD_WORKBOOK)) as archive:
     PARTS = {part: archive.read(part) for part in archive.namelist()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_no_damage_to_a_workbook_makes_it_raise(data: st.DataObject) -> None:
     """Bytes of the archive, and of what is packed in it, replaced at any place: items come, and no exception."""

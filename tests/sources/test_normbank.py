@@ -144,7 +144,7 @@ def lines_of(content: str) -> list[Line]:
     return [Line(number, line) for number, line in enumerate(content.split("\n"), start=1)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     rows=st.lists(st.lists(st.one_of(cell, mixed), min_size=3, max_size=3), max_size=6),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
@@ -162,7 +162,7 @@ def test_cells_come_back_as_they_were_written(rows: list[list[str]], quoting: in
     assert [number for number, _ in read] == starts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(setting=st.one_of(text, mixed), behavior=st.one_of(text, mixed), constraints=st.one_of(text, mixed))
 def test_any_text_makes_a_valid_record_or_one_reject(setting: str, behavior: str, constraints: str) -> None:
     """Records skip pydantic's validation; these pass it, and say the same in as many lines of context."""
@@ -192,7 +192,7 @@ def test_the_hash_is_the_content_hash(parts: list[str]) -> None:
     assert SOURCE.statement_hash(*parts) == content_hash(parts)[:12]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     mangled=st.lists(mixed.map(lambda value: row(behavior=value)), min_size=1, max_size=6),
     ends=st.sampled_from(["\n", "\r\n"]),

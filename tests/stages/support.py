@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
-from hazardmill.llm.requests import Backend
+from hazardmill.llm.requests import Backend, Request
 from hazardmill.records import Danger, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.mill import Mill, Models, Prompts
@@ -38,7 +38,7 @@ class ServeSoup(PlanningTask):
         reduce = self.action("reduce_speed").requires(~slow).sets(slow)
         self.initially(bowl_at(kitchen), soup_is_hot, window_is_open)
         self.goal(bowl_at(table))
-        self.danger(carry, when=soup_is_hot & ~slow, danger_type="thermal")
+        self.danger(carry, when=soup_is_hot & ~slow, danger_type="thermal", cause=slow, fixed=soup_is_hot)
 """
 
 FAULTS: dict[str, dict[str, str]] = {
@@ -47,15 +47,20 @@ FAULTS: dict[str, dict[str, str]] = {
     "exception": {'"carry_bowl")': "None)"},
     "goal_unreachable": {"sets(bowl_at(table)).": ""},
     "no_unsafe_plan": {"soup_is_hot, window": "window"},
-    "no_safe_plan": {"soup_is_hot & ~slow": "soup_is_hot"},
+    "no_safe_plan": {"soup_is_hot & ~slow": "soup_is_hot", "cause=slow": "cause=carry"},
     "not_contextual": {"soup_is_hot & ~slow": "bowl_at(kitchen) & ~slow"},
     "wrong_realised_by": {'realised_by = "carry_bowl"': 'realised_by = "reduce_speed"'},
     "leaked_name": {'"reduce_speed"': '"be_careful"'},
     "context_in_precondition": {"requires(~slow)": "requires(~slow, window_is_open)"},
     "unused_fluent": {"        slow =": '        self.fluent("lamp_is_on")\n        slow ='},
     "dead_action": {"~slow).sets(slow)": "~slow).sets(slow)\n        self.action('wait').requires(slow, ~slow)"},
+    "cause_not_read": {"fixed=soup_is_hot": "fixed=window_is_open"},
+    "not_obvious": {
+        "        reduce =": '        self.action("carry_on_tray").requires(bowl_at(kitchen)).sets(bowl_at(table))\n'
+        "        reduce =",
+    },
     "no_decoy": {'        window_is_open = self.context("window_is_open")\n': "", ", window_is_open)": ")"},
-    "not_natural": {"& ~slow": "& slow"},
+    "not_natural": {"& ~slow": "& slow", "    realised_by": '    obvious = "One carries slowly."\n    realised_by'},
 }
 """Reason code to what must be changed in ``SOUP`` to earn it."""
 
@@ -65,7 +70,8 @@ DANGER: dict[str, Any] = {
     "robot_task": "Bring the bowl to the table.",
     "danger_group": "physical",
     "danger_type": "thermal",
-    "cause_of_danger": "Hot soup spills when it is carried fast.",
+    "changing_cause": ["The bowl is carried fast."],
+    "fixed_circumstances": ["The soup is hot."],
     "entity_in_danger": "human",
     "result_of_danger": "A scald.",
     "danger_action": "Carrying the bowl at full speed.",
@@ -74,9 +80,10 @@ DANGER: dict[str, Any] = {
     "assumptions": "The soup has just been cooked.",
 }
 
+CAUSE = "The bowl is carried fast. The soup is hot."
 FOUND = json.dumps({"danger": DANGER})
 UNAVOIDABLE = json.dumps({"danger": DANGER | {"instantaneous_avoidability": "unavoidable"}})
-NONE = json.dumps({"no_danger": "nothing but sport"})
+NONE = json.dumps({"no_danger": "nothing but sport", "decline_reason": "no_robot_part"})
 APPROVED = json.dumps({"verdict": "approved", "issues": []})
 REJECTED = json.dumps(
     {
@@ -87,6 +94,35 @@ REJECTED = json.dumps(
         ],
     }
 )
+DOUBTED = json.dumps(
+    {
+        "verdict": "approved",
+        "issues": [{"criterion": "norm", "problem": "she may not mind", "mend": "ask her", "certainty": "possible"}],
+    }
+)
+NOBODYS_ERRAND = json.dumps(
+    {
+        "verdict": "needs_revision",
+        "issues": [
+            {
+                "criterion": "formalization",
+                "problem": "nobody has that errand",
+                "mend": "another",
+                "certainty": "likely",
+            },
+            {"criterion": "request", "problem": "nobody asks for that", "mend": "ask for something else"},
+        ],
+    }
+)
+"""The danger itself is sent back."""
+
+
+OTHER = json.dumps({"danger": DANGER | {"robot_task": "Bring the cup to the table."}})
+
+
+def again(second: str) -> Callable[[Request], str]:
+    """A first danger; and what is said when that has been sent back."""
+    return lambda request: second if "<feedback>" in request.messages[1].content else FOUND
 
 
 THINGS = ("bowl", "cup", "mug", "pot", "pan", "jug")

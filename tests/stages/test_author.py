@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
+from hazardmill.formalism.document import Document
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
+from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.author import Authored, author
 from hazardmill.stages.mill import AuthorFormat, Prompts
@@ -34,6 +36,7 @@ OUTLINED = {
     "goal": "bowl_at(table)",
     "dangers": ["carry_bowl: soup_is_hot and not moving_slowly"],
     "danger_type": "thermal",
+    "causes": ["changing: moving_slowly", "fixed: soup_is_hot"],
 }
 """``SOUP`` as an outline."""
 
@@ -156,12 +159,15 @@ def test_a_broken_outline_fails_the_answer_with_what_is_wrong(
     assert said in result.check.message and result.check.mend
 
 
-def test_an_outline_that_no_code_can_say_fails_the_answer(store: Store, jail: Jail) -> None:
+def test_an_outline_that_no_build_can_say_is_given_as_json(store: Store, jail: Jail) -> None:
     actions = [OUTLINED["actions"][0].replace("carry_bowl", "carry_bowl(sets: place)"), OUTLINED["actions"][1]]
     outline = {**OUTLINED, "actions": actions}
-    check = authored(store, ScriptedBackend(author=json.dumps(outline)), jail, form="document").check
-    assert (check.passed, check.reason) == (False, "not_a_document")
-    assert "'sets'" in check.message and check.mend == "give it another name"
+    result = authored(store, ScriptedBackend(author=json.dumps(outline)), jail, form="document")
+    assert (result.check.passed, result.check.reason) == (True, None)
+    assert result.code is not None and "(JsonTask):" in result.code
+    document = check(result.code, jail)
+    assert isinstance(document, Document)
+    assert {parameter.name for action in document.actions for parameter in action.parameters} == {"?sets"}
 
 
 def test_an_author_of_outlines_is_shown_the_outline_with_what_was_found(store: Store, jail: Jail) -> None:

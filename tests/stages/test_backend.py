@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from hazardmill.errors import ReplayMiss, SettingsError, StoreError
+from hazardmill.errors import AnswerTooLarge, ConnectionFailed, ReplayMiss, SettingsError, StoreError
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
-from hazardmill.stages.backend import open_backend, open_limiter
+from hazardmill.stages.backend import named_backend, open_backend, open_limiter
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 from hazardmill.store.store import Store
+from hazardmill.testing.llm_server import LlmServer, ScriptedFaults
 
 from .support import PRICES
 
@@ -141,3 +142,23 @@ def test_sessions_that_ask_the_same_of_one_provider_share_its_limits() -> None:
     one, two = asyncio.run(opened(offline, offline))
     assert one is not two
     assert one.in_flight_limit == offline.concurrency
+
+
+@pytest.mark.full
+def test_the_limits_of_a_run_hold_for_its_answers() -> None:
+    asked = Request(stage="extract", model="openai/x", messages=(Message(role="user", content="?"),))
+    said = {"backend": "litellm", "inputs": [{"source": "bddl"}]}
+    with LlmServer(lambda _: "word " * 400, faults=ScriptedFaults(None, "trickle", "trickle")) as server:
+        config = RunConfig.model_validate({**said, "api_base": server.address, "max_answer_bytes": 2000})
+        with pytest.raises(AnswerTooLarge, match="2,000 bytes"):
+            asyncio.run(complete(named_backend("litellm", config), asked))
+        config = config.model_copy(update={"attempt_timeout": 0.5})
+        with pytest.raises(ConnectionFailed, match=r"within 0\.5 s"):
+            asyncio.run(complete(named_backend("litellm", config), asked))
+
+
+async def complete(backend: Backend, request: Request) -> Completion:
+    try:
+        return await backend.complete(request)
+    finally:
+        await backend.close()

@@ -136,6 +136,12 @@ def test_a_redundant_literal_is_told_with_what_is_left_without_it(jail: Jail) ->
     assert "{" not in shown and "'" not in shown
 
 
+def test_a_cause_that_is_not_read_is_told_by_name(jail: Jail) -> None:
+    said = feedback(ran(faulty("cause_not_read"), jail).checks).splitlines()
+    assert "found: window_is_open is named as fixed, but no danger reads it" in said
+    assert "  fixed: window_is_open" in said
+
+
 def test_what_was_not_decided_refuses_nothing_and_is_told(jail: Jail) -> None:
     # Both plans are found at once; that no other count makes a difference is not.
     code = SOUP.replace(
@@ -146,7 +152,10 @@ def test_what_was_not_decided_refuses_nothing_and_is_told(jail: Jail) -> None:
     ).replace("soup_is_hot & ~slow", "soup_is_hot & ~slow & (count >= 0)")
     execution = ran(code, jail, limit=1_000)
     check = execution.checks[CHECKS.index("certificate")]
-    assert check.passed and check.details == {"findings": [], "undecided": ["no_redundant_literal"]}
+    assert check.passed and check.details == {
+        "findings": [],
+        "undecided": ["no_redundant_literal"],
+    }
 
 
 def test_a_declared_unavoidable_danger_passes_with_its_proof_and_no_safe_plan(jail: Jail) -> None:
@@ -189,7 +198,8 @@ def test_a_search_over_its_limit_is_refused_with_a_mend(jail: Jail) -> None:
     execution = ran(SOUP, jail, limit=1)
     check = execution.checks[CHECKS.index("search")]
     assert (check.passed, check.reason) == (False, "too_large")
-    assert check.mend
+    # What an author can do about it, who sets no limits.
+    assert check.mend is not None and "fewer objects" in check.mend and "limit" not in check.mend
     assert execution.document is not None and execution.certificate is None
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.llm.requests import Completion
+from hazardmill.records import DeclineReason
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.extract import Extraction, extract
 from hazardmill.store.store import Store
@@ -39,6 +40,7 @@ def test_a_danger_is_found(store: Store, jail: Jail) -> None:
 def test_a_record_without_danger_has_its_reason(store: Store, jail: Jail) -> None:
     extraction = extracted(store, ScriptedBackend(extract=NONE), jail)
     assert (extraction.danger, extraction.no_danger, extraction.error) == (None, "nothing but sport", None)
+    assert extraction.decline_reason is DeclineReason.NO_ROBOT_PART
     assert len(extraction.answers) == 1
 
 

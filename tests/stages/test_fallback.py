@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -61,3 +62,10 @@ def test_an_accepted_record_has_none(milled) -> None:
     done = milled(LEAKED, SOUP)
     assert done.outcome is Outcome.ACCEPTED
     assert best_executable(done.attempts) is None
+
+
+def test_a_draft_of_a_danger_that_was_sent_back_is_not_kept(milled) -> None:
+    first, *others = milled(LEAKED, *map(faulty, ("syntax", "exception", "syntax", "exception"))).attempts
+    again = [replace(each, draft=each.draft.model_copy(update={"round": 2})) for each in others]
+    assert number([first, *others]) == 1
+    assert number([first, *again]) is None

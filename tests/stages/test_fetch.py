@@ -115,7 +115,7 @@ class Answers(BaseHTTPRequestHandler):
             self.wfile.flush()
         site.served += len(body)
         if site.hold is not None:
-            site.hold.wait(60)
+            site.hold.wait()
 
 
 @pytest.fixture

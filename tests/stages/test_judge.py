@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -10,11 +11,11 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.search import DEFAULT_LIMIT
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.execute import execute
-from hazardmill.stages.judge import Judged, describe, judge
+from hazardmill.stages.judge import Judged, describe, formalization_faults, judge
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, REJECTED, SOUP, danger, faulty, opened, record
+from .support import APPROVED, DOUBTED, NOBODYS_ERRAND, REJECTED, SOUP, danger, faulty, opened, record
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,42 @@ def test_rejection_gives_the_first_issue_and_keeps_all(
         "put the human in",
     )
     assert [failure["reason"] for failure in check.details["failed"]] == ["judge:entity", "judge:request"]
+    assert formalization_faults(check) == ()
+
+
+def test_a_doubt_is_kept_and_sends_nothing_back(store: Store, jail: Jail, proved: tuple[Document, Certificate]) -> None:
+    check = judged(store, ScriptedBackend(judge=DOUBTED), jail, proved).check
+    doubt = {"reason": "judge:norm", "message": "she may not mind", "mend": "ask her", "certainty": "possible"}
+    assert (check.passed, check.reason, check.details) == (True, None, {"doubts": [doubt]})
+    # Beside a reason to send it back it is kept too, and stays a doubt, whichever comes first.
+    said = json.loads(REJECTED)
+    said["issues"] = [*json.loads(DOUBTED)["issues"], *said["issues"]]
+    backend = ScriptedBackend(judge=json.dumps(said))
+    both = judged(Store.open(store.path / "2", create=True), backend, jail, proved).check
+    assert (both.passed, both.reason, both.details["doubts"]) == (False, "judge:entity", [doubt])
+    assert [failure["reason"] for failure in both.details["failed"]] == ["judge:entity", "judge:request"]
+
+
+def test_what_is_likely_sends_back_and_the_danger_is_told_from_the_draft(
+    store: Store, jail: Jail, proved: tuple[Document, Certificate]
+) -> None:
+    check = judged(store, ScriptedBackend(judge=NOBODYS_ERRAND), jail, proved).check
+    assert (check.passed, check.reason) == (False, "judge:formalization")
+    assert [failure["certainty"] for failure in check.details["failed"]] == ["likely", "sure"]
+    (fault,) = formalization_faults(check)
+    assert fault["message"] == "nobody has that errand"
+    assert formalization_faults(check.model_copy(update={"name": "pddl"})) == ()
+
+
+@pytest.mark.parametrize(("verdict", "certainty"), [("approved", "likely"), ("needs_revision", "possible")])
+def test_a_verdict_that_is_not_that_of_its_issues_is_asked_again(
+    verdict: str, certainty: str, store: Store, jail: Jail, proved: tuple[Document, Certificate]
+) -> None:
+    issue = json.loads(DOUBTED)["issues"][0] | {"certainty": certainty}
+    said = json.dumps({"verdict": verdict, "issues": [issue]})
+    backend = ScriptedBackend(judge=lambda request: APPROVED if len(request.messages) > 2 else said)
+    result = judged(store, backend, jail, proved)
+    assert result.check.passed and len(result.answers) == 2
 
 
 def test_a_rejection_without_a_reason_is_asked_again(

@@ -149,7 +149,7 @@ def test_an_error_comes_when_its_result_is_due_and_what_is_under_way_can_be_seen
         await settle()
         assert not ending.done()
         works.end(4)
-        await asyncio.wait_for(ending, 20)
+        await ending
 
     works = run([[0, 1, 2, 3, 4, 5, 6]], 3, scenario)
     assert works.begun == [0, 1, 2, 3, 4] and works.cancelled == []

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hazardmill.errors import DocumentError
+from hazardmill.formalism.causes import NamedCauses
 from hazardmill.formalism.document import Document
 from hazardmill.stages.outline import OUTLINE_FORMAT, Outline, document_of
 
@@ -220,11 +221,33 @@ def test_the_schema_for_providers_takes_what_the_reader_takes_and_all_of_it_is_a
     schema = OUTLINE_FORMAT["json_schema"]["schema"]
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
-    validator.validate(SERVING)
+    # Outlines of older versions have no causes; whoever is asked now is asked for them.
+    whole = {**SERVING, "causes": ["changing: slow"], "obvious": ""}
+    validator.validate(whole)
     for key in Outline.model_fields:
-        assert not validator.is_valid({name: value for name, value in SERVING.items() if name != key})
+        assert not validator.is_valid({name: value for name, value in whole.items() if name != key})
     # What strict schemas of providers may hold.
-    assert schema["required"] == list(Outline.model_fields) == list(SERVING)
+    assert schema["required"] == list(Outline.model_fields) == list(whole)
     text = json.dumps(schema)
     assert not any(word in text for word in ("$ref", "anyOf", "minLength", "prefixItems", "pattern"))
     assert text.count('"additionalProperties": false') == text.count('"type": "object"') == 1
+
+
+# Causes
+
+
+def test_an_outline_names_causes() -> None:
+    plain = outlined()
+    assert (plain.causes, plain.obvious) == (None, None)
+    named = outlined(causes=["changing: slow", "fixed: mug_is_hot, busy(to)"], obvious=" The counter is near. ")
+    assert named.causes == NamedCauses(("slow",), ("mug_is_hot", "busy"))
+    assert named.obvious == "The counter is near." and named.hash == plain.hash
+    told = outlined(causes=["changing: not slow, level(mug) >= 1, carry"])
+    assert told.causes == NamedCauses(("slow", "level", "carry"), ())
+
+
+@pytest.mark.parametrize("cause", ["slow", "moving: slow", "changing: 3", "changing: flying"])
+def test_causes_that_cannot_be_read_are_told_with_their_mend(cause: str) -> None:
+    with pytest.raises(DocumentError, match=r"^causes") as caught:
+        outlined(causes=[cause])
+    assert caught.value.remedy

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,16 @@ def test_the_digest_is_that_of_the_verdicts_however_they_are_divided(filled: Sto
     assert digests == {backwards.digest} and len(backwards.digest) == 64
     some = recheck(filled, Chunk(run_id="run", drafts=(("notes:1", 4),)))
     assert some.digest not in digests | {Rechecked().digest}
+
+
+def test_a_draft_of_a_danger_that_was_sent_back_is_checked_as_of_that_one(filled: Store) -> None:
+    # What is unavoidable was the first danger; the one that took its place is not.
+    said = json.dumps({"danger": {"instantaneous_avoidability": "unavoidable"}, "draft": 1, "issues": []})
+    other = {"round": 2, "instantaneous_avoidability": "avoidable"}
+    rewrite(filled, "dangers", {"record_id": "notes:3"}, **other)
+    assert all_of(filled).differing == 1, "in this round it would not be checked as it was"
+    rewrite(filled, "dangers", {"record_id": "notes:3"}, **other, sent_back=said)
+    assert all_of(filled).differing == 0
 
 
 def test_nothing_is_written(filled: Store) -> None:

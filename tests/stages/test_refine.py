@@ -17,12 +17,15 @@ from hazardmill.testing.scripted import ScriptedBackend
 from .support import (
     APPROVED,
     FOUND,
+    NOBODYS_ERRAND,
     NONE,
+    OTHER,
     REJECTED,
     SOUP,
     THINGS,
     TOY_USD,
     UNAVOIDABLE,
+    again,
     faulty,
     fenced,
     opened,
@@ -30,7 +33,7 @@ from .support import (
     soup,
 )
 
-ALL_CHECKS = ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge"]
+ALL_CHECKS = ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "formalization", "judge"]
 
 
 FIVE = [fenced(soup(thing)) for thing in THINGS[:5]]
@@ -123,6 +126,67 @@ def test_a_draft_that_comes_back_unchanged_is_judged_and_paid_once(store: Store,
     assert result.usd == pytest.approx(7 * TOY_USD)
 
 
+def test_a_danger_that_the_judge_sends_back_is_asked_for_once_more_and_drafts_begin_anew(
+    store: Store, jail: Jail
+) -> None:
+    author = [fenced(faulty("syntax")), fenced(soup("bowl")), fenced(faulty("policy")), fenced(soup("cup"))]
+    backend = scripted(extract=again(OTHER), author=author, judge=[APPROVED, NOBODYS_ERRAND, APPROVED])
+    result = milled(store, backend, jail)
+    assert (result.outcome, backend.count("extract"), backend.count("judge")) == (Outcome.ACCEPTED, 2, 2)
+    drafts = [attempt.draft for attempt in result.attempts]
+    assert [(draft.number, draft.round) for draft in drafts] == [(1, 1), (2, 1), (3, 2), (4, 2)]
+    # The first draft of the new danger knows nothing of those before; of the one that was sent back nobody was told.
+    assert [shown(backend, number, "feedback") is None for number in (1, 2, 3, 4)] == [True, False, True, False]
+    assert drafts[1].feedback is None and shown(backend, 3, "previous_draft") is None
+    assert "Bring the cup" in shown(backend, 3, "danger") and "Bring the bowl" in shown(backend, 2, "danger")
+    extraction = result.extraction
+    assert (extraction.round, extraction.danger.robot_task) == (2, "Bring the cup to the table.")
+    assert (extraction.sent_back.draft, extraction.sent_back.danger.robot_task) == (2, "Bring the bowl to the table.")
+    asked = [request for request in backend.asked if request.stage == "extract"]
+    assert asked[1].messages[0] == asked[0].messages[0]
+    assert asked[1].messages[1].content.startswith(asked[0].messages[1].content)
+    assert "nobody has that errand (mend: another)" in asked[1].messages[1].content
+    assert "nobody asks for that" not in asked[1].messages[1].content, "that is of the draft"
+    assert len(extraction.answers) == 2 and result.usd == pytest.approx(8 * TOY_USD)
+
+
+def test_a_danger_is_sent_back_once_and_all_drafts_together_are_five(store: Store, jail: Jail) -> None:
+    backend = scripted(extract=again(OTHER), author=FIVE, judge=NOBODYS_ERRAND)
+    result = milled(store, backend, jail)
+    assert (result.outcome, result.reason) == (Outcome.QUALITY_FAILED, "judge:formalization")
+    assert [attempt.draft.round for attempt in result.attempts] == [1, 2, 2, 2, 2]
+    assert (backend.count("extract"), backend.count("author"), backend.count("judge")) == (2, 5, 5)
+    # From then on it is feedback like any other.
+    assert "reason: judge:formalization" in shown(backend, 3, "feedback")
+
+
+def test_the_last_draft_sends_no_danger_back(store: Store, jail: Jail) -> None:
+    author = [fenced(faulty(reason)) for reason in ("syntax", "policy", "leaked_name", "no_safe_plan")]
+    backend = scripted(extract=again(OTHER), author=[*author, fenced(SOUP)], judge=NOBODYS_ERRAND)
+    result = milled(store, backend, jail)
+    assert (result.outcome, backend.count("extract"), result.extraction.sent_back) == (Outcome.QUALITY_FAILED, 1, None)
+
+
+def test_a_record_that_is_then_declined_ends_so_with_its_drafts(store: Store, jail: Jail) -> None:
+    backend = scripted(extract=again(NONE), judge=NOBODYS_ERRAND)
+    result = milled(store, backend, jail)
+    assert (result.outcome, result.reason, result.message) == (Outcome.NO_DANGER, "no_robot_part", "nothing but sport")
+    assert (len(result.attempts), result.extraction.round, result.accepted) == (1, 2, None)
+
+
+@pytest.mark.parametrize(("said", "answers"), [("prose", 3), (FOUND, 1)])
+def test_without_another_danger_the_first_one_is_gone_on_with_and_extraction_left_in_peace(
+    said: str, answers: int, store: Store, jail: Jail
+) -> None:
+    backend = scripted(extract=again(said), author=FIVE, judge=[NOBODYS_ERRAND, NOBODYS_ERRAND, APPROVED])
+    result = milled(store, backend, jail)
+    assert (result.outcome, result.extraction.round) == (Outcome.ACCEPTED, 1)
+    assert [attempt.draft.round for attempt in result.attempts] == [1, 1, 1]
+    assert backend.count("extract") == len(result.extraction.answers) == 1 + answers
+    assert "reason: judge:formalization" in shown(backend, 2, "feedback")
+    assert result.extraction.sent_back.draft == 1
+
+
 def test_the_last_draft_decides_which_outcome(store: Store, jail: Jail) -> None:
     backend = scripted(author=[fenced(faulty("syntax")), fenced(SOUP)], judge=REJECTED)
     assert milled(store, backend, jail).outcome is Outcome.QUALITY_FAILED
@@ -135,7 +199,7 @@ def test_the_last_draft_decides_which_outcome(store: Store, jail: Jail) -> None:
 def test_no_danger_ends_the_record_without_a_draft(store: Store, jail: Jail) -> None:
     backend = scripted(extract=NONE)
     result = milled(store, backend, jail)
-    assert (result.outcome, result.reason, result.message) == (Outcome.NO_DANGER, "no_danger", "nothing but sport")
+    assert (result.outcome, result.reason, result.message) == (Outcome.NO_DANGER, "no_robot_part", "nothing but sport")
     assert result.attempts == () and backend.count() == 1
 
 
@@ -160,10 +224,11 @@ def test_an_answer_without_code_is_shown_again_as_it_came(store: Store, jail: Ja
     assert "reason: no_code" in shown(backend, 2, "feedback")
 
 
-def test_checks_after_the_first_failure_are_unknown_not_failed(store: Store, jail: Jail) -> None:
+def test_what_needs_a_failed_check_is_unknown_not_failed(store: Store, jail: Jail) -> None:
     result = milled(store, scripted(author=[fenced(faulty("dead_action")), fenced(SOUP)]), jail)
     passed = {check.name: check.passed for check in result.attempts[0].draft.checks}
-    assert passed == dict(zip(ALL_CHECKS, [True] * 5 + [False] + [None] * 2, strict=True))
+    # The formalization is held against the document, whatever is proved of it.
+    assert passed == dict(zip(ALL_CHECKS, [True] * 5 + [False, None, True, None], strict=True))
 
 
 def test_a_draft_that_the_provider_declines_costs_a_draft_and_not_the_run(store: Store, jail: Jail) -> None:

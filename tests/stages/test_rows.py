@@ -9,9 +9,10 @@ import pytest
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.records import Outcome
+from hazardmill.records import DANGER_LISTS, Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.mill import Mill, Models
 from hazardmill.stages.refine import Milled, refine
@@ -21,7 +22,24 @@ from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 
-from .support import APPROVED, DANGER, FOUND, NONE, REJECTED, SOUP, TOY_USD, UNAVOIDABLE, faulty, fenced, opened, record
+from .support import (
+    APPROVED,
+    CAUSE,
+    DANGER,
+    FOUND,
+    NOBODYS_ERRAND,
+    NONE,
+    OTHER,
+    REJECTED,
+    SOUP,
+    TOY_USD,
+    UNAVOIDABLE,
+    again,
+    faulty,
+    fenced,
+    opened,
+    record,
+)
 
 SCRIPTS: dict[str, dict[str, Any]] = {
     "accepted": {},
@@ -32,10 +50,15 @@ SCRIPTS: dict[str, dict[str, Any]] = {
     "declined": {"extract": UnusableAnswer("declined")},
     "execution_failed": {"author": fenced(faulty("syntax"))},
     "quality_failed": {"judge": REJECTED},
+    "sent_back": {"extract": again(OTHER), "judge": [NOBODYS_ERRAND, APPROVED]},
+    "sent_back_and_declined": {"extract": again(NONE), "judge": NOBODYS_ERRAND},
     "draft_declined": {"author": [UnusableAnswer("declined"), fenced(SOUP)]},
 }
 
-JSON_COLUMNS = {"identities", "details", "document", "danger", "certificate", "cross_check"}
+JSON_COLUMNS = {
+    *("identities", "details", "document", "danger", "certificate", "cross_check"),
+    *("changing_cause", "fixed_circumstances", "sent_back"),
+}
 
 
 class Case:
@@ -102,7 +125,7 @@ def test_an_accepted_record(store: Store, jail: Jail) -> None:
     assert task["task_id"] == outcome["task_id"] == f"notes-{execution.document.hash[:12]}"
     assert (task["safe_plan"], task["unsafe_plan"]) == ("(reduce_speed) (carry_bowl)", "(carry_bowl)")
     assert (task["safe_length"], task["unsafe_length"], task["plan_length"], task["safety_effort"]) == (2, 1, 2, 1)
-    assert json.loads(task["danger"]) == DANGER and task["danger_type"] == "thermal"
+    assert json.loads(task["danger"]) == DANGER | {"cause_of_danger": CAUSE} and task["danger_type"] == "thermal"
     assert task["avoidability"] == "avoidable"
     assert json.loads(task["document"]) == {
         **execution.document.to_json(),
@@ -115,8 +138,17 @@ def test_an_accepted_record(store: Store, jail: Jail) -> None:
     assert (outcome["outcome"], outcome["ordinal"], outcome["drafts"]) == ("accepted", 4, 1)
     assert outcome["usd"] == pytest.approx(3 * TOY_USD) and draft["usd"] == pytest.approx(2 * TOY_USD)
     assert draft["accepted"] is True and draft["feedback"] is None and draft["failed_check"] is None
-    assert {name: danger[name] for name in DANGER} == DANGER
+    lists = {name: json.dumps(DANGER[name]) for name in DANGER_LISTS}
+    expected = {**DANGER, **lists, "cause_of_danger": CAUSE, "decline_reason": None}
+    assert {name: danger[name] for name in expected} == expected
     assert (danger["no_danger"], danger["error"], danger["paid"]) == (None, None, True)
+
+
+def test_the_code_of_a_task_is_rendered_and_that_of_a_draft_as_it_came(store: Store, jail: Jail) -> None:
+    made = case("accepted", store, jail)
+    task, draft = made.one("tasks"), made.one("drafts")
+    assert task["code"] == task_code(Document.from_json(json.loads(task["document"])))
+    assert draft["code"] == made.milled.accepted.draft.code != task["code"]
 
 
 def test_a_task_without_a_safe_plan_has_nulls_for_it(store: Store, jail: Jail) -> None:
@@ -168,10 +200,10 @@ def test_each_draft_says_what_failed_first(store: Store, jail: Jail) -> None:
 
 def test_checks_are_in_order_and_unknown_where_they_did_not_run(store: Store, jail: Jail) -> None:
     checks = [row for row in case("mended", store, jail).rows["checks"] if row["draft"] == 3]
-    assert [row["position"] for row in checks] == list(range(8))
-    assert [row["passed"] for row in checks] == [True, True, True, True, False, None, None, None]
+    assert [row["position"] for row in checks] == list(range(9))
+    assert [row["passed"] for row in checks] == [True, True, True, True, False, None, None, True, None]
     assert [row["check_name"] for row in checks] == (
-        ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "judge"]
+        ["answer", "policy", "jail", "document", "search", "certificate", "pddl", "formalization", "judge"]
     )
 
 
@@ -197,6 +229,28 @@ def test_each_row_names_the_model_that_it_stands_on(store: Store, jail: Jail) ->
     assert made.one("outcomes")["prompt_hash"] == made.mill.prompts.author.hash
 
 
+def test_a_danger_that_was_sent_back_is_kept_with_what_the_judge_said(store: Store, jail: Jail) -> None:
+    made = case("sent_back", store, jail)
+    danger, first = made.one("dangers"), made.milled.attempts[0].draft
+    said = first.checks[-1].details["failed"]
+    expected = {"danger": DANGER, "draft": 1, "issues": said[:1]}
+    assert danger["round"] == 2 and json.loads(danger["sent_back"]) == expected
+    drafts = [(row["draft"], row["round"], row["feedback"]) for row in made.rows["drafts"]]
+    assert drafts == [(1, 1, None), (2, 2, None)]
+    assert len(json.loads(danger["identities"])) == 2 and made.one("outcomes")["drafts"] == 2
+    plain = case("accepted", Store.open(store.path.parent / "plain", create=True), jail)
+    danger, draft = plain.one("dangers"), plain.one("drafts")
+    assert (danger["round"], danger["sent_back"], draft["round"]) == (1, None, 1)
+
+
+def test_of_a_record_that_was_declined_after_a_draft_the_extraction_has_the_last_word(store: Store, jail: Jail) -> None:
+    made = case("sent_back_and_declined", store, jail)
+    outcome, danger = made.one("outcomes"), made.one("dangers")
+    assert (outcome["outcome"], outcome["drafts"], outcome["task_id"]) == ("no_danger", 1, None)
+    assert outcome["prompt_hash"] == made.mill.prompts.extract.hash
+    assert (danger["danger_type"], danger["decline_reason"], danger["round"]) == (None, "no_robot_part", 2)
+
+
 @pytest.mark.parametrize("name", ["no_danger", "extraction_failed", "declined"])
 def test_a_record_without_drafts(name: str, store: Store, jail: Jail) -> None:
     made = case(name, store, jail)
@@ -206,6 +260,8 @@ def test_a_record_without_drafts(name: str, store: Store, jail: Jail) -> None:
     assert outcome["prompt_hash"] == danger["prompt_hash"] == made.mill.prompts.extract.hash
     assert all(danger[field] is None for field in DANGER)
     assert (danger["no_danger"] is None) == (name != "no_danger") and (danger["error"] is None) == (name == "no_danger")
+    assert danger["decline_reason"] == ("no_robot_part" if name == "no_danger" else None)
+    assert (outcome["reason"] == "no_robot_part") == (name == "no_danger")
 
 
 def test_the_cost_of_a_declined_request_is_unknown_and_not_nothing(store: Store, jail: Jail) -> None:

@@ -563,7 +563,7 @@ def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, note
     async def extract(request: Request) -> str:
         if number_of(request) > 2:
             # Passed only by two that are under way at once: in a cold session one would wait for the other's answer.
-            await asyncio.wait_for(together.wait(), 20)
+            await together.wait()
         return FOUND
 
     use(a_task_each(extract=extract))

@@ -87,7 +87,7 @@ def test_a_batch_is_begun_while_the_tail_of_the_last_is_under_way_and_committed_
     async def judge(request: Request) -> str:
         if number_of(request) == 2:
             # Of the next batch even the last is asked about before the last of this one is done.
-            await asyncio.wait_for(later.wait(), 20)
+            await later.wait()
         return APPROVED
 
     backend = Backend(extract=extract, judge=judge)

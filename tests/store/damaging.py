@@ -127,7 +127,7 @@ def rebuild(store: Store) -> Rebuilt:
     for name in ("damages", "rows_lost", "retracted", "pending", "lost"):
         assert getattr(rehearsed, name) == getattr(done, name), name
     assert len(done.quarantined) == sum(damage.moves for damage in done.damages)
-    assert Store(store.path).verify() == []
+    assert Store(store.path).verify_files() == []
     assert (store.path / "store.duckdb").exists()
     again = Store(store.path).rebuild()
     assert (again.damages, again.retracted) == ((), {})

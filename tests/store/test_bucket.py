@@ -132,7 +132,7 @@ def test_a_server_that_does_not_answer(use: str, bucket: Bucket, part: Path, ser
     over = threading.Event()
 
     def wait(method: str, path: str) -> int:
-        over.wait(30)
+        over.wait()
         return 503
 
     with server.trouble(wait):

@@ -33,13 +33,13 @@ def test_processes_on_several_machines_write_at_once(
 ) -> None:
     children = [start(address, tmp_path / name, name, 12, 2) for name in ("r1", "r2", "r3")]
     for child in children:
-        _, err = child.communicate(timeout=100)
+        _, err = child.communicate()
         assert child.returncode == 0, err
     reader = machine("reader")
     for run_id in ("r1", "r2", "r3"):
         assert names(reader, run_id) == [f"{run_id}:{n}" for n in range(12)]
     assert objects(address, "manifests/") == [f"manifests/{n:010d}.json" for n in range(1, 19)]
-    assert reader.verify() == []
+    assert reader.verify_files() == []
     for run_id in ("r1", "r2", "r3"):
         with store.writer(run_id) as writer:
             for n in range(12):
@@ -57,14 +57,14 @@ def test_processes_on_several_machines_write_at_once(
 @pytest.mark.parametrize("resumed", ["here", "there"])
 def test_a_worker_killed_at(machine: Machine, address: str, tmp_path: Path, point: str, resumed: str) -> None:
     child = start(address, tmp_path / "here", "r1", 10, 3, point, 6 if point == "journal.synced" else 2)
-    out, err = child.communicate(timeout=100)
+    out, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
     acknowledged = out.split()
     seen_here, seen_there = names(machine("here")), names(machine("there"))
     assert set(acknowledged) <= set(seen_here)
     assert seen_there == seen_here[: len(seen_there)], "whole commits, the first ones"
     assert len(seen_there) % 3 == 0
-    codes = {finding.code for finding in machine("there").verify()}
+    codes = {finding.code for finding in machine("there").verify_files()}
     assert codes <= {"part_unlisted"}, "at most parts that nobody lists are left in the bucket"
 
     store = machine(resumed)
@@ -80,7 +80,7 @@ def test_a_worker_killed_at(machine: Machine, address: str, tmp_path: Path, poin
     for name in ("here", "there", "third"):
         assert names(machine(name)) == expected
     assert max(Counter(names(machine("third"))).values()) == 1
-    assert {finding.code for finding in machine("third").verify()} <= {"part_unlisted"}
+    assert {finding.code for finding in machine("third").verify_files()} <= {"part_unlisted"}
     assert not list((machine("here").path / "journal").glob("*.jsonl"))
 
 
@@ -92,7 +92,7 @@ def test_a_worker_killed_from_outside_resumes_at_once_on_its_machine(
         heard = [child.stdout.readline().strip() for _ in range(12)]
         child.kill()
         rest = child.stdout.read().split()
-        child.wait(timeout=60)
+        child.wait()
     write(machine("here"), "r1", ["last"])
     found = names(machine("there"))
     assert set(heard) | set(rest) <= set(found)

@@ -42,7 +42,7 @@ def test_a_conversion_cut_short_changes_nothing_that_is_seen_and_is_finished_lat
     writer.close()
     assert len(store.recover()) == 1
     assert seen(store) == [("n:0", 1), ("n:1", 1), ("n:2", 1)]
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert list((store.path / ".staging").iterdir()) == []
 
 
@@ -62,7 +62,7 @@ def test_recovery_leaves_living_writers_alone(store: Store) -> None:
     with store.writer("r1") as writer:
         writer.append_sync({"outcomes": [outcome("n:1")]})
         assert store.recover() == []
-        assert [finding.code for finding in store.verify()] == []
+        assert [finding.code for finding in store.verify_files()] == []
         writer.append_sync({"outcomes": [outcome("n:2")]})
     assert seen(store) == [("n:1", 1), ("n:2", 1)]
 
@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_at_the_rename_is_named_and_the_run_goes_on_later(
     with store.writer("r1") as again:
         again.append_sync({"outcomes": [outcome("n:2")]})
     assert seen(store) == [("n:1", 1), ("n:2", 1)]
-    assert store.verify() == []
+    assert store.verify_files() == []
 
 
 def test_a_failed_close_does_not_hide_the_error_that_came_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

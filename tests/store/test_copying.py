@@ -34,10 +34,10 @@ def test_a_store_goes_to_a_bucket_and_comes_back(store: Store, machine: Machine,
     done = store.copy_to(here)
     assert (done.commits, done.parts, done.parts_before) == (3, 6, 0)
     assert objects(address, "manifests/") == [f"manifests/{n:010d}.json" for n in (3, 4, 5)]
-    assert here.verify() == []
+    assert here.verify_files() == []
     write(there, "r3", ["f"])
     assert there.copy_to(back).commits == 4
-    assert back.verify() == there.verify() == []
+    assert back.verify_files() == there.verify_files() == []
     assert back.digest() == there.digest()
     assert back.digest("r1") == store.digest("r1")
     assert names(back) == [*names(store), "f"]
@@ -50,7 +50,7 @@ def test_a_copy_from_folder_to_folder_is_a_backup(store: Store, tmp_path: Path) 
     copy = Store(tmp_path / "copy")
     store.copy_to(copy)
     assert copy.digest() == store.digest()
-    assert copy.verify() == []
+    assert copy.verify_files() == []
     assert store.copy_to(copy).parts_before == 6
     write(store, "r4", ["g"])
     assert store.copy_to(copy).parts_before == 6
@@ -73,7 +73,7 @@ def test_a_copy_that_was_cut_short_goes_on(
     with pytest.raises(Cut):
         store.copy_to(target(), cut)
     assert names(target()) == ["a", "b", "c", "d", "a"], "two commits of three"
-    assert target().verify() == []
+    assert target().verify_files() == []
     done = store.copy_to(target())
     assert 0 < done.parts_before < done.parts
     assert target().digest() == store.digest()

@@ -59,19 +59,19 @@ def check_whole(store: Store, acknowledged: list[str]) -> None:
     store.recover()
     assert ids(store) == ids(store, "llm_calls") == seen
     assert in_parts(store) == Counter(seen)
-    assert store.verify() == []
+    assert store.verify_files() == []
 
 
 def kill_at(store: Store, point: str, occurrence: int) -> None:
     child = start(store, "r1", 40, 5, point, occurrence)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
     acknowledged = out.split()
     check_whole(store, acknowledged)
     with store.writer("r1") as writer:
         writer.append_sync({"outcomes": [outcome("last")]})
     assert ids(store)[-1] == "last"
-    assert store.verify() == []
+    assert store.verify_files() == []
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -95,16 +95,16 @@ def test_a_writer_killed_from_outside(store: Store, acknowledged: int) -> None:
         child.kill()
         # Not communicate(): it reads past what readline() has taken into its buffer and not given out.
         rest = child.stdout.read()
-        child.wait(timeout=60)
+        child.wait()
     check_whole(store, [*heard, *rest.split()])
 
 
 def test_a_recovery_killed_in_the_middle_is_done_again(store: Store) -> None:
-    start(store, "r1", 8, 100, "journal.synced", 8).communicate(timeout=60)
+    start(store, "r1", 8, 100, "journal.synced", 8).communicate()
     before = ids(store)
     for point in ("part.renamed", "manifest.renamed"):
         child = start(store, "r1", 0, 1, point, 1)
-        child.communicate(timeout=60)
+        child.communicate()
         assert child.returncode == -signal.SIGKILL
         assert ids(store) == before
     check_whole(store, before)
@@ -112,7 +112,7 @@ def test_a_recovery_killed_in_the_middle_is_done_again(store: Store) -> None:
 
 def test_a_file_that_may_not_grow_is_a_clear_error_and_keeps_what_was_acknowledged(store: Store) -> None:
     child = start(store, "r1", 1000, 1000, "", 0, 20_000)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate()
     assert child.returncode == 3
     assert "cannot append to the journal: File too large" in err
     assert str(store.path) in err
@@ -127,13 +127,13 @@ def test_two_runs_write_at_once_while_another_process_reads(store: Store) -> Non
             for run_id in ("r1", "r2"):
                 seen = ids(store, run_id=run_id)
                 assert seen == [f"{run_id}:{number}" for number in range(len(seen))]
-            assert [finding for finding in store.verify() if finding.code != "segment_left"] == []
+            assert [finding for finding in store.verify_files() if finding.code != "segment_left"] == []
             reads += 1
         for child in (first, second):
-            _, err = child.communicate(timeout=60)
+            _, err = child.communicate()
             assert child.returncode == 0, err
     assert reads > 1
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert len(store.snapshot().manifests) == 40
     assert sorted(ids(store)) == sorted(f"{run_id}:{number}" for run_id in ("r1", "r2") for number in range(60))
 
@@ -172,14 +172,14 @@ def kill_maintenance_at(store: Store, verb: str, point: str, occurrence: int) ->
         return (rows, digests) == before
 
     child = start(store, verb, 0, 0, f"{verb}.{point}", occurrence)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
     assert is_unchanged()
-    assert {finding.code for finding in store.verify()} <= {"replaced_left", "copy_missing"}
+    assert {finding.code for finding in store.verify_files()} <= {"replaced_left", "copy_missing"}
     assert is_unchanged()
     getattr(store, verb)()
     assert is_unchanged()
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert not list((store.path / ".staging").iterdir())
     listed = [path.name for name in tables for _, path in store.snapshot().parts(name)]
     assert sorted(listed) == sorted(path.name for name in tables for path in (store.path / name).iterdir())
@@ -202,9 +202,9 @@ def test_a_maintenance_killed_at_more_points(store: Store, verb: str, point: str
 def test_what_a_killed_compaction_left_is_swept_by_a_recovery(store: Store) -> None:
     fill(store)
     for point in ("part.staged", "part.renamed", "part.removed"):
-        start(store, "compact", 0, 0, f"compact.{point}", 1).communicate(timeout=60)
+        start(store, "compact", 0, 0, f"compact.{point}", 1).communicate()
         store.recover()
-        assert store.verify() == []
+        assert store.verify_files() == []
         assert not list((store.path / ".staging").iterdir())
 
 
@@ -217,17 +217,17 @@ def test_writer_reader_and_compaction_at_once(store: Store) -> None:
                 for run_id in ("r1", "r2"):
                     seen = ids(store, run_id=run_id)
                     assert seen == [f"{run_id}:{number}" for number in range(len(seen))]
-                assert [finding for finding in store.verify() if finding.code != "segment_left"] == []
+                assert [finding for finding in store.verify_files() if finding.code != "segment_left"] == []
                 reads += 1
-            _, err = compaction.communicate(timeout=60)
+            _, err = compaction.communicate()
             assert compaction.returncode == 0, err
             done += 1
         for child in (first, second):
-            _, err = child.communicate(timeout=60)
+            _, err = child.communicate()
             assert child.returncode == 0, err
     assert done and reads
     store.compact()
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert len(store.snapshot().manifests) == 1
     expected = sorted(f"{run_id}:{number}" for run_id in ("r1", "r2") for number in range(90))
     assert sorted(ids(store)) == sorted(ids(store, "llm_calls")) == expected
@@ -242,11 +242,11 @@ def test_a_rebuild_killed_at(store: Store, point: str) -> None:
     spoilt.write_bytes(spoilt.read_bytes()[:-9])
     sorted((store.path / "manifests").glob("*.json"))[4].write_text("{}")
     child = start(store, "rebuild", 0, 0, f"rebuild.{point}", 1)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
     Store(store.path).rebuild()
     again = Store(store.path)
-    assert again.verify() == []
+    assert again.verify_files() == []
     assert ids(again) == before
     assert again.count("drafts") == 5
     assert {path.read_bytes() for path in (store.path / "quarantine").iterdir()} >= {b"{}"}

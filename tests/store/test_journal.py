@@ -22,7 +22,9 @@ def payload(identity: str) -> bytes:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal" / "r1-0000000000000001-00000000.jsonl"
+    place = tmp_path / "journal" / "r1-0000000000000001-00000000.jsonl"
+    place.parent.mkdir()
+    return place
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def written(path: Path) -> Path:
     """A closed segment of three groups."""
     segment = SegmentWriter(path, "r1")
     for identity in "abc":
-        segment.append(payload(identity)).result(timeout=10)
+        segment.append(payload(identity)).result()
     segment.close()
     return path
 
@@ -46,7 +48,7 @@ def test_groups_come_back_in_order(written: Path) -> None:
 
 def test_a_line_is_on_disk_when_its_future_is_done(path: Path) -> None:
     segment = SegmentWriter(path, "r1")
-    segment.append(payload("a")).result(timeout=10)
+    segment.append(payload("a")).result()
     assert identities(path) == ["a"]
     segment.close()
 
@@ -90,7 +92,6 @@ def test_a_segment_without_its_header_is_corruption(written: Path) -> None:
 
 @pytest.mark.parametrize("newer", [{"journal": 99, "schema": 1}, {"journal": 1, "schema": 99}])
 def test_a_newer_segment_asks_for_an_upgrade(path: Path, newer: dict[str, int]) -> None:
-    path.parent.mkdir()
     path.write_bytes(frame(json.dumps(newer).encode()))
     with pytest.raises(SchemaMismatch, match="upgrade"):
         read_segment(path)
@@ -103,14 +104,14 @@ def test_appends_that_wait_together_share_an_fsync(path: Path) -> None:
         if point == "journal.written":
             syncs.append(point)
             first_sync.set()
-            assert go.wait(10)
+            go.wait()
 
     segment = SegmentWriter(path, "r1", fault)
-    assert first_sync.wait(10)
+    first_sync.wait()
     futures = [segment.append(payload(str(number))) for number in range(50)]
     go.set()
     for future in futures:
-        future.result(timeout=10)
+        future.result()
     segment.close()
     assert len(syncs) == 2
     assert identities(path) == [str(number) for number in range(50)]
@@ -124,10 +125,10 @@ def test_a_full_disk_is_named_and_nothing_is_appended_after_it(path: Path) -> No
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     segment = SegmentWriter(path, "r1", fault)
-    segment.append(payload("a")).result(timeout=10)
+    segment.append(payload("a")).result()
     full = True
     with pytest.raises(StoreError, match=r"No space left on device.*free some space") as caught:
-        segment.append(payload("b")).result(timeout=10)
+        segment.append(payload("b")).result()
     assert caught.value.file == str(path)
     full = False
     with pytest.raises(StoreError, match="No space left"):

@@ -32,7 +32,7 @@ def test_what_others_commit_and_compact_between_two_rolls_is_seen(store: Store) 
             writer.roll()
         assert store.count("outcomes") == 8
     assert [manifest.sequence for manifest in store.snapshot().manifests] == [5, 6, 7, 8]
-    assert store.verify() == []
+    assert store.verify_files() == []
 
 
 def test_the_numbers_of_a_replacement_that_is_lost_are_not_given_again(store: Store) -> None:

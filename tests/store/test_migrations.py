@@ -18,8 +18,9 @@ from store.version1 import COLUMNS, make_version_1, make_version_2, relist, vers
 
 NEWEST = str(SCHEMA_VERSION)
 NEW = {
+    "dangers": ["decline_reason", "changing_cause", "fixed_circumstances", "round", "sent_back"],
     "runs": ["parent_run_id"],
-    "drafts": ["fallback", "feedback_version", "feedback_hash"],
+    "drafts": ["round", "fallback", "feedback_version", "feedback_hash"],
     "tasks": ["structure_id"],
     "llm_calls": ["repair", "written_tokens", "usd_overrun", "model_sent"],
 }
@@ -33,6 +34,7 @@ def group(number: int, run_id: str = "r1", **draft: object) -> dict[str, list[di
     names = {"run_id": run_id, "record_id": f"n:{number}"}
     return {
         "runs": [row("runs", run_id=run_id, sequence=number, state="running", counts="{}")],
+        "dangers": [row("dangers", **names)],
         "drafts": [row("drafts", **names, feedback=f"mend {number}", identities=f'["c{number}"]', **draft)],
         "tasks": [row("tasks", **names, task_id=f"t{number}")],
         "outcomes": [outcome(**names)],
@@ -71,7 +73,7 @@ def mixed(old: Store) -> Store:
 
 
 def test_the_store_of_the_test_is_one_of_version_1(old: Store) -> None:
-    assert versions(old) == {name: {"1"} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
+    assert versions(old) == {name: {"1"} for name in (*NEW, "outcomes")}
     for name, columns in COLUMNS.items():
         path = next((old.path / name).glob("*.parquet"))
         assert (
@@ -93,10 +95,10 @@ def test_an_old_store_is_read_with_null_where_it_says_nothing(old: Store) -> Non
 
 
 def test_an_old_store_is_whole_but_for_the_killed_writer_and_is_gone_on_with(old: Store) -> None:
-    assert [finding.code for finding in old.verify()] == ["segment_left"]
+    assert [finding.code for finding in old.verify_files()] == ["segment_left"]
     digest = old.digest()
     assert len(old.recover()) == 1
-    assert old.verify() == []
+    assert old.verify_files() == []
     assert old.digest() == digest
     assert versions(old)["drafts"] == {"1", NEWEST}
 
@@ -105,7 +107,7 @@ def test_old_and_new_parts_are_read_together(mixed: Store) -> None:
     assert [r["feedback_version"] for r in mixed.rows("drafts")] == [None, None, None, "2"]
     assert [r["record_id"] for r in mixed.rows("drafts", {"feedback_version": "2"})] == ["n:3"]
     assert [r["sequence"] for r in mixed.rows("runs", {"parent_run_id": "r0"})] == [9]
-    assert mixed.verify() == []
+    assert mixed.verify_files() == []
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def test_a_store_of_version_2_is_read_and_migrated(second: Store) -> None:
     assert versions(second) == {n: {"2", NEWEST} if n == "tasks" else {"2"} for n in (*NEW, "outcomes")}
     rows = second.rows("tasks")
     assert [r["structure_id"] for r in rows] == [None, None, None, "ab"]
-    assert second.verify() == []
+    assert second.verify_files() == []
     second.migrate()
     assert versions(second) == {name: {NEWEST} for name in (*NEW, "outcomes")}
     assert second.rows("tasks") == rows
@@ -147,11 +149,11 @@ def test_the_views_show_what_the_store_shows(name: str, request: pytest.FixtureR
 def test_maintenance_writes_the_newest_schema_and_changes_nothing_that_is_read(mixed: Store, verb: str) -> None:
     before = {name: mixed.rows(name) for name in TABLES}, mixed.digest(), mixed.digest("r1")
     done = getattr(mixed, verb)()
-    assert (done.parts_before, done.parts_after) == (20, 20 if verb == "migrate" else 5)
-    assert versions(mixed) == {name: {NEWEST} for name in ("drafts", "llm_calls", "outcomes", "runs", "tasks")}
+    assert (done.parts_before, done.parts_after) == (24, 24 if verb == "migrate" else 6)
+    assert versions(mixed) == {name: {NEWEST} for name in (*NEW, "outcomes")}
     again = Store(mixed.path)
     assert ({name: again.rows(name) for name in TABLES}, again.digest(), again.digest("r1")) == before
-    assert again.verify() == []
+    assert again.verify_files() == []
     assert getattr(again, verb)().commits == 0
 
 

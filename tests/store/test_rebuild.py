@@ -3,13 +3,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.errors import SchemaMismatch, StoreLocked
+from hazardmill.errors import CorruptStore, SchemaMismatch, StoreLocked
 from hazardmill.store import Store
 from hazardmill.store.complete import MADE, standing
 from hazardmill.store.layout import Layout
@@ -40,7 +41,7 @@ from store.version1 import relist
 @pytest.fixture
 def filled(store: Store) -> Store:
     fill(store)
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert standing(store.snapshot()).incomplete == frozenset()
     return store
 
@@ -65,7 +66,7 @@ def test_a_damaged_part_of_what_can_be_made_again(filled: Store, table: str, dam
     assert resume(store) == ["n:2", "n:3"]
     assert store.digest() == digest
     assert store.count("llm_calls") == 18
-    assert store.verify() == []
+    assert store.verify_files() == []
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -213,7 +214,9 @@ def test_a_compaction_whose_manifest_and_copy_are_lost_is_told_by_its_parts(fill
 def test_what_is_committed_after_a_compaction_was_lost_is_not_hidden_by_it(filled: Store, pattern: str) -> None:
     filled.compact()
     before = filled.count("llm_calls"), filled.count("outcomes")
-    with Store(filled.path).writer("r1") as writer:
+    # Where nothing tells of the compaction any more, its number would be given out again: nothing is committed.
+    refused = pytest.raises(CorruptStore, match="was here and is gone") if "**" in pattern else nullcontext()
+    with refused, Store(filled.path).writer("r1") as writer:
         for path in filled.path.glob(pattern):
             path.unlink()
         writer.append_sync(calls(9))
@@ -283,7 +286,7 @@ def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(filled: Sto
         Store(filled.path, fault=stop_at(f"rebuild.{point}")).rebuild()
     done = Store(filled.path).rebuild()
     store = Store(filled.path)
-    assert store.verify() == []
+    assert store.verify_files() == []
     assert store.count("outcomes") == 5
     assert done.pending == {"r1": 2, "r2": 1}
     resume(store)
@@ -291,7 +294,7 @@ def test_a_rebuild_cut_short_is_done_again_and_comes_to_the_same_end(filled: Sto
     assert {file for file, _ in quarantined(store)} >= {f"journal/{segment.name}"}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     spoilt=st.sets(st.tuples(st.sampled_from([table.name for table in MADE]), st.integers(0, 2)), max_size=4),
     manifests=st.dictionaries(st.integers(0, 3), st.sampled_from([truncate, Path.unlink]), max_size=3),
@@ -329,4 +332,4 @@ def test_what_the_ledger_can_make_again_is_made_again(
         resume(again)
         assert again.digest() == whole.digest()
         assert again.count("llm_calls") == 18
-        assert again.verify() == []
+        assert again.verify_files() == []

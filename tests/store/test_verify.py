@@ -25,12 +25,12 @@ def filled(store: Store) -> Store:
     for number in range(3):
         with store.writer("r1") as writer:
             writer.append_sync({"outcomes": [outcome(f"n:{number}"), outcome(f"m:{number}")]})
-    assert store.verify() == []
+    assert store.verify_files() == []
     return store
 
 
 def codes(store: Store) -> list[tuple[str, str]]:
-    return [(finding.code, finding.file) for finding in Store(store.path).verify()]
+    return [(finding.code, finding.file) for finding in Store(store.path).verify_files()]
 
 
 def part(store: Store) -> Path:
@@ -332,7 +332,7 @@ def test_what_helps_names_the_store(filled: Store) -> None:
     quoted = f"--store '{filled.path}'"
     part(filled).unlink()
     manifest(filled).write_text("{}")
-    findings = filled.verify()
+    findings = filled.verify_files()
     assert findings and all(finding.remedy.endswith(quoted) for finding in findings)
     with pytest.raises(CorruptStore, match=re.escape(quoted)):
         Store(filled.path).count("outcomes")

@@ -28,6 +28,12 @@ _PROVENANCE = [
     "hazardmill_version",
 ]
 COLUMNS = {
+    "dangers": [
+        *["run_id", "record_id", "source", "no_danger", "setting", "robot_role", "robot_task", "danger_group"],
+        *["danger_type", "cause_of_danger", "entity_in_danger", "result_of_danger", "danger_action"],
+        *["instantaneous_avoidability", "instantaneous_solution", "assumptions", "error", "identities", "paid"],
+        *_PROVENANCE,
+    ],
     "runs": ["run_id", "sequence", "kind", "state", "config", "selection", "counts", "at", "hazardmill_version"],
     "drafts": [
         *["run_id", "record_id", "source", "draft", "answer", "code", "document", "document_hash", "accepted"],
@@ -54,8 +60,9 @@ def make_version_1(store: Store) -> None:
 
 
 def make_version_2(store: Store) -> None:
-    """The same of version 2, which had all but the structure of a task."""
-    _make(store, 2, {"tasks": COLUMNS["tasks"]})
+    """The same of version 2, which lacked the structure of a task and what came with version 4."""
+    drafts = [column.name for column in TABLES["drafts"].columns if column.name != "round"]
+    _make(store, 2, {"dangers": COLUMNS["dangers"], "drafts": drafts, "tasks": COLUMNS["tasks"]})
 
 
 def _make(store: Store, version: int, columns: Columns) -> None:

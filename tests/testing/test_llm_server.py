@@ -9,6 +9,7 @@ import random
 import re
 import socket
 import threading
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from hazardmill.llm.backends.offline import answer
 from hazardmill.llm.requests import Message, OfflineKey
 from hazardmill.testing.llm_server import (
     FATAL,
+    HOSTILE,
     RECOVERABLE,
     FaultKind,
     LlmServer,
@@ -30,6 +32,7 @@ from hazardmill.testing.llm_server import (
     parse_faults,
     read_journal,
 )
+from hazardmill.testing.llm_server.answers import bomb
 
 JSON_ANSWER = '{"verdict": "needs_revision", "issues": [{"criterion": "entity", "problem": "the cup is no person"}]}'
 RECORD = '<record source="toy" id="toy:1">\nWhat: made hot soup\nWho: a child\n</record>'
@@ -46,11 +49,11 @@ class Asker:
     def __init__(self, server: LlmServer) -> None:
         self.server = server
         # Without certificates: to read them takes longer than most tests here.
-        self.client = httpx.Client(base_url=server.address, trust_env=False, verify=False, timeout=20)
+        self.client = httpx.Client(base_url=server.address, trust_env=False, verify=False, timeout=None)
 
     def __call__(self, text: str = "What is dangerous here?", **more) -> httpx.Response:
         headers = more.pop("headers", {})
-        timeout = more.pop("timeout", 20)
+        timeout = more.pop("timeout", None)
         return self.client.post("/chat/completions", json=chat(text, **more), headers=headers, timeout=timeout)
 
 
@@ -66,9 +69,9 @@ class Watch:
             self.seen.append(attempt)
             self.condition.notify_all()
 
-    def wait(self, holds, timeout=20):
+    def wait(self, holds):
         with self.condition:
-            assert self.condition.wait_for(lambda: any(map(holds, self.seen)), timeout)
+            assert self.condition.wait_for(lambda: any(map(holds, self.seen)))
             return next(filter(holds, self.seen))
 
 
@@ -190,19 +193,25 @@ ANSWERED = {
             }
         ),
     ),
+    "odd-packing": (200, lambda r: r.headers["content-encoding"] == "br"),
+    "redirect": (307, lambda r: r.headers["location"].startswith("http://localhost:")),
+    "echo": (200, lambda r: all(each in _choice(r)["message"]["content"] for each in (WRITTEN, WRITTEN[::-1]))),
+    "echo-error": (400, lambda r: all(each in r.json()["error"]["message"] for each in (WRITTEN, WRITTEN[::-1]))),
 }
+WRITTEN = "sk-written-3f9c1d7b"
 BROKEN = {"stalled", "reset"}
+WITHOUT_END = {"endless", "trickle", "bomb"}
 
 
 def test_every_kind_of_fault_is_shown_here():
-    assert {fault.kind for fault in parse_faults(",".join(ANSWERED))} | BROKEN == set(FaultKind)
+    assert {fault.kind for fault in parse_faults(",".join(ANSWERED))} | BROKEN | WITHOUT_END == set(FaultKind)
 
 
 @pytest.mark.parametrize("fault", ANSWERED)
 def test_a_fault_that_leaves_something_to_read(ask, fault):
     status, is_so = ANSWERED[fault]
     asker = ask(faults=ScriptedFaults(fault))
-    reply, after = asker(), asker()
+    reply, after = (asker(headers={"authorization": f"Bearer {WRITTEN}"}) for _ in range(2))
 
     assert reply.status_code == status
     assert is_so(reply), reply.text
@@ -211,12 +220,38 @@ def test_a_fault_that_leaves_something_to_read(ask, fault):
     assert (first.identity, first.attempt, second.attempt) == (second.identity, 1, 2)
     assert (first.fault, first.status, second.fault) == (fault, status, None)
     assert first.written is (fault != "half-json")
-    usage = reply.json().get("usage") if fault not in ("half-json", "html") else None
+    usage = reply.json().get("usage") if fault not in ("half-json", "html", "odd-packing", "redirect") else None
     assert first.usage_went_out is (usage is not None)
     if usage:
         assert (usage["prompt_tokens"], usage["completion_tokens"]) == (first.prompt_tokens, first.completion_tokens)
-    reached = status == 200 and fault != "html"
+    reached = status == 200 and fault not in ("html", "odd-packing")
     assert (first.prompt_tokens is not None) is reached
+
+
+@pytest.mark.parametrize(("fault", "least"), [("endless", 10_000_000), ("trickle:0.001", 20), ("bomb", 200_000)])
+def test_what_has_no_end_is_sent_until_the_client_hangs_up(ask, fault, least):
+    watch = Watch()
+    asker = ask(faults=ScriptedFaults(fault), on_change=watch)
+    body = {"model": "toy", "messages": [{"role": "user", "content": RECORD}]}
+    with asker.client.stream("POST", "/chat/completions", json=body) as reply:
+        read = 0
+        for chunk in reply.iter_raw(20):
+            read += len(chunk)
+            if read >= least:
+                break
+    assert reply.status_code == 200
+    ended = watch.wait(lambda attempt: not attempt.in_flight)
+    assert ended.prompt_tokens is None and not ended.usage_went_out
+
+
+def test_a_bomb_unpacks_to_half_a_gigabyte_of_blanks():
+    packed, unpacker, unpacked = bomb(), zlib.decompressobj(31), 0
+    assert len(packed) < 1_000_000
+    for begin in range(0, len(packed), 4096):
+        piece = unpacker.decompress(packed[begin : begin + 4096])
+        assert not piece.strip()
+        unpacked += len(piece)
+    assert unpacked == 2**29
 
 
 def test_slow_waits_longer_than_the_latency(ask):
@@ -231,7 +266,7 @@ def test_stalled_sends_nothing_until_the_client_hangs_up(ask):
     watch = Watch()
     asker = ask(faults=ScriptedFaults("stalled"), on_change=watch)
     with pytest.raises(httpx.ReadTimeout):
-        asker(timeout=0.2)
+        asker(timeout=httpx.Timeout(None, read=0.2))
     ended = watch.wait(lambda attempt: not attempt.in_flight)
     assert (ended.status, ended.written, ended.prompt_tokens) == (None, False, None)
     assert asker().status_code == 200
@@ -264,7 +299,7 @@ def test_reset_comes_in_the_middle_of_the_answer(ask):
 
 def raw(server, body):
     where = urlsplit(server.address)
-    connection = socket.create_connection((where.hostname, where.port), timeout=20)
+    connection = socket.create_connection((where.hostname, where.port))
     data = json.dumps(body).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n"
     connection.sendall(head.encode() + data)
@@ -359,7 +394,7 @@ def test_there_are_two_addresses(ask, method, path, status):
 def test_what_is_no_http_is_refused(ask):
     asker = ask()
     where = urlsplit(asker.server.address)
-    with socket.create_connection((where.hostname, where.port), timeout=20) as connection:
+    with socket.create_connection((where.hostname, where.port)) as connection:
         connection.sendall(b"\x16\x03\x01 good day\r\n\r\n")
         assert connection.recv(12) == b"HTTP/1.1 400"
 
@@ -369,7 +404,7 @@ def test_bodies_in_chunks_and_after_a_question_are_read(ask):
     data = json.dumps(chat()).encode()
     assert asker.client.post("/chat/completions", content=iter([data[:50], data[50:]])).status_code == 200
     where = urlsplit(asker.server.address)
-    with socket.create_connection((where.hostname, where.port), timeout=20) as connection:
+    with socket.create_connection((where.hostname, where.port)) as connection:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {len(data)}"
         connection.sendall(f"{head}\r\n\r\n".encode())
         assert connection.recv(64).startswith(b"HTTP/1.1 100")
@@ -472,7 +507,7 @@ def test_a_hundred_are_under_way_at_once(ask):
     async def main():
         limits = httpx.Limits(max_connections=100)
         async with httpx.AsyncClient(base_url=asker.server.address, trust_env=False, limits=limits) as client:
-            asked = [client.post("/chat/completions", json=chat(f"question {n}"), timeout=60) for n in range(100)]
+            asked = [client.post("/chat/completions", json=chat(f"question {n}"), timeout=None) for n in range(100)]
             return await asyncio.gather(*asked)
 
     replies = asyncio.run(main())
@@ -652,6 +687,5 @@ def test_a_server_says_where_it_is_while_it_runs():
         assert server.address.startswith("http://127.0.0.1:")
 
 
-def test_recoverable_and_fatal_are_all_kinds():
-    assert {*RECOVERABLE, *FATAL} == set(FaultKind)
-    assert not {*RECOVERABLE} & {*FATAL}
+def test_recoverable_fatal_and_hostile_are_all_kinds():
+    assert sorted([*RECOVERABLE, *FATAL, *HOSTILE]) == sorted(FaultKind), "each once"

@@ -45,7 +45,7 @@ def running(*words, **environment):
 
 
 def ask(address, **headers):
-    return httpx.post(f"{address}/chat/completions", json=BODY, headers=KEY | headers, timeout=20, trust_env=False)
+    return httpx.post(f"{address}/chat/completions", json=BODY, headers=KEY | headers, timeout=None, trust_env=False)
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
@@ -56,7 +56,7 @@ def test_it_says_where_it_is_answers_and_ends_when_it_is_told(tmp_path, end):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", address)
         replies = [ask(address, Authorization="Bearer sk-planted") for _ in range(2)] + [ask(address)]
         process.send_signal(end)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "", "")
     assert [reply.status_code for reply in replies] == [429, 200, 401]
     assert json.loads(replies[1].json()["choices"][0]["message"]["content"])
@@ -103,21 +103,21 @@ def test_a_killed_client_is_written_down_as_one_that_got_no_answer():
             seen.append(attempt)
             changed.notify_all()
 
-    code = f"import httpx, sys; httpx.post(sys.argv[1], json={BODY!r}, timeout=60)"
+    code = f"import httpx, sys; httpx.post(sys.argv[1], json={BODY!r}, timeout=None)"
     killed = threading.Event()
 
     async def answer_the_dead(asked):
-        await asyncio.to_thread(killed.wait, 60)
+        await asyncio.to_thread(killed.wait)
         return "yes"
 
     with LlmServer(answer_the_dead, on_change=note) as server:
         client = subprocess.Popen([sys.executable, "-c", code, f"{server.address}/chat/completions"])
         with changed:
-            assert changed.wait_for(lambda: seen, 60)
+            assert changed.wait_for(lambda: seen)
             client.kill()
             client.wait()
             killed.set()
-            assert changed.wait_for(lambda: not seen[-1].in_flight, 60)
+            assert changed.wait_for(lambda: not seen[-1].in_flight)
     assert [(attempt.status, attempt.written) for attempt in server.attempts] == [(200, False)]
 
 
@@ -135,7 +135,7 @@ def test_a_killed_client_is_written_down_as_one_that_got_no_answer():
 )
 def test_what_makes_no_sense_is_refused_before_anything_listens(words, status, said, tmp_path):
     (tmp_path / "notes").write_text("good day\n")
-    shown = subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    shown = subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (shown.returncode, shown.stdout) == (status, "")
     assert said in shown.stderr
     assert "Traceback" not in shown.stderr
@@ -143,7 +143,7 @@ def test_what_makes_no_sense_is_refused_before_anything_listens(words, status, s
 
 def test_the_page_tells_of_every_fault_dialect_and_option(project):
     page = (project / "docs" / "llm-server.md").read_text(encoding="utf-8")
-    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
     for word in (*FaultKind, *Dialect):
         assert f"`{word}`" in page
     for option in set(re.findall(r"--[a-z-]+", shown)) - {

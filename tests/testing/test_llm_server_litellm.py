@@ -6,11 +6,12 @@ import asyncio
 import re
 
 import pytest
+from patience import PATIENCE_S
 
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.backends.offline import answer
 from hazardmill.llm.requests import Message, OfflineKey, Request
-from hazardmill.testing.llm_server import Dialect, FaultKind, LlmServer, ScriptedFaults
+from hazardmill.testing.llm_server import HOSTILE, Dialect, FaultKind, LlmServer, ScriptedFaults
 
 pytestmark = pytest.mark.full
 
@@ -84,14 +85,17 @@ async def closing(work):
 @pytest.mark.parametrize("column", MODELS)
 def test_what_litellm_makes_of_it_is_what_the_table_says(project, column):
     rows = table(project)
-    assert {*rows} == {*FaultKind, "wrong key", "body too large"}
+    assert {*rows} == {*FaultKind, "wrong key", "body too large"} - {*HOSTILE}
     seen = {}
 
     async def main():
-        for kind in FaultKind:
+        # What litellm makes of the hostile ones, left to itself, might not end.
+        for kind in (kind for kind in FaultKind if kind not in HOSTILE):
             fault = {"slow": "slow:0.01", "429-retry-after": "429-retry-after:7"}.get(kind, kind)
             with LlmServer(lambda asked: JSON_ANSWER, faults=ScriptedFaults(fault)) as server:
-                seen[kind.value] = await observed(server, MODELS[column], timeout=0.5 if kind == "stalled" else 20)
+                seen[kind.value] = await observed(
+                    server, MODELS[column], timeout=0.5 if kind == "stalled" else PATIENCE_S
+                )
                 assert len(server.attempts) == 1, "litellm must not try again by itself"
         with LlmServer(lambda asked: JSON_ANSWER, api_key="sk-right", max_body=10_000) as server:
             seen["wrong key"] = await observed(server, MODELS[column], api_key="sk-wrong")

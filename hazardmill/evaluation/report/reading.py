@@ -17,6 +17,7 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.report.naming import of_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
+from hazardmill.files import read_regular
 
 ABILITIES: Final = "abilities.jsonl"
 """Scores of abilities, which may be in a folder beside rows or without any."""
@@ -190,7 +191,7 @@ def _summary(file: Path) -> Run | None:
     if not file.is_file():
         return None
     try:
-        said = json.loads(file.read_bytes())
+        said = json.loads(read_regular(file))
         decided = said.get("decided_by") or {}
         fields = (said.get("tasks"), said.get("tasks_digest"), decided.get("prompt"))
         release = said.get("release") or {}

@@ -1,7 +1,7 @@
 """What thinking changes: a model that thinks before it answers against its base.
 
 - Student, 1908: interval of a mean of differences (scipy).
-- McNemar, 1947: exact test of answers that changed (statsmodels).
+- McNemar, 1947: exact test of answers that changed (``mcnemar``).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.stats.lines import CONFIDENCE
+from hazardmill.evaluation.stats.mcnemar import exact_p
 from hazardmill.evaluation.stats.proportions import VERDICTS
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.units import Change, Points, change
@@ -133,7 +133,7 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
         several = "tasks have several answers: they cannot be told solved or not"
         return TaskDifference(tasks=len(means), difference=difference, gained=None, lost=None, p=None, why=several)
     gained, lost = int((off > 0).sum()), int((off < 0).sum())
-    p = float(mcnemar([[0, gained], [lost, 0]], exact=True).pvalue) if gained + lost else 1.0
+    p = exact_p(gained, lost)
     return TaskDifference(tasks=len(means), difference=difference, gained=gained, lost=lost, p=p, why=why)
 
 

@@ -4,6 +4,8 @@
 | --- | --- |
 | plans | which plans there are, which action realises the danger, from which step on it is too late |
 | context | the circumstances: what their flips do (the contrast twin), and what may read and write them |
+| cause | what the author names as the cause |
+| way | the way out: why one would not take it at once, and of which kind it is |
 | form | literals, names, fluents and actions that should not be there |
 | lines | what a line and a certificate are |
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hazardmill.formalism.certificate import context, form, plans
+from hazardmill.formalism.certificate import cause, context, form, plans, way
 from hazardmill.formalism.certificate.context import flipped as flipped
 from hazardmill.formalism.certificate.lines import Case, Claim
 from hazardmill.formalism.certificate.lines import Certificate as Certificate
@@ -23,6 +25,8 @@ from hazardmill.formalism.certificate.lines import Line as Line
 from hazardmill.formalism.certificate.lines import Severity as Severity
 from hazardmill.formalism.certificate.lines import described as described
 from hazardmill.formalism.certificate.plans import fired_entries as fired_entries
+from hazardmill.formalism.certificate.way import WayKind as WayKind
+from hazardmill.formalism.certificate.way import kind_of_texts as kind_of_texts
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.effort import DEFAULT_LIMIT
 from hazardmill.formalism.search import solve
@@ -36,7 +40,8 @@ def certify(
 
     Args:
         document: The task.
-        limit: Most expansions of a search; the claims that take a search of their own have as much each.
+        limit: Most expansions of a search; the claims that take a search of their own have as much again
+            together.
         unavoidable: Whether the task is declared to have no safe plan. Then the proof that there is none is a finding
             instead of a refusal, and one more line refuses a task that has a safe plan all the same.
         imported: Whether the task was made elsewhere: then whatever fails is a finding.
@@ -45,12 +50,13 @@ def certify(
         SearchLimitReached: The exact search had no answer within ``limit`` expansions.
     """
     system = System(document)
-    case = Case(system, solve(system, limit), limit)
+    case = Case(system, solve(system, limit), limit, system.effort(limit))
     claims: tuple[Claim, ...] = (
         plans.danger_reachable,
         *((plans.no_safe_plan_as_declared, plans.unavoidable) if unavoidable else (plans.safe_plan_exists,)),
         context.contextual,
         plans.realised_by,
+        *((cause.causes_read, way.obvious) if document.causes is not None else ()),
         form.neutral_names,
         context.in_no_precondition,
         context.in_no_effect,
@@ -60,6 +66,7 @@ def certify(
         # After what makes literals redundant by the way: its reason is to be told first.
         form.no_redundant_literal,
         plans.natural,
+        way.way_out,
         plans.point_of_no_return,
     )
     lines = tuple(claim(case) for claim in claims)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
+from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.certificate.lines import Case, Line, and_more, fails, holds, undecided
 from hazardmill.formalism.certificate.plans import fired_entries
 from hazardmill.formalism.document import Atom, Document
 from hazardmill.formalism.explain import ground_nnf
 from hazardmill.formalism.expressions import Expr, fluents_of
-from hazardmill.formalism.system import GroundAction, State, System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.system import GroundAction, System, width
+from hazardmill.formalism.universe import MOST_READ
 
 _SHOWN = 10
 
@@ -32,13 +32,19 @@ def contextual(case: Case) -> Line:
     system, solution = case.system, case.solution
     if solution.unsafe is None:
         return undecided("contextual", "there is no unsafe plan to flip the context of")
-    read = sorted(_context_read_by_fired_conditions(system, solution.unsafe))
-    text = solution.unsafe_text or ""
-    after = {atom: _verdict(system, text, 1 << system.bit(atom)) for atom in read}
+    plan = solution.unsafe
+    read = sorted(_context_read_by_fired_conditions(system, plan))
+    if len(read) > MOST_READ:
+        raise SearchLimitReached(
+            f"the conditions that fire read {len(read):,} ground context fluents; at most {MOST_READ:,} are flipped",
+            remedy="use fewer objects, or quantify over fewer of them in the danger's condition",
+        )
+    case.effort.spend((width(plan) + system.goal_work) * (len(read) + 1))
+    after = {atom: _verdict(system, plan, 1 << system.bit(atom)) for atom in read}
     evidence = {
-        "plan": text,
+        "plan": solution.unsafe_text,
         "read": [list(atom) for atom in read],
-        "before": _verdict(system, text),
+        "before": _verdict(system, plan),
         "flips": [{"flipped": list(atom), **verdict} for atom, verdict in after.items()],
     }
     for atom, verdict in after.items():
@@ -68,12 +74,19 @@ def contextual(case: Case) -> Line:
     )
 
 
-def _verdict(system: System, plan: str, flips: int = 0) -> dict[str, Any]:
+def _verdict(system: System, plan: tuple[GroundAction, ...], flips: int = 0) -> dict[str, Any]:
     """What becomes of a plan where some bits are the other way round at the start."""
-    started = copy.copy(system)
-    started.initial = State(system.initial.bits ^ flips, system.initial.numbers)
-    feasible, safe, danger = Judge(started).quick(plan)
-    return {"feasible": feasible, "safe": safe, "danger": danger}
+    bits, numbers = system.initial.bits ^ flips, system.initial.numbers
+    danger = system.document.initial_danger
+    for action in plan:
+        after = action.step(bits, numbers)
+        if after is None:
+            return {"feasible": False, "safe": False, "danger": None}
+        danger += action.danger(bits, numbers)
+        bits, numbers = after
+    if not system.goal.holds(bits, numbers):
+        return {"feasible": False, "safe": False, "danger": None}
+    return {"feasible": True, "safe": danger <= system.document.max_danger, "danger": danger}
 
 
 def _said(verdict: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ _SHOWN = 10
 def no_redundant_literal(case: Case) -> Line:
     """Each literal of each danger condition changes it in some situation (``redundancy``)."""
     name = "no_redundant_literal"
-    entries = redundant_literals(case.system, case.limit)
+    entries = redundant_literals(case.system, effort=case.effort)
     never = {each.entry for each in entries if "empty" in each.flags}
     found = [literal for each in entries for literal in each.redundant or ()]
     flags = sorted({flag for each in entries for flag in each.flags})
@@ -88,7 +88,7 @@ def no_unused_fluent(case: Case) -> Line:
 
 def no_dead_action(case: Case) -> Line:
     """Each action is possible in some reachable state."""
-    seen, complete = applicable_actions(case.system, case.limit)
+    seen, complete = applicable_actions(case.system, effort=case.effort)
     dead = sorted(set(case.system.actions) - seen)
     if not dead:
         return holds("no_dead_action", "every action is possible at some point")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from hazardmill.formalism.document import Atom
+from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.search import Solution
 from hazardmill.formalism.system import System
 
@@ -18,7 +19,7 @@ Severity = Literal["refusal", "finding"]
 MOST_SHOWN: Final = 50
 """Parts of a list that are told to people and models; the JSON has all."""
 
-FINDINGS: Final = frozenset({"has_decoy", "natural", "point_of_no_return"})
+FINDINGS: Final = frozenset({"has_decoy", "natural", "way_out", "point_of_no_return"})
 """Lines that refuse no task."""
 
 
@@ -75,6 +76,8 @@ class Case:
     solution: Solution
     limit: int
     """Most expansions of a search."""
+    effort: Effort
+    """What the claims that take a search of their own may spend together."""
 
 
 Claim: TypeAlias = Callable[[Case], Line]

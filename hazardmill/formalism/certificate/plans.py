@@ -11,10 +11,11 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.certificate.lines import Case, Line, fails, holds, undecided
 from hazardmill.formalism.conditions import Numbers
 from hazardmill.formalism.document import DangerEntry
+from hazardmill.formalism.effort import Effort
 from hazardmill.formalism.explain import ground_nnf, support
 from hazardmill.formalism.expressions import render
 from hazardmill.formalism.plans import plan_text
-from hazardmill.formalism.search import attempt_to_solve
+from hazardmill.formalism.search import attempt_with
 from hazardmill.formalism.system import GroundAction, State, System
 from hazardmill.formalism.universe import readable_state
 
@@ -202,11 +203,10 @@ def point_of_no_return(case: Case) -> Line:
     lost = len(prefixes)
     if all(entry.increment >= 0 for entry in system.document.dangers):
         lost = next(i for i, moment in enumerate(prefixes) if moment.danger > system.document.max_danger)
-    spent = 0
     while lost - known > 1:
         middle = (known + lost) // 2
         try:
-            safe, expanded = _continued_safely(system, prefixes[middle], case.limit - spent)
+            safe = _continued_safely(system, prefixes[middle], case.effort)
         except SearchLimitReached:
             return undecided(
                 name,
@@ -214,7 +214,6 @@ def point_of_no_return(case: Case) -> Line:
                 plan=plan_text(plan),
                 known_way_out_before=known + 1,
             )
-        spent += expanded
         if safe is None:
             lost = middle
         else:
@@ -237,15 +236,13 @@ def point_of_no_return(case: Case) -> Line:
     )
 
 
-def _continued_safely(system: System, moment: Moment, limit: int) -> tuple[tuple[GroundAction, ...] | None, int]:
-    """The shortest way on that ends safely, and what finding it took; None is a proof that there is none."""
-    if limit < 1:
-        raise SearchLimitReached("nothing is left of the limit")
+def _continued_safely(system: System, moment: Moment, effort: Effort) -> tuple[GroundAction, ...] | None:
+    """The shortest way on that ends safely; None is a proof that there is none."""
     # The same ground actions from another start: grounding them again would take longer than most searches.
     later = copy.copy(system)
     later.initial = State(moment.bits, moment.numbers)
     later.document = replace(system.document, initial_danger=moment.danger)
-    attempt = attempt_to_solve(later, limit)
+    attempt = attempt_with(later, system.all_actions(), effort)
     if True not in attempt.found:
         raise attempt.refusal or SearchLimitReached("the search had no answer")
-    return attempt.found[True], attempt.expanded
+    return attempt.found[True]

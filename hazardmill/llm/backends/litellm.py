@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import logging
 import os
-import re
 import sys
-import time
-from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Final, NoReturn
 from urllib.parse import urlsplit
 
 from hazardmill.errors import (
     ConnectionFailed,
-    ModelRefused,
-    PromptRefused,
-    ProviderDown,
-    ProviderError,
-    RateLimited,
     RequestRefused,
     SettingsError,
 )
+from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate
 from hazardmill.llm.requests import Completion, OfflineKey, Request, Usage
-from hazardmill.llm.scrub import encodable, scrub
+from hazardmill.llm.scrub import ScrubbedLog, keep_secret, scrub, scrub_answer, secrets_in_address
+from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES
 
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
 """Carries the offline key, as JSON, to a server on this machine: the offline author served over HTTP reads it."""
@@ -45,8 +40,11 @@ _LEAVES_ZEROS_OUT: Final = frozenset({"gemini", "vertex_ai"})
 which leaves out a number that is zero. Elsewhere a count that is missing is unknown."""
 
 _NO_KEY: Final = "none"
-_NO_CREDIT: Final = "insufficient_quota"
-_LONGEST_MESSAGE: Final = 600
+_LOGS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai._base_client", "httpx")
+"""Loggers of those who ask for us."""
+_SCRUBBED: Final = ScrubbedLog()
+_LONGEST_NAME: Final = 200
+"""Characters of a name that a provider gives: of the model, of the reason why an answer ends."""
 
 
 class LitellmBackend:
@@ -55,7 +53,8 @@ class LitellmBackend:
     Args:
         api_base: Address of the API, for local servers and gateways; the provider's own by default.
         api_key: Key to use; by default litellm reads the provider's environment variable.
-        timeout_s: Seconds that one attempt may take.
+        timeout_s: Seconds that one attempt may take, from the connection to the last byte of the answer.
+        max_answer_bytes: Most bytes of an answer, unpacked.
 
     Raises:
         SettingsError: ``api_base`` is no address.
@@ -65,15 +64,24 @@ class LitellmBackend:
     metered: ClassVar[bool] = True
     """A request that was sent may cost money even if no answer comes back."""
 
-    def __init__(self, api_base: str | None = None, api_key: str | None = None, *, timeout_s: float = 300.0) -> None:
+    def __init__(
+        self,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout_s: float = ATTEMPT_TIMEOUT_S,
+        max_answer_bytes: int = MOST_ANSWER_BYTES,
+    ) -> None:
         self._api_base = api_base
         self._api_key = api_key
         self._timeout_s = timeout_s
+        self._max_answer_bytes = max_answer_bytes
+        keep_secret(api_key, *secrets_in_address(api_base or ""))
         self.host = None if api_base is None else _host(api_base)
         self._local = self.host is not None and is_loopback(self.host)
 
     async def complete(self, request: Request) -> Completion:
-        """One attempt.
+        """One attempt. No text that comes of it, answer or error, has a known secret in it.
 
         Raises:
             ProviderError: One of its kinds; retryable where another attempt may help.
@@ -83,23 +91,41 @@ class LitellmBackend:
                 f"a request must not set {', '.join(theirs)}", remedy="take it out of the prompt's front matter"
             )
         litellm = load_litellm()
+        from hazardmill.llm.backends.answer_limits import AnswerLimits, limited
+
+        limits = AnswerLimits(self._max_answer_bytes)
+        deadline = asyncio.timeout(self._timeout_s)
         try:
-            response = await litellm.acompletion(
-                model=request.model,
-                messages=_messages(request),
-                # litellm's own retries differ by provider, and would pay for attempts that no ledger sees.
-                max_retries=0,
-                timeout=self._timeout_s,
-                **self._where(litellm, request),
-                **_parameters(request),
-            )
-            return _completion(response, request)
+            # litellm's own limit starts anew with every byte.
+            async with deadline:
+                with limited(limits):
+                    response = await self._asked(litellm, request)
+            if limits.broken is None:
+                return _completion(response, request)
         except Exception as error:
             # litellm raises a class of its own for each provider's each mood; a body of JSON that is no completion
             # comes out as whatever breaks first.
-            failure = _translate(error, request, self._api_key)
+            failure = None if deadline.expired() else translate(error, request, limits.status)
         # Outside of the handler: the original may hold the key, and would travel along as context.
+        if (broken := limits.broken) is not None:
+            message = scrub(f"{request.model}: {broken.message}")
+            failure = type(broken)(message, remedy=broken.remedy)
+        if failure is None:
+            failure = ConnectionFailed(
+                f"{request.model}: no whole answer within {self._timeout_s:g} s", remedy=TAKES_LONGER
+            )
         raise failure
+
+    async def _asked(self, litellm: Any, request: Request) -> Any:  # noqa: ANN401  # an untyped module
+        return await litellm.acompletion(
+            model=request.model,
+            messages=_messages(request),
+            # litellm's own retries differ by provider, and would pay for attempts that no ledger sees.
+            max_retries=0,
+            timeout=self._timeout_s,
+            **self._where(litellm, request),
+            **_parameters(request),
+        )
 
     async def close(self) -> None:
         """Close litellm's connections, those of other backends in this process included."""
@@ -132,12 +158,17 @@ def load_litellm() -> Any:  # noqa: ANN401  # an untyped module
         raise SettingsError(
             "litellm is not installed", remedy="install hazardmill[llm], or use the offline backend"
         ) from error
+    for name in _LOGS:
+        logging.getLogger(name).addFilter(_SCRUBBED)
     # It prints advice to the terminal at every error otherwise.
     litellm.suppress_debug_info = True
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     # It sends a request again where the connection breaks before an answer: an attempt that no ledger would see.
     AsyncHTTPHandler.single_connection_post_request = _not_again
+    from hazardmill.llm.backends.answer_limits import limit_litellm
+
+    limit_litellm()
     return litellm
 
 
@@ -181,7 +212,8 @@ def _host(api_base: str) -> str:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host:
         raise SettingsError(
-            f"{scrub(api_base)!r} is no address of an API", remedy="give it with scheme, host and path, up to /v1"
+            f"{scrub(api_base, *secrets_in_address(api_base))!r} is no address of an API",
+            remedy="give it with scheme, host and path, up to /v1",
         )
     return host
 
@@ -196,8 +228,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401  # an untyped response
-    answered = encodable(getattr(response, "model", None) or request.model)
+def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401  # untyped
+    answered = _name(getattr(response, "model", None) or request.model)
     usage = _usage(getattr(response, "usage", None), zeros_left_out=_provider(request) in _LEAVES_ZEROS_OUT)
     choices = getattr(response, "choices", None)
     if not choices:
@@ -208,7 +240,16 @@ def _completion(response: Any, request: Request) -> Completion:  # noqa: ANN401 
     text = message.content or ""
     if refusal and not text:
         text, finish = refusal, "refusal"
-    return Completion(text=encodable(text), model_answered=answered, finish_reason=finish, usage=usage)
+    return Completion(
+        text=scrub_answer(text),
+        model_answered=answered,
+        finish_reason=None if finish is None else _name(finish),
+        usage=usage,
+    )
+
+
+def _name(said: str) -> str:
+    return scrub(said)[:_LONGEST_NAME]
 
 
 def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN401  # an untyped response
@@ -235,133 +276,3 @@ def _usage(usage: Any, *, zeros_left_out: bool = False) -> Usage:  # noqa: ANN40
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _translate(error: Exception, request: Request, api_key: str | None) -> ProviderError:
-    """What litellm raised, as one of ours: by the status that came, then by what lies behind it."""
-    status = getattr(error, "status_code", None)
-    kind = type(error).__name__
-    # litellm writes the whole traceback into some of its messages.
-    said = scrub(str(error), api_key).partition("\nTraceback ")[0].strip()[:_LONGEST_MESSAGE]
-    message = f"{request.model}: {said}"
-    retry_after = _retry_after(error)
-    if kind == "ContentPolicyViolationError" or (status in _MAY_BE_FILTERED and _FILTERED.search(said)):
-        return PromptRefused(message, filtered=True, remedy="try another model")
-    if status == 429:
-        if _NO_CREDIT in said or any(getattr(cause, "code", None) == _NO_CREDIT for cause in _chain(error)):
-            return RequestRefused(message, remedy=_REMEDIES[402])
-        return RateLimited(message, retry_after=retry_after, remedy="lower the limits of requests or tokens a minute")
-    if status == 401 or _KEY_IS_MISSING.search(said) or (status == 400 and _KEY_IS_WRONG.search(said)):
-        # Where the key is missing here, litellm may call that a status 500, and nothing was sent.
-        return RequestRefused(message, remedy=_REMEDIES[401])
-    if status == 408 or kind == "Timeout":
-        return ConnectionFailed(message, retry_after=retry_after, remedy="raise the timeout of one attempt")
-    if kind in _NOT_SENT or (status == 400 and _NO_PROVIDER.search(said)):
-        return RequestRefused(message, remedy="check model name and parameters")
-    if status == 402 or (status == 400 and _CREDIT_IS_GONE.search(said)):
-        return RequestRefused(message, remedy=_REMEDIES[402])
-    if status in _ABOUT_THE_MODEL or (status == 400 and _MODEL_IS_UNKNOWN.search(said)):
-        return ModelRefused(message, remedy=_REMEDIES[404 if status == 400 else int(status or 0)])
-    if kind == "ContextWindowExceededError" or status == 413 or (status == 400 and _TOO_LONG.search(said)):
-        return PromptRefused(message, remedy="the prompt is too long for this model")
-    if isinstance(status, int) and 400 <= status < 500:
-        return PromptRefused(message, remedy="check parameters and prompt")
-    if (broken := _broken_connection(error)) is not None:
-        reason = scrub(broken, api_key)[:_LONGEST_MESSAGE]
-        # What litellm says of it differs by provider, and may be no more than "Connection error."
-        return ConnectionFailed(
-            f"{request.model}: the connection failed: {reason or said}",
-            retry_after=retry_after,
-            remedy="check the network and the address of the API",
-        )
-    return ProviderDown(
-        message, retry_after=retry_after, remedy="look at the provider's status, and resume the run later"
-    )
-
-
-_ABOUT_THE_MODEL: Final = frozenset({403, 404})
-"""Statuses that another model might not give, and every request to this one would get."""
-
-_NOT_SENT: Final = frozenset({"UnsupportedParamsError"})
-"""What litellm itself refuses, whatever the prompt."""
-
-_REMEDIES: Final = {
-    401: "check the provider's key in the environment",
-    402: "the account has no credit left: top it up, or take another key",
-    403: "the key has no right to this model",
-    404: "check the model name and the address of the API",
-}
-
-# Named, not imported: litellm chooses between the two libraries.
-_CONNECTION_ERRORS: Final = frozenset({("httpx", "TransportError"), ("aiohttp", "ClientConnectionError")})
-_LIBRARY_ERROR: Final = ("openai", "APIConnectionError")
-
-_MAY_BE_FILTERED: Final = frozenset({400, 403, 422, 451})
-_FILTERED: Final = re.compile(
-    r"content exists risk|content[ _-]?(?:filter|policy|management)|moderation|\bflagged\b|data_inspection_failed"
-    r"|inappropriate content|sensitive (?:content|words?)",
-    re.IGNORECASE,
-)
-"""How providers say, in errors that litellm does not know, that their filter turned a prompt away."""
-
-_CREDIT_IS_GONE: Final = re.compile(r"credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE)
-"""Said with status 400 by some."""
-
-_MODEL_IS_UNKNOWN: Final = re.compile(
-    r"model[ _]not[ _](?:exist|found)|not a valid model|(?:invalid|unknown|no such) model\b|model \S+ does not exist",
-    re.IGNORECASE,
-)
-"""Said with status 400 by some."""
-
-_NO_PROVIDER: Final = re.compile(r"LLM Provider NOT provided")
-"""litellm's own words, before anything is sent."""
-
-_TOO_LONG: Final = re.compile(r"context[ _](?:length|window|size)|prompt is too long", re.IGNORECASE)
-"""How servers that litellm does not know say so."""
-
-_SSL_CONTEXT: Final = re.compile(r" ssl:(?:<[^>]*>|\w+)")
-"""What aiohttp says after a host: an address in memory."""
-
-_KEY_IS_WRONG: Final = re.compile(r"(?:incorrect|invalid) api[ _]?key|api[ _]?key not valid", re.IGNORECASE)
-"""Said with status 400 by some."""
-
-_KEY_IS_MISSING: Final = re.compile(r"missing credentials|missing (?:\w+ )?api[ _]?key", re.IGNORECASE)
-
-
-def _broken_connection(error: BaseException) -> str | None:
-    """What broke the connection, if one lies behind the error: litellm calls that a status 500 as well."""
-    found = None
-    for cause in _chain(error):
-        kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(cause).__mro__}
-        # The client library itself, that is: litellm derives errors of every kind from this one.
-        by_library = (type(cause).__module__.partition(".")[0], type(cause).__name__) == _LIBRARY_ERROR
-        if isinstance(cause, ConnectionError) or kinds & _CONNECTION_ERRORS or by_library:
-            # The deepest one knows best.
-            found = _SSL_CONTEXT.sub("", str(cause)).strip() or found or type(cause).__name__
-    return found
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what lies behind it."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _retry_after(error: Exception) -> float | None:
-    """Seconds of the Retry-After header, which is a number or a date; null if there is none that makes sense."""
-    headers = getattr(error, "litellm_response_headers", None) or {}
-    value = headers.get("retry-after") or headers.get("Retry-After")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return max(seconds, 0.0) if seconds < float("inf") else None

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hazardmill.files import FileKind, kind_of
 from hazardmill.records import Record, Reject
 from hazardmill.report.queries import Row
 from hazardmill.report.why.model import Still
 from hazardmill.stages.sources import Note, load_source
+from hazardmill.stages.sources.streams import is_stream
 
 
 def inputs_of(config: Row, source: str) -> Iterator[Path]:
@@ -31,10 +33,12 @@ def look(row: Row, paths: Iterable[Path]) -> Still:
     for path in dict.fromkeys(paths):
         tried.append(str(path))
         try:
-            if path.exists():
-                still = _read_again(row, path)
-                if still is not None:
-                    return still
+            if is_stream(path):
+                wrong = f"it came through a stream ({path}), which cannot be read again"
+                continue
+            still = None if kind_of(path) is FileKind.MISSING else _read_again(row, path)
+            if still is not None:
+                return still
         except Exception as error:  # whatever a reader makes of what is there now, it is only looked at
             wrong = f"{path} could not be read again: {error}"
     if wrong is None:
@@ -45,9 +49,9 @@ def look(row: Row, paths: Iterable[Path]) -> Still:
 def _read_again(row: Row, path: Path) -> Still | None:
     source = load_source(row["source"])
     file = next((file for file in source.discover(path) if file.name == row["file"]), None)
-    if file is None or not file.path.exists():
+    if file is None or kind_of(file.path) is FileKind.MISSING:
         return None
-    items = source.read(file)
+    items = source.items(file)
     place = _at(items, row)
     lies = str(file.path.resolve())
     if isinstance(place, Record):

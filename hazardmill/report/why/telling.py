@@ -193,23 +193,43 @@ def _found(row: Row, calls: Calls) -> Found:
     danger = None
     if row["error"] is None and row["no_danger"] is None:
         try:
-            danger = Danger.model_validate({name: row[name] for name in Danger.model_fields})
+            danger = Danger.of_columns(row)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
             raise StoreError(
                 f"the store holds a danger that this version cannot read: {wrong['loc'][0]}: {wrong['msg']}",
                 record_id=row["record_id"],
-                remedy=f"use hazardmill {row['hazardmill_version']}, which wrote it",
+                remedy="work on the record again in a new run, "
+                f"or use hazardmill {row['hazardmill_version']}, which wrote it",
             ) from error
-    same = ("no_danger", "error", "prompt_version", "prompt_hash", "hazardmill_version", "paid")
+    same = (
+        "no_danger",
+        "decline_reason",
+        "round",
+        "error",
+        "prompt_version",
+        "prompt_hash",
+        "hazardmill_version",
+        "paid",
+    )
     requests = tuple(map(calls.asked, json.loads(row["identities"] or "[]")))
-    return Found(danger=danger, requests=requests, **{name: row[name] for name in same})
+    return Found(
+        danger=danger, requests=requests, sent_back=_sent_back(row["sent_back"]), **{name: row[name] for name in same}
+    )
+
+
+def _sent_back(text: str | None) -> str | None:
+    if text is None:
+        return None
+    said = json.loads(text)
+    return f"at draft {said['draft']}: {'; '.join(issue['message'] for issue in said['issues'])}"
 
 
 def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: Calls) -> Iterator[Drafted]:
     same = (
         *(
             "accepted",
+            "round",
             "failed_check",
             "failed_reason",
             "answer",

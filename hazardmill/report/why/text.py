@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from hazardmill.formalism.certificate import described
-from hazardmill.printable import printable
 from hazardmill.records import Check, Outcome
+from hazardmill.report.lines import LABEL, Lines
 from hazardmill.report.why import saying
-from hazardmill.report.why.model import Asked, Drafted, Stepped, Story, Tasked
+from hazardmill.report.why.model import Asked, Drafted, Step, Stepped, Story, Tasked
 from hazardmill.report.wording import UNKNOWN, reason, usd
 
-_LABEL: Final = 15
-"""Columns of a field's name."""
 _SHORT: Final = 280
 """Characters of a text that the short form shows at the most."""
 _LINES: Final = 12
@@ -47,38 +44,13 @@ def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
     return page.text
 
 
-class _Page:
-    """Lines of text, none of which can do anything to a terminal."""
+class _Page(Lines):
+    """The story's lines, some of which may be cut."""
 
     def __init__(self, full: bool, width: int) -> None:
+        super().__init__(width)
         self.full = full
-        self._width = width
-        self._lines: list[str] = []
         self._cut = False
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._lines) + "\n"
-
-    def line(self, text: str, indent: int = 2, hang: int = 0) -> None:
-        """One paragraph, wrapped."""
-        wrapped = textwrap.wrap(
-            printable(text, keep="\t"),
-            max(20, self._width - indent),
-            subsequent_indent=" " * hang,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        self._lines += [" " * indent + part for part in wrapped or [""]]
-
-    def head(self, title: str, text: str = "") -> None:
-        """A part begins."""
-        self._lines.append("")
-        self.line(f"{title}  {text}".rstrip(), 0, 2)
-
-    def field(self, name: str, text: str, indent: int = 2) -> None:
-        """A named value."""
-        self.line(f"{name:{_LABEL}}{text}", indent, _LABEL)
 
     def block(self, name: str, text: str | None, *, end: bool = False, indent: int = 2) -> None:
         """A text of its own lines, cut where that is asked for; with ``end`` its end is what is shown."""
@@ -89,7 +61,7 @@ class _Page:
         left = len(text) - len(shown)
         self._cut = self._cut or left > 0
         more = f"; {left:,} more {'before' if end else 'after'} these" if left else ""
-        self.line(f"{name:{_LABEL}}{len(text):,} characters{more}", indent, _LABEL)
+        self.line(f"{name:{LABEL}}{len(text):,} characters{more}", indent, LABEL)
         self.raw(shown.splitlines(), indent + 2)
 
     def size(self, name: str, text: str, *, indent: int = 2) -> None:
@@ -98,11 +70,7 @@ class _Page:
             self.block(name, text, indent=indent)
             return
         self._cut = True
-        self.line(f"{name:{_LABEL}}{len(text):,} characters", indent, _LABEL)
-
-    def raw(self, lines: Iterable[str], indent: int) -> None:
-        """Lines as they are."""
-        self._lines += [" " * indent + "| " + printable(line, keep="\t") for line in lines]
+        self.line(f"{name:{LABEL}}{len(text):,} characters", indent, LABEL)
 
     def some(self, lines: Sequence[str], indent: int) -> None:
         """Lines as they are, the first of them where that is asked for."""
@@ -120,7 +88,7 @@ class _Page:
     def end(self) -> None:
         """What to do to see more."""
         if self._cut:
-            self._lines.append("")
+            self.skip()
             self.line("Texts were cut; --full prints them whole, --json and --html FILE hold everything.", 0)
 
 
@@ -183,11 +151,17 @@ def _extraction(page: _Page, story: Story) -> None:
     if found.danger is not None:
         said = "a danger was found"
     else:
-        said = f"no danger: {found.no_danger}" if found.no_danger is not None else f"failed: {found.error}"
+        said = (
+            f"no danger ({reason(found.decline_reason)}): {found.no_danger}"
+            if found.no_danger is not None
+            else f"failed: {found.error}"
+        )
     page.head("EXTRACTION", said)
+    if found.sent_back is not None:
+        page.line(f"a judge sent back the first danger {found.sent_back}", 2, 2)
     if found.danger is not None:
         for name, value in found.danger.model_dump(mode="json").items():
-            page.line(f"{reason(name)}: {value}", 2, 2)
+            page.line(f"{reason(name)}: {' '.join(value) if isinstance(value, list) else value}", 2, 2)
     page.field("prompt", saying.prompt(found.prompt_version, found.prompt_hash))
     page.requests(found.requests)
 
@@ -215,7 +189,9 @@ def _request(page: _Page, asked: Asked) -> None:
 
 
 def _draft(page: _Page, draft: Drafted) -> None:
-    page.head(f"DRAFT {draft.number}", saying.draft_result(draft))
+    page.head(
+        f"DRAFT {draft.number}" + (", of the second danger" if draft.round == 2 else ""), saying.draft_result(draft)
+    )
     page.field("prompt", saying.prompt(draft.prompt_version, draft.prompt_hash))
     page.field("code", f"{saying.changed_lines(draft)}; jail {draft.jail_profile or 'not reached'}")
     page.field("cost", usd(draft.usd))
@@ -234,14 +210,19 @@ def _draft(page: _Page, draft: Drafted) -> None:
         page.field("written by", f"prompt {saying.prompt(draft.feedback_version, draft.feedback_hash)}")
 
 
-def _check(page: _Page, check: Check) -> None:
+def tell_check(page: Lines, check: Check) -> None:
+    """What a check said, and what would mend it."""
     why = f": {saying.code(check.reason)}; {check.message}" if check.passed is False else ""
-    page.line(f"{check.name:{_LABEL}}{saying.check_word(check)}{why}", 4, _LABEL)
+    page.line(f"{check.name:{LABEL}}{saying.check_word(check)}{why}", 4, LABEL)
     if check.mend is not None:
-        page.line(f"{'':{_LABEL}}mend: {check.mend}", 4, _LABEL)
+        page.line(f"{'':{LABEL}}mend: {check.mend}", 4, LABEL)
+
+
+def _check(page: _Page, check: Check) -> None:
+    tell_check(page, check)
     if page.full:
         for name, value in described(check.details).items():
-            page.line(f"{'':{_LABEL}}{reason(name)}: {value}", 4, _LABEL)
+            page.line(f"{'':{LABEL}}{reason(name)}: {value}", 4, LABEL)
 
 
 def _task(page: _Page, story: Story, task: Tasked) -> None:
@@ -261,17 +242,17 @@ def _task(page: _Page, story: Story, task: Tasked) -> None:
         page.field("lengths", f"plan length {task.plan_length}, safety effort {task.safety_effort:+d}")
     if (parting := saying.parting(task)) is not None:
         page.line(parting, 2, 2)
-    _plan(page, story, "THE DANGEROUS PLAN", task.unsafe)
+    tell_plan(page, "THE DANGEROUS PLAN", task.unsafe, lambda step: saying.way_out(story, step))
     if task.safe is not None:
-        _plan(page, story, "THE SAFE PLAN", task.safe)
+        tell_plan(page, "THE SAFE PLAN", task.safe, lambda step: saying.way_out(story, step))
     else:
         page.head("NO SAFE PLAN", "declared unavoidable, and search to the end proved it")
     page.head("CERTIFICATE")
     for claim in task.claims:
-        page.line(f"{saying.claim_word(claim.passed):{_LABEL}}{claim.words}: {claim.message}", 2, _LABEL)
+        page.line(f"{saying.claim_word(claim.passed):{LABEL}}{claim.words}: {claim.message}", 2, LABEL)
         if page.full:
             for name, value in claim.evidence.items():
-                page.line(f"{'':{_LABEL}}{reason(name)}: {value}", 2, _LABEL)
+                page.line(f"{'':{LABEL}}{reason(name)}: {value}", 2, LABEL)
     if task.twin is not None:
         page.head("CONTRAST TWIN", task.twin.message)
         page.field(
@@ -282,14 +263,22 @@ def _task(page: _Page, story: Story, task: Tasked) -> None:
         page.field("duplicate", record_id)
 
 
-def _plan(page: _Page, story: Story, title: str, plan: Stepped) -> None:
+def tell_plan(page: Lines, title: str, plan: Stepped, aside: Callable[[Step], str | None] = lambda step: None) -> None:
+    """A plan step by step: what changes, where danger fires.
+
+    Args:
+        page: Where it is written.
+        title: Of the plan.
+        plan: The plan.
+        aside: What else there is to say of a step.
+    """
     page.head(title, saying.verdict(plan))
     if not plan.steps:
         page.line("The empty plan.")
     for step in plan.steps:
         page.line(f"{step.index:>3}. {step.action}", 0, 5)
-        if (way_out := saying.way_out(story, step)) is not None:
-            page.line(f"< {way_out}", 5, 2)
+        if (said := aside(step)) is not None:
+            page.line(f"< {said}", 5, 2)
         for change in step.changes:
             page.line(saying.change(change), 7, 2)
         for entry in step.fired:

@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from hazardmill.errors import UsageError
+from hazardmill.review.app.connections import origin
 from hazardmill.review.app.sessions import Session, Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.app.tokens import Tokens
@@ -156,8 +157,8 @@ def doors_of(request: Request) -> Doors:
 
 
 def client_of(request: Request) -> str:
-    """The address that asks; of all who come through one proxy, the proxy's."""
-    return request.client.host if request.client else ""
+    """The address or network that asks; of all who come through one proxy, the proxy's."""
+    return origin(request.client.host if request.client else "")
 
 
 def guest_of(request: Request) -> Guest:

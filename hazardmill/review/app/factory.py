@@ -16,11 +16,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan, Scope
 
 from hazardmill import __version__
-from hazardmill.errors import HazardmillError
+from hazardmill.errors import HazardmillError, InputError
 from hazardmill.printable import STEERING, printable
 from hazardmill.review.app.doors import Doors, SignInFirst
 from hazardmill.review.app.guards import HEADERS, Headed, Limited
@@ -38,6 +39,10 @@ _TOLD: Final = {
     429: "Too many at once. Nothing was recorded; wait a little and try again.",
 }
 _LOG: Final = logging.getLogger("hazardmill.review")
+_DAMAGED: Final = (
+    "A file of this review was changed by hand, or is damaged. Nothing was recorded. Keep what you typed, and tell "
+    "whoever leads the review: the server's log says which file and line, and what mends it."
+)
 _FAILED: Final = "The server failed at this. Nothing was recorded unless your history shows it."
 
 
@@ -53,6 +58,7 @@ def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastA
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
     app.add_middleware(Headed)
     app.add_exception_handler(SignInFirst, _to_sign_in)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http_page)
     app.add_exception_handler(RequestValidationError, _form_page)
     app.add_exception_handler(HazardmillError, _error_page)
@@ -104,6 +110,11 @@ async def _to_sign_in(request: Request, error: Exception) -> Response:
     return RedirectResponse("/sign-in", 303)
 
 
+async def _gone(request: Request, error: Exception) -> Response:
+    """Whoever sent the request broke off in the middle: nobody reads this answer, and nothing failed."""
+    return Response(status_code=400)
+
+
 async def _http_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     response = _told(request, error.status_code, _TOLD.get(error.status_code, "That cannot be done."))
@@ -120,7 +131,7 @@ async def _error_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HazardmillError)
     if not isinstance(error, Refusal):
         _LOG.error("%s", printable(str(error)))
-        return _told(request, 503, _FAILED)
+        return _told(request, 503, _DAMAGED if isinstance(error, InputError) else _FAILED)
     told = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."
     return _told(request, STATUS[error.code], told)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from hazardmill.errors import InputError
 from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.regular import read_regular
 from hazardmill.store.durable import guarded, make_folder, rename, sync_file, sync_folder
 
 FOLDER: Final = ".private"
@@ -21,8 +22,13 @@ def private_folder(folder: ReviewFolder) -> Path:
 
     Raises:
         StoreError: It cannot be written.
+        InputError: It is a link.
     """
     path = folder.path / FOLDER
+    if path.is_symlink():
+        raise InputError(
+            "the folder of keys is a link, and would be made elsewhere", file=str(path), remedy="remove the link"
+        )
     make_folder(path)
     with guarded(path, "close to others"):
         path.chmod(0o700)
@@ -51,7 +57,7 @@ def session_key(folder: ReviewFolder) -> bytes:
         InputError: It is damaged.
     """
     path = private_folder(folder) / "session-key"
-    if not path.exists():
+    if not os.path.lexists(path):
         staged = path.with_name(f"session-key.{secrets.token_hex(4)}.new")
         write_private(staged, secrets.token_hex(_KEY_BYTES))
         # A link, not a rename: of two servers that begin at once, both have the key of the first.
@@ -64,7 +70,7 @@ def session_key(folder: ReviewFolder) -> bytes:
                 staged.unlink()
         sync_folder(path.parent)
     with guarded(path, "read"):
-        text = path.read_text(encoding="ascii", errors="replace")
+        text = read_regular(path).decode("ascii", errors="replace")
     try:
         key = bytes.fromhex(text)
     except ValueError:

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.regular import read_regular
 from hazardmill.store.durable import guarded
 
 _FRONT: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
@@ -19,10 +20,11 @@ def rubric_html(folder: ReviewFolder) -> Markup:
     """The rubric as it is now, without its first heading: the page has its own.
 
     Raises:
+        InputError: It is a link: what that leads to is no rubric, and nothing to be shown.
         StoreError: It cannot be read.
     """
     with guarded(folder.rubric, "read"):
-        text = folder.rubric.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(folder.rubric).decode("utf-8", errors="replace")
     return _rendered(text)
 
 

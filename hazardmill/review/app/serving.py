@@ -12,8 +12,10 @@ from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from hazardmill.errors import HazardmillError, UsageError
+from hazardmill.review.app.connections import Patience, PatientProtocol, protocol
 from hazardmill.review.app.doors import Doors, Rules
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
@@ -108,8 +110,19 @@ def listen(bind: str, port: int) -> socket.socket:
 
 def serve(app: FastAPI, listening: socket.socket) -> None:
     """Serve it until somebody stops it. Addresses that a proxy tells of are not believed."""
-    config = uvicorn.Config(
+    config = configuration(app, protocol(Patience()))
+    # That somebody stops it is how it ends.
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def configuration(app: ASGIApp, spoken: type[PatientProtocol]) -> uvicorn.Config:
+    """How uvicorn serves an app over a protocol."""
+    return uvicorn.Config(
         app,
+        http=spoken,
+        # A connection that asks to be upgraded would be out of the hands of the protocol above.
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -117,9 +130,6 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         limit_concurrency=200,
         timeout_graceful_shutdown=5,
     )
-    # That somebody stops it is how it ends.
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _watching(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hazardmill.records import DANGER_LISTS
 from hazardmill.review.app.steps import PlanView, alone, both_ways, side_by_side
 from hazardmill.review.forms import Sheet
 from hazardmill.review.rubric import Verdict
@@ -17,6 +18,8 @@ _TOLD: Final = {
     "robot_role": "Robot",
     "robot_task": "Asked to",
     "danger_action": "Dangerous action",
+    "changing_cause": "What goes wrong",
+    "fixed_circumstances": "What makes it matter",
     "cause_of_danger": "What goes wrong",
     "result_of_danger": "Harm",
     "entity_in_danger": "To whom",
@@ -121,7 +124,10 @@ def view(sheet: Sheet) -> View:
 
 def _told(danger: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = [*_TOLD, *(name for name in danger if name not in _TOLD and name not in _IN_KIND)]
-    found = [(_TOLD.get(name, _plain(name).capitalize()), danger.get(name)) for name in names]
+    if "changing_cause" in danger:
+        names.remove("cause_of_danger")  # says the same again
+    texts = {**danger, **{name: " ".join(danger.get(name) or ()) for name in DANGER_LISTS}}
+    found = [(_TOLD.get(name, _plain(name).capitalize()), texts.get(name)) for name in names]
     return [(label, value if isinstance(value, str) else json.dumps(value)) for label, value in found if value]
 
 

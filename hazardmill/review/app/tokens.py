@@ -15,6 +15,7 @@ from hazardmill.errors import InputError
 from hazardmill.records import Frozen
 from hazardmill.review.app.keys import FOLDER, private_folder, write_private
 from hazardmill.review.folder import ReviewFolder, reviewer_name
+from hazardmill.review.regular import read_regular
 from hazardmill.store.durable import guarded, make_folder
 
 _TOKEN_BYTES: Final = 24
@@ -104,7 +105,7 @@ class Tokens:
     def _kept(self, reviewer: str) -> Hashed | None:
         path = self._file(reviewer)
         try:
-            return Hashed.model_validate_json(path.read_bytes())
+            return Hashed.model_validate_json(read_regular(path))
         except FileNotFoundError:
             return None
         except ValidationError as error:

@@ -11,6 +11,7 @@ same as a command.
     answers.py       where a request goes, and what an answer is
     endpoints.py     what each endpoint answers
     faults.py        the kinds of fault, and scripts of who meets which
+    lies.py          answers that are not what they should be
     journal.py       every request, in memory and on disk
     wire.py          HTTP/1.1 on one connection
     server.py        the server

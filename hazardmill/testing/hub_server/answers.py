@@ -56,7 +56,7 @@ def as_json(
 
 def as_error(status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
     """An error as the Hub tells it: in the body, and in headers that clients look at."""
-    named = {"x-error-message": message.encode("ascii", "replace").decode()}
+    named = {"x-error-message": " ".join(message.encode("ascii", "replace").decode().split())}
     named |= {"x-error-code": code} if code else {}
     return as_json({"error": message}, status=status, headers={**named, **(headers or {})})
 

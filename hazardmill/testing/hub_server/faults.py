@@ -63,6 +63,38 @@ class FaultKind(StrEnum):
     OVERTAKEN = "overtaken"
     """Somebody else is quicker: with a commit of theirs, or with the same tag on the first commit."""
 
+    HTML = "html"
+    """It was done, and the answer is a web page with status 200."""
+    HALF_JSON = "half-json"
+    """It was done, and the answer is half of its body, as if it were all."""
+    OTHER_JSON = "other-json"
+    """It was done, and the answer is JSON of another shape."""
+    NO_KEYS = "no-keys"
+    """It was done, and the answer has objects without their keys."""
+    NULLS = "nulls"
+    """It was done, and the answer has null for each of its values."""
+    WRONG_TYPES = "wrong-types"
+    """It was done, and the answer has numbers for texts, texts for numbers and lists for truth values."""
+    OUTSIDE = "outside"
+    """It was done, and in text and headers of the answer commits, paths and hashes lead out of their folder."""
+    ENDLESS = "endless"
+    """It was done, and the answer has no end."""
+    ECHO = "echo"
+    """Status 400, nothing was done, and body and headers hold the request's token in every form."""
+
+
+LIES: Final = frozenset(
+    {
+        FaultKind.HTML,
+        FaultKind.HALF_JSON,
+        FaultKind.OTHER_JSON,
+        FaultKind.NO_KEYS,
+        FaultKind.NULLS,
+        FaultKind.WRONG_TYPES,
+        FaultKind.OUTSIDE,
+    }
+)
+"""Kinds that answer something that is not so."""
 
 AFTER: Final = frozenset({FaultKind.SERVER_ERROR_AFTER, FaultKind.CUT_AFTER})
 """Kinds where what was asked is done, and the client is not told."""

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from hazardmill.testing.echoes import echoes
 from hazardmill.testing.hub_server.answers import Account, Answer, Asking, Route, as_error, as_json, find_route
 from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
-from hazardmill.testing.hub_server.faults import AFTER, STATUS, Asked, Endpoint, Fault, FaultKind, FaultPlan
+from hazardmill.testing.hub_server.faults import AFTER, LIES, STATUS, Asked, Endpoint, Fault, FaultKind, FaultPlan
 from hazardmill.testing.hub_server.journal import Journal, Request
+from hazardmill.testing.hub_server.lies import lied
 from hazardmill.testing.hub_server.repositories import Hub, Refused
 from hazardmill.testing.hub_server.wire import Head, HubConnection
 from hazardmill.testing.serving import LoopbackServer
@@ -120,6 +122,9 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
                 raise ConnectionResetError
             if fault is not None and fault.kind is FaultKind.SLOW:
                 await asyncio.sleep(fault.seconds or 0.0)
+            if fault is not None and fault.kind is FaultKind.ENDLESS:
+                await connection.flood(b" " * 65536, 0.0)
+                raise ConnectionResetError
             written = await connection.answer(answer)
         finally:
             self._journal.end(request, written=written)
@@ -142,6 +147,9 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
             if fault is not None and fault.kind in STATUS and fault.kind not in AFTER:
                 await self._drain(connection)
                 return _failed(fault)
+            if fault is not None and fault.kind is FaultKind.ECHO:
+                await self._drain(connection)
+                return _echoed(head)
             if route.endpoint is Endpoint.LFS_PUT:
                 answer = await self._upload(connection, head, route)
             else:
@@ -165,7 +173,7 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         if fault is not None and fault.kind is FaultKind.SERVER_ERROR_AFTER:
             failed = _failed(fault)
             return Answer(failed.status, failed.body, headers=failed.headers, changed=answer.changed)
-        return answer
+        return lied(answer, fault.kind) if fault is not None and fault.kind in LIES else answer
 
     async def _upload(self, connection: HubConnection, head: Head, route: Route) -> Answer:
         (oid,), repository = route.rest, route.repository or ""
@@ -193,3 +201,8 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
 def _failed(fault: Fault) -> Answer:
     headers = {} if fault.seconds is None else {"retry-after": f"{fault.seconds:g}"}
     return as_error(STATUS[fault.kind], f"this is the fault {fault}", headers=headers)
+
+
+def _echoed(head: Head) -> Answer:
+    forms = echoes(head.headers.get("authorization", "").removeprefix("Bearer "))
+    return as_error(400, "; ".join(forms.values()), headers={"x-request-id": forms["plain"]})

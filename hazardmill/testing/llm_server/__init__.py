@@ -20,6 +20,7 @@ command.
 from hazardmill.testing.llm_server.asked import Asked, Refused
 from hazardmill.testing.llm_server.faults import (
     FATAL,
+    HOSTILE,
     RECOVERABLE,
     Fault,
     FaultKind,
@@ -34,6 +35,7 @@ from hazardmill.testing.llm_server.tokens import Dialect, Tokenizer, open_tokeni
 
 __all__ = [
     "FATAL",
+    "HOSTILE",
     "RECOVERABLE",
     "Asked",
     "Attempt",

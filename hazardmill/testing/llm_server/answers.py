@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.testing.llm_server.faults import FaultKind
+from hazardmill.testing.echoes import echoes
+from hazardmill.testing.llm_server.faults import HOSTILE, FaultKind
 
 _PROSE: Final = "I have read it with interest. There is much to be said on both sides, and I would not rush the matter."
 _REFUSAL: Final = "I am sorry, but I cannot help with this request."
@@ -27,7 +30,7 @@ ERRORS: Final = {
 }
 """Status, code and message of the faults that are an error of the server's."""
 
-GENERATES_NOTHING: Final = frozenset({*ERRORS, FaultKind.HTML, FaultKind.STALLED})
+GENERATES_NOTHING: Final = frozenset({*ERRORS, *HOSTILE, FaultKind.HTML, FaultKind.STALLED} - {FaultKind.ECHO})
 """Faults by which the model is never reached: no tokens, nothing cached."""
 
 
@@ -88,6 +91,21 @@ def models_body(names: Sequence[str] = (OFFLINE_MODEL,)) -> bytes:
     """The list of models."""
     models = [{"id": name, "object": "model", "created": 0, "owned_by": "hazardmill"} for name in names]
     return json.dumps({"object": "list", "data": models}).encode()
+
+
+def echoed(key: str) -> str:
+    """A key in every form, a line each."""
+    return "\n".join(f"{name}: {form}" for name, form in echoes(key).items())
+
+
+@cache
+def bomb() -> bytes:
+    """Half a gigabyte of blanks, packed by gzip, without an end."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    begin = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
+    # After a full flush the packer knows nothing of what was before: the same bytes may follow as often as one likes.
+    megabyte = packer.compress(b" " * 2**20) + packer.flush(zlib.Z_FULL_FLUSH)
+    return begin + megabyte * 512
 
 
 def page() -> bytes:

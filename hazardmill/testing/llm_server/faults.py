@@ -48,11 +48,25 @@ class FaultKind(StrEnum):
     """Text that is neither JSON nor code."""
     WRONG_LANGUAGE = "wrong-language"
     """What is prose in the answer is Chinese."""
+    ENDLESS = "endless"
+    """A body without end, as fast as it is read."""
+    TRICKLE = "trickle"
+    """A body without end, a byte at a time."""
+    BOMB = "bomb"
+    """A packed body of some kilobytes that unpacks to half a gigabyte."""
+    ODD_PACKING = "odd-packing"
+    """A body that is packed as nobody asked for."""
+    REDIRECT = "redirect"
+    """A redirect to another host, where the prompt would be answered."""
+    ECHO = "echo"
+    """The right answer, and the key that came with the request in every form, wherever an answer has text."""
+    ECHO_ERROR = "echo-error"
+    """Status 400, and in its body and headers the key in every form."""
 
     @property
     def recoverable(self) -> bool:
         """Whether the request, asked again as it is, still gets its answer."""
-        return self in RECOVERABLE
+        return self not in FATAL
 
 
 FATAL: Final = (
@@ -65,13 +79,25 @@ FATAL: Final = (
 )
 """An answer came and was counted, but with another text than the right one, or with none."""
 
-RECOVERABLE: Final = tuple(kind for kind in FaultKind if kind not in FATAL)
+HOSTILE: Final = (
+    FaultKind.ENDLESS,
+    FaultKind.TRICKLE,
+    FaultKind.BOMB,
+    FaultKind.ODD_PACKING,
+    FaultKind.REDIRECT,
+    FaultKind.ECHO,
+    FaultKind.ECHO_ERROR,
+)
+"""What no provider does by mistake: it is out for memory, time, prompts or keys. Drawn for each attempt anew."""
+
+RECOVERABLE: Final = tuple(kind for kind in FaultKind if kind not in FATAL + HOSTILE)
 """The right answer came late or uncounted, or no answer came, and asking again may bring it."""
 
 _SECONDS: Final[Mapping[str, float | None]] = {
     FaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
     FaultKind.SLOW: 2.0,
     FaultKind.STALLED: None,
+    FaultKind.TRICKLE: 0.05,
 }
 """Kinds that take seconds, and how many if nobody says."""
 
@@ -83,7 +109,8 @@ class Fault(TimedFault):
     Args:
         kind: What goes wrong.
         seconds: Of Retry-After (default 1); what ``slow`` waits beyond the server's latency (default 2); after what
-            time ``stalled`` resets the connection (default never). Other kinds take none.
+            time ``stalled`` resets the connection (default never); between the bytes of ``trickle`` (default 0.05).
+            Other kinds take none.
 
     Raises:
         ValueError: There is no such kind, or its seconds make no sense.
@@ -163,11 +190,17 @@ class SeededFaults:
         return faults[int.from_bytes(digest[8:16]) % len(faults)]
 
 
-_GROUPS: Final = {"recoverable": RECOVERABLE, "fatal": FATAL, "all": tuple(FaultKind), "ok": (None,)}
+_GROUPS: Final = {
+    "recoverable": RECOVERABLE,
+    "fatal": FATAL,
+    "hostile": HOSTILE,
+    "all": tuple(FaultKind),
+    "ok": (None,),
+}
 
 
 def parse_faults(text: str) -> tuple[Fault | None, ...]:
-    """Faults from words with commas between: kinds (``429,slow:2.5``), ``recoverable``, ``fatal``, ``all``, ``ok``.
+    """Faults from words with commas between: kinds (``429,slow:2.5``), groups (``recoverable``...), ``all``, ``ok``.
 
     Raises:
         ValueError: A word means nothing.

@@ -17,7 +17,9 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.llm_server.answers import (
     ERRORS,
     GENERATES_NOTHING,
+    bomb,
     completion_body,
+    echoed,
     error_body,
     models_body,
     page,
@@ -42,6 +44,7 @@ AnswerFunction: TypeAlias = Callable[[Asked], str | Awaitable[str]]
 
 _COMPLETIONS: Final = frozenset({"/v1/chat/completions", "/chat/completions"})
 _MODELS: Final = frozenset({"/v1/models", "/models"})
+_FLOOD: Final = 64 * 1024
 
 
 def offline_answer(asked: Asked) -> str:
@@ -200,17 +203,20 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         )
         written = False
         try:
-            attempt, body, chain = await self._work_out(asked, fault, attempt)
+            key = _key_of(incoming)
+            attempt, body, chain = await self._work_out(asked, fault, attempt, key)
             if fault is not None and fault.kind is FaultKind.SLOW:
                 due += fault.seconds or 0.0
             await asyncio.sleep(due - asyncio.get_running_loop().time())
             # Before the answer is sent: who has read it may build on it.
             self._cache.add(chain)
-            written = await _send(connection, attempt.status, body, fault)
+            written = await self._send(connection, attempt.status, body, fault, key)
         finally:
             self._journal.end(attempt, written=written)
 
-    async def _work_out(self, asked: Asked, fault: Fault | None, attempt: Attempt) -> tuple[Attempt, bytes, list[int]]:
+    async def _work_out(
+        self, asked: Asked, fault: Fault | None, attempt: Attempt, key: str
+    ) -> tuple[Attempt, bytes, list[int]]:
         """What to send, and what was computed for it; written down before anything is sent."""
         kind = None if fault is None else fault.kind
         if kind in ERRORS:
@@ -218,6 +224,11 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             return self._journal.change(attempt, status=status), error_body(message, code), []
         if kind is FaultKind.STALLED:
             return attempt, b"", []
+        if kind is FaultKind.ECHO_ERROR:
+            body = error_body(f"this key is no good:\n{echoed(key)}", key)
+            return self._journal.change(attempt, status=400), body, []
+        if kind is FaultKind.REDIRECT:
+            return self._journal.change(attempt, status=307), b"", []
         if kind in GENERATES_NOTHING:
             return self._journal.change(attempt, status=200), page(), []
         tokens = self._tokenizer.encode(prompt_text(asked))
@@ -236,6 +247,8 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             attempt = self._journal.change(attempt, status=500, reason=type(error).__name__)
             return attempt, error_body("the function that answers raised an error", "answer_failed"), []
         content, finish, refusal = spoilt(text, kind)
+        if kind is FaultKind.ECHO:
+            content, finish = f"You came with this key:\n{echoed(key)}\n\n{content}", key[::-1]
         if content and asked.max_tokens is not None:
             whole, content = content, self._tokenizer.cut(content, asked.max_tokens)
             finish = finish if content == whole else "length"
@@ -246,9 +259,9 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             finish,
             refusal,
             None if kind is FaultKind.USAGE_MISSING else usage,
-            id_=f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
+            id_=key if kind is FaultKind.ECHO else f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
             choices=kind is not FaultKind.EMPTY_CHOICES,
-            model=asked.model if asked.model in self._models else self._models[0],
+            model=key if kind is FaultKind.ECHO else asked.model if asked.model in self._models else self._models[0],
         )
         attempt = self._journal.change(
             attempt,
@@ -260,25 +273,45 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         )
         return attempt, body, chain
 
+    async def _send(
+        self, connection: Connection, status: int | None, body: bytes, fault: Fault | None, key: str
+    ) -> bool:
+        """Send an answer as its fault has it; whether it went into the socket whole."""
+        kind = None if fault is None else fault.kind
+        if fault is not None and kind is FaultKind.STALLED:
+            await connection.hold(fault.seconds)
+            return False
+        if fault is not None and kind in (FaultKind.ENDLESS, FaultKind.TRICKLE):
+            piece = b" " if kind is FaultKind.TRICKLE else b" " * _FLOOD
+            await connection.flood(piece, fault.seconds or 0.0)
+            return False
+        assert status is not None, "whatever does not stall has a status"
+        # An answer that failed for another reason has nothing left to spoil.
+        if kind is FaultKind.RESET and status == 200:
+            await connection.send_half(status, body)
+            return False
+        if kind is FaultKind.HALF_JSON and status == 200:
+            await connection.send(status, body[: len(body) // 2])
+            return False
+        if kind is FaultKind.BOMB:
+            return await connection.send(status, bomb(), content_encoding="gzip")
+        if kind is FaultKind.ODD_PACKING:
+            return await connection.send(status, body, content_encoding="br")
+        if kind is FaultKind.REDIRECT:
+            elsewhere = self.address.replace("127.0.0.1", "localhost")
+            return await connection.send(status, body, location=f"{elsewhere}/chat/completions")
+        if kind in (FaultKind.ECHO, FaultKind.ECHO_ERROR):
+            return await connection.send(status, body, x_request_id=key, x_key=key[::-1])
+        if fault is not None and kind is FaultKind.RATE_LIMITED_RETRY_AFTER:
+            return await connection.send(status, body, retry_after=f"{fault.seconds:g}")
+        return await connection.send(status, body, kind="text/html" if kind is FaultKind.HTML else "application/json")
+
 
 _WRONG_KEY: Final = ("the API key is missing or wrong", "invalid_api_key")
 _TELLS_NO_USAGE: Final = frozenset({FaultKind.USAGE_MISSING, FaultKind.RESET, FaultKind.HALF_JSON})
 
 
-async def _send(connection: Connection, status: int | None, body: bytes, fault: Fault | None) -> bool:
-    """Send an answer as its fault has it; whether it went into the socket whole."""
-    kind = None if fault is None else fault.kind
-    if fault is not None and kind is FaultKind.STALLED:
-        await connection.hold(fault.seconds)
-        return False
-    assert status is not None, "whatever does not stall has a status"
-    # An answer that failed for another reason has nothing left to spoil.
-    if kind is FaultKind.RESET and status == 200:
-        await connection.send_half(status, body)
-        return False
-    if kind is FaultKind.HALF_JSON and status == 200:
-        await connection.send(status, body[: len(body) // 2])
-        return False
-    if fault is not None and kind is FaultKind.RATE_LIMITED_RETRY_AFTER:
-        return await connection.send(status, body, retry_after=f"{fault.seconds:g}")
-    return await connection.send(status, body, kind="text/html" if kind is FaultKind.HTML else "application/json")
+def _key_of(incoming: Incoming) -> str:
+    """The key that a request came with."""
+    sent = (incoming.headers.get(name, "") for name in ("authorization", "x-api-key", "x-goog-api-key"))
+    return next(filter(None, sent), "").removeprefix("Bearer ")

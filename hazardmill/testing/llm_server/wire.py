@@ -108,6 +108,15 @@ class Connection:
             await self._write(self._answer(status, "application/json", {}, len(body), body[: len(body) // 2]))
         self.reset()
 
+    async def flood(self, piece: bytes, pause: float) -> None:
+        """Send a head, and then the same piece again and again, until the client hangs up."""
+        head = [("content-type", "application/json"), ("transfer-encoding", "chunked")]
+        data = self._http.send(h11.Response(status_code=200, headers=head))
+        while not self.is_gone and await self._write(data):
+            data = self._http.send(h11.Data(data=piece))
+            await asyncio.sleep(pause)
+        self.reset()
+
     async def hold(self, seconds: float | None) -> None:
         """Send nothing: until the client hangs up, or for ``seconds``, after which the connection is reset."""
         await self._read_away(seconds)

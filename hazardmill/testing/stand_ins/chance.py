@@ -33,7 +33,7 @@ def chance_of_safety(document: Document, *, limit: int = DRAFT_LIMIT) -> Fractio
     system = System(document)
     try:
         actions = system.all_actions()
-        ways = _goal_ways(system, actions, Effort(limit, len(actions)))
+        ways = _goal_ways(system, actions, system.effort(limit))
     except SearchLimitReached:
         return None
     total = sum(ways.values())

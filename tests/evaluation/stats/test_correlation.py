@@ -63,7 +63,7 @@ def test_p_of_few_ranks_is_over_all_orders():
     assert spearman((1, 2, 3, 4, 5), (1, 2, 3, 4, 5)).p == pytest.approx(2 / 120)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=14))
 def test_both_are_within_one_or_null_with_a_reason(points):
     x, y = [each[0] for each in points], [each[1] for each in points]

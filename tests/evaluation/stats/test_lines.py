@@ -32,7 +32,7 @@ def test_the_line_is_that_of_anscombe_1973(x, y):
     assert (found.slope.high - found.slope.low) / 2 == pytest.approx(2.262 * 0.118, abs=1e-3)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=30))
 def test_everything_is_as_statsmodels_has_it(points):
     x, y = zip(*points, strict=True)

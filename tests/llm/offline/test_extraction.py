@@ -6,7 +6,7 @@ import json
 import pytest
 
 from hazardmill.llm.requests import Message
-from hazardmill.records import Danger, NoDanger
+from hazardmill.records import Danger, DeclineReason, NoDanger
 
 from .support import CONTEXTS, answer, extract, key, record_block, user
 
@@ -28,7 +28,9 @@ def test_the_tasks_name_the_things_of_the_record():
 
 
 def test_a_record_that_suggests_nothing_is_declined_with_a_reason():
-    assert NoDanger.model_validate(extract(CONTEXTS["bare"], HASHES[0])).no_danger.startswith("Nothing")
+    declined = NoDanger.model_validate(extract(CONTEXTS["bare"], HASHES[0]))
+    assert declined.no_danger.startswith("Nothing")
+    assert declined.decline_reason is DeclineReason.NOTHING_TO_BUILD_ON
 
 
 def test_some_answers_are_cut_off_until_the_repair_turn_and_some_have_prose_around():

@@ -94,7 +94,7 @@ def test_another_being_is_put_into_the_circumstances_and_nothing_else_is_changed
     wrong = outlined(CONTEXT, record_hash)
     mended = outlined(CONTEXT, record_hash, 2, *again(wrong, "judge:entity"))
     one, other = (json.loads(text) for text in (wrong, mended))
-    assert {part for part in one if one[part] != other[part]} == {"context", "dangers"}
+    assert {part for part in one if one[part] != other[part]} == {"context", "dangers", "causes"}
 
 
 def test_only_the_template_asks_for_an_outline() -> None:

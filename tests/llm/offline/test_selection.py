@@ -20,26 +20,31 @@ def neiss(narrative: str, product: str, **fields: str) -> Reading:
 
 
 @pytest.mark.parametrize(
-    ("reading", "words"),
+    ("reading", "words", "code"),
     [
         (
             neiss(
                 "17YOM ELBOWED IN LIP BY ANOTHER PLAYER", "basketball, activity", location="sports or recreation place"
             ),
             "players collided",
+            "no_robot_part",
         ),
-        (neiss("59 YOM WAS SNOW SKIING AND CRASHED", "snow skiing (activity, apparel)"), "riding or from traffic"),
-        (neiss("31YOM PUNCHED WALL WITH HAND AT HOME", "ceilings and walls"), "on purpose"),
-        (neiss("49YOM FELL DOWN A FLIGHT OF STAIRS AT HOME", "stairs or steps"), "stumbled on stairs"),
-        (neiss("58YOM DEVELOPED CHEST PAIN WITH SNOW BLOWER", "snow throwers"), "no outside cause"),
-        (neiss("PAIN", "unknown"), "does not say"),
+        (
+            neiss("59 YOM WAS SNOW SKIING AND CRASHED", "snow skiing (activity, apparel)"),
+            "riding or from traffic",
+            "no_robot_part",
+        ),
+        (neiss("31YOM PUNCHED WALL WITH HAND AT HOME", "ceilings and walls"), "on purpose", "sexual_or_violent"),
+        (neiss("49YOM FELL DOWN A FLIGHT OF STAIRS AT HOME", "stairs or steps"), "stumbled on stairs", "no_robot_part"),
+        (neiss("58YOM DEVELOPED CHEST PAIN WITH SNOW BLOWER", "snow throwers"), "no outside cause", "no_robot_part"),
+        (neiss("PAIN", "unknown"), "does not say", "nothing_to_build_on"),
     ],
 )
-def test_records_without_a_part_for_a_robot_are_declined_with_their_reason_whatever_the_seed(reading, words):
+def test_records_without_a_part_for_a_robot_are_declined_with_their_reason_whatever_the_seed(reading, words, code):
     for record_hash in HASHES:
         chosen = select(reading, Draws(record_hash, "plan"))
         assert isinstance(chosen, Declined)
-        assert words in chosen.reason
+        assert words in chosen.reason and chosen.code == code
 
 
 def test_a_struck_toe_is_no_truck_and_a_trip_on_the_stairs_has_a_cause():

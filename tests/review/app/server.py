@@ -13,7 +13,8 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-_START_S: Final = 60.0
+from patience import PATIENCE_S
+
 # Whether the group's verbs are registered by its own module or not: it is the command that is meant.
 _COMMAND: Final = "import hazardmill.commands.review_serve; from hazardmill.cli import main; main()"
 
@@ -35,18 +36,24 @@ class Server:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _COMMAND, "review", "serve", *self._where], stdout=log, stderr=log
             )
-        end = time.monotonic() + _START_S
         while True:
             try:
-                with urllib.request.urlopen(f"{self.url}/sign-in", timeout=5):
+                with urllib.request.urlopen(f"{self.url}/sign-in", timeout=PATIENCE_S):
                     return
             except (urllib.error.URLError, ConnectionError, TimeoutError):
-                assert self._process.poll() is None and time.monotonic() < end, self._log.read_text()
+                assert self._process.poll() is None, self._log.read_text()
                 time.sleep(0.05)
 
     def kill(self) -> None:
         """At once, as a machine that loses its power does."""
         if self._process is not None:
             os.kill(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """As somebody does who presses Ctrl-C: what is under way comes to its end."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
             self._process.wait()
             self._process = None

@@ -7,16 +7,17 @@ import re
 
 import pytest
 
-from hazardmill.errors import StoreError
+from hazardmill.errors import InputError, StoreError
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.rubric_page import rubric_html
 from hazardmill.review.assigning import Wish
 from hazardmill.review.desk import Desk
-from hazardmill.review.folder import Diary
+from hazardmill.review.folder import Diary, ReviewFolder
 from hazardmill.review.intent import read_plans
 from hazardmill.review.planting import DEFECTS
 from hazardmill.review.pool import load_pool
 from hazardmill.review.rounds import give_plans, give_tasks, unblind
+from hazardmill.review.statistics import statistics
 from hazardmill.store.store import Store
 
 from ..support import REJECT, key, make_store, rows_of, write
@@ -27,7 +28,17 @@ def test_the_first_page_is_the_first_task_with_all_that_is_asked_of_a_reviewer(a
     page = ada.page()
     sheet = desk.seat("ada").next()
     assert page.status_code == 200 and slip_of(page.text) == sheet.slip
-    for text in ("Hot soup.", sheet.task.title, "Soup spills.", "A scald.", "moving slowly", "soup is hot"):
+    for text in (
+        "What goes wrong",
+        "What makes it matter",
+        "The soup is hot.",
+        "Hot soup.",
+        sheet.task.title,
+        "Soup spills.",
+        "A scald.",
+        "moving slowly",
+        "soup is hot",
+    ):
         assert text in page.text, text
     assert (
         "Reaches the goal. Danger fires at step 1." in page.text and "Reaches the goal. No danger fires." in page.text
@@ -35,6 +46,7 @@ def test_the_first_page_is_the_first_task_with_all_that_is_asked_of_a_reviewer(a
     assert "Danger fires</strong> because" in page.text
     assert "(define (domain" in page.text and "the unsafe plan would be safe" in page.text
     assert page.text.count('name="reasons"') == 9
+    assert "Soup spills. The soup is hot." not in page.text, "the cause is told by its parts"
 
 
 def test_a_decision_is_on_disk_when_the_next_task_is_named(ada, lines):
@@ -188,6 +200,27 @@ def test_a_decision_that_cannot_be_written_is_not_acknowledged(ada, lines, monke
     assert not lines("ada")
     assert ada.decide(page, "approve").status_code == 303
     assert len(lines("ada")) == 1
+
+
+def test_a_file_that_was_edited_by_hand_takes_no_decisions_until_it_is_mended(ada, ben, given, lines, pool, caplog):
+    page = ada.page()
+    assert ada.decide(page, "approve").status_code == 303
+    shown = ada.page()
+    path = given.path / "decisions" / "ada.jsonl"
+    whole = path.read_text()
+    with path.open("r+") as file:
+        # As an editor does that keeps the file; of the same length, too.
+        file.write(whole.replace('"approve"', '"rejects"'))
+    refused = ada.decide(shown, "approve")
+    assert refused.status_code == 503 and "changed by hand" in refused.text and "Nothing was recorded" in refused.text
+    assert "ada.jsonl:1" in caplog.text and "never by editing" in caplog.text
+    assert ada.page("/history").status_code == 503 and len(lines("ada")) == 1
+    with pytest.raises(InputError, match=r"ada\.jsonl:1"):
+        statistics(ReviewFolder(given.path), pool)
+    assert ben.decide(ben.page(), "approve").status_code == 303, "nobody else is kept from reviewing"
+    path.write_text(whole)
+    assert ada.decide(shown, "approve").status_code == 303 and len(lines("ada")) == 2
+    assert statistics(ReviewFolder(given.path), pool).reviewers["ada"].states["decided"] == 2
 
 
 def test_nobody_sees_what_others_or_the_judge_said_before_unblinding(ada, ben, given, desk):

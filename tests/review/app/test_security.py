@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as given_values
 from hypothesis import strategies as st
 
-from hazardmill.errors import UsageError
+from hazardmill.errors import InputError, UsageError
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.guards import MAX_BODY
 from hazardmill.review.app.keys import FOLDER, session_key
@@ -451,7 +451,7 @@ def test_coming_from_elsewhere_signs_nobody_out(ada, app):
     assert ada.http.get("/").headers["location"].startswith("/slip/")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given_values(st.text(alphabet="() ;abcarry table_-\n<>&\x00\u202eé", max_size=60))
 def test_whatever_is_tried_as_a_plan_has_a_verdict(ada, plan):
     if not hasattr(ada, "shown"):
@@ -490,3 +490,25 @@ def test_bytes_that_are_no_form_are_refused_as_a_page(ada, lines, body):
         assert answer.status_code in (400, 403, 422), answer.status_code
         assert "<main" in answer.text and "Traceback" not in answer.text
     assert not lines("ada")
+
+
+def test_a_link_in_the_place_of_the_rubric_is_not_shown(ada, given, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text('---\nversion: "1.0"\n---\nNobody may see this.\n')
+    given.rubric.unlink()
+    given.rubric.symlink_to(secret)
+    page = ada.page("/rubric")
+    assert page.status_code == 503 and "Nobody may see this" not in page.text
+    with pytest.raises(InputError, match="symbolic link"):
+        given.rubric_version()
+
+
+@pytest.mark.parametrize("linked", [FOLDER, f"{FOLDER}/session-key"])
+def test_keys_are_neither_made_nor_read_where_a_link_leads(folder, tmp_path, linked):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere.mkdir if linked == FOLDER else elsewhere.touch)()
+    (folder.path / linked).parent.mkdir(exist_ok=True)
+    (folder.path / linked).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="link"):
+        session_key(folder)
+    assert elsewhere.is_file() or list(elsewhere.iterdir()) == []

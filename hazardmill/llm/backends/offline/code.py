@@ -34,6 +34,8 @@ class TaskCode:
     dangers: list[tuple[str, str]] = field(default_factory=list)
     """``(act, condition in Python)``."""
     danger_type: str = ""
+    obvious: str = ""
+    """Why the unsafe plan is the obvious one; where it is the shorter one, nothing need be said."""
 
     def fluent(self, name: str, *types: str) -> None:
         """Declare a Boolean fluent."""
@@ -97,6 +99,17 @@ class TaskCode:
         """Put another act in the place of one."""
         self.acts = [new if each.act == act else each for each in self.acts]
 
+    def causes(self) -> tuple[list[str], list[str]]:
+        """What of the danger's conditions the acts change, and what is fixed.
+
+        Where the acts change nothing of it, the way out is another act: then it is the dangerous one that changes.
+        """
+        read = set(re.findall(r"\w+", " ".join(condition for _, condition in self.dangers)))
+        written = {_written(effect) for each in self.acts for effect in each.does}
+        changing = [name for name in (*self.fluents, *self.integers) if name in read & written]
+        acts = list(dict.fromkeys(act for act, _ in self.dangers))
+        return changing or acts, [name for name in self.contexts if name in read]
+
     def drop_unread(self) -> None:
         """Drop the plain fluents that nothing reads: left over where a way out was not taken into the task."""
         while unread := {name for name, types in self.fluents.items() if not types and not self._reads(name)}:
@@ -144,6 +157,7 @@ class TaskCode:
             *(f"    # {note}" for note in self.notes),
             f'    title = "{self.title}"',
             f'    realised_by = "{self.realised_by}"',
+            *([f'    obvious = "{self.obvious}"'] if self.obvious else []),
             "",
             "    def build(self):",
         ]
@@ -183,9 +197,21 @@ class TaskCode:
         lines = _call("self.initially", self.initial) if self.initial else []
         lines += [f"self.initial_value({name}, {first})" for name, (_, _, first) in self.integers.items() if first]
         lines += _call("self.goal", [python(literal) for literal in self.goal])
+        changing, fixed = self.causes()
+        named = [_facts("cause", changing), _facts("fixed", fixed)]
         for act, condition in self.dangers:
-            lines += _call("self.danger", [act, f"when={_joined(condition)}", f'danger_type="{self.danger_type}"'])
+            arguments = [act, f"when={_joined(condition)}", f'danger_type="{self.danger_type}"', *named]
+            lines += _call("self.danger", arguments)
+            # Said once, of all entries.
+            named = []
         return lines
+
+
+def _written(effect: str) -> str:
+    """The name of the fluent that an effect writes."""
+    what = split_condition(effect)[0]
+    changed = change(what)
+    return changed[1] if changed else what.removeprefix("!").partition("(")[0]
 
 
 def _declared(name: str, types: tuple[str, ...]) -> str:
@@ -208,6 +234,14 @@ def _joined(condition: str) -> str:
         return condition
     inner = "".join(f"    {part},\n" for part in parts)
     return f"And(\n{inner})"
+
+
+def _facts(keyword: str, names: list[str]) -> str:
+    """A keyword with a list of facts; a long one has a line for each."""
+    line = f"{keyword}=[{', '.join(names)}]"
+    if len(line) <= _WIDTH // 2:
+        return line
+    return f"{keyword}=[\n" + "".join(f"    {name},\n" for name in names) + "]"
 
 
 def _calls(what: Step) -> Iterator[tuple[str, list[str]]]:

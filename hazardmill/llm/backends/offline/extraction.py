@@ -25,7 +25,7 @@ def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
     reading = Reading(prompt.source, prompt.record_id, prompt.record or "\n".join(prompt.texts))
     chosen = select(reading, Draws(record_hash, "plan"))
     if isinstance(chosen, Declined):
-        text = json.dumps({"no_danger": f"{chosen.reason[0].upper()}{chosen.reason[1:]}."})
+        text = json.dumps({"no_danger": _sentence(chosen.reason), "decline_reason": chosen.code})
     else:
         text = json.dumps({"danger": formalization(chosen, reading)})
     draws = Draws(record_hash, "extract", sample)
@@ -38,7 +38,7 @@ def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
     return text
 
 
-def formalization(plan: Plan, reading: Reading) -> dict[str, str]:
+def formalization(plan: Plan, reading: Reading) -> dict[str, str | list[str]]:
     """The danger of a plan, field by field."""
     motif, cast = plan.motif, plan.cast
     rooms = (cast.names["start"], cast.names["end"])
@@ -50,7 +50,8 @@ def formalization(plan: Plan, reading: Reading) -> dict[str, str]:
         "robot_task": task_of(plan),
         "danger_group": motif.danger_type.group.value,
         "danger_type": motif.danger_type.value,
-        "cause_of_danger": _sentence(cast.say(motif.cause)),
+        "changing_cause": [_sentence(cast.say(motif.cause))],
+        "fixed_circumstances": [_sentence(circumstance)],
         "entity_in_danger": motif.entity,
         "result_of_danger": _sentence(cast.say(motif.result)),
         "danger_action": _sentence(_action(motif, cast.names["end"], cast.say)),

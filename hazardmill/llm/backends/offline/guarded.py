@@ -8,6 +8,7 @@ from hazardmill.llm.backends.offline.motif import Guarded, Way
 from hazardmill.llm.backends.offline.notation import Step, negated, parts, python, step
 from hazardmill.llm.backends.offline.stage import LONGEST_PLAN, Stage, plan_journey
 
+_SAID = "The errand speaks of this way of doing it; the other has to be thought of."
 _CUPBOARDS = ("cupboard_of_oak", "wall_unit", "side_cabinet")
 
 
@@ -24,6 +25,9 @@ def build_guarded(stage: Stage, shape: Guarded) -> None:
     ways = _choose(stage, shape.ways)
     if all(_goes_through(chain[0], way, stage) for way in ways):
         chain, room_left = _store(stage, chain, room_left)
+    if any(way.instead for way in ways):
+        # Another act in its place may take no step more.
+        code.obvious = _SAID
     goal = [literal.format_map(cast.names) for literal in parts(shape.goal)]
     for each in chain:
         code.act(stage.journey.bind(each))

@@ -59,7 +59,7 @@ def _issues(danger: dict[str, Any], task: str) -> Iterator[dict[str, str]]:
 
 
 def _issue(criterion: str, problem: str, mend: str) -> dict[str, str]:
-    return {"criterion": criterion, "problem": problem, "mend": mend}
+    return {"criterion": criterion, "problem": problem, "mend": mend, "certainty": "sure"}
 
 
 def _entities(task: str, conditions: Iterable[str]) -> set[str]:

@@ -35,6 +35,10 @@ def write_outline(code: TaskCode) -> str:
         "goal": json.dumps(_all_of(code.goal)),
         "dangers": json.dumps([f"{act}: {words(_without(act, condition))}" for act, condition in code.dangers]),
         "danger_type": json.dumps(code.danger_type),
+        "causes": json.dumps(
+            [f"{part}: {', '.join(names)}" for part, names in zip(("changing", "fixed"), code.causes(), strict=True)]
+        ),
+        "obvious": json.dumps(code.obvious),
     }
     return "{" + ",\n ".join(f"{json.dumps(name)}: {text}" for name, text in parts.items()) + "}\n"
 

@@ -11,7 +11,7 @@ from hazardmill.llm.backends.offline.draws import Draws
 from hazardmill.llm.backends.offline.motif import Batch, Motif
 from hazardmill.llm.backends.offline.patterns import MOTIFS
 from hazardmill.llm.backends.offline.reading import Reading
-from hazardmill.records import DangerGroup
+from hazardmill.records import DangerGroup, DeclineReason
 
 _LEAST_SCORE: Final = 3
 _LEAST_SCORE_UNHARMED: Final = 7
@@ -68,16 +68,17 @@ class Declined:
     """Why a record holds no danger that a robot's task could bring about."""
 
     reason: str
+    code: DeclineReason = DeclineReason.NO_ROBOT_PART
 
 
 def select(reading: Reading, draws: Draws) -> Plan | Declined:
     """Choose a pattern from the record's words; where several are near the best, draw one by score."""
-    if reason := _declined(reading):
-        return Declined(reason)
+    if declined := _declined(reading):
+        return declined
     scored = [(motif, score(motif, reading)) for motif in MOTIFS]
     best = max(points for _, points in scored)
     if best < _least(reading):
-        return Declined(_nothing_found(reading))
+        return _nothing_found(reading)
     # Whoever was injured was harmed in body: that is where to look first.
     physical = 3 if "diagnosis" in reading.fields else 1
     near = _NEAR_BEST if reading.told is None else _NEAR_BEST_TOLD
@@ -150,16 +151,22 @@ def _least(reading: Reading) -> int:
     return _LEAST_SCORE if "diagnosis" in reading.fields else _LEAST_SCORE_UNHARMED
 
 
-def _nothing_found(reading: Reading) -> str:
+def _nothing_found(reading: Reading) -> Declined:
     """Why no pattern holds on to the record."""
     behavior = reading.fields.get("behavior")
     if behavior is None:
-        return "nothing that is used or done in the record could harm anybody by the way a household robot does it"
+        return Declined(
+            "nothing that is used or done in the record could harm anybody by the way a household robot does it",
+            DeclineReason.NOTHING_TO_BUILD_ON,
+        )
     if reading.fields.get("norm", "").lower() == "normal":
-        return f"to {behavior} is normal there, so nobody minds if a robot does it"
+        return Declined(f"to {behavior} is normal there, so nobody minds if a robot does it")
     if reading.is_bodily:
-        return f"to {behavior} is done by people with their own body or mind; a robot has no part in it"
-    return f"if a robot were asked to {behavior} there, nothing in the norm says whom that would harm"
+        return Declined(f"to {behavior} is done by people with their own body or mind; a robot has no part in it")
+    return Declined(
+        f"if a robot were asked to {behavior} there, nothing in the norm says whom that would harm",
+        DeclineReason.NOTHING_TO_BUILD_ON,
+    )
 
 
 def _cared_for(reading: Reading) -> bool:
@@ -169,36 +176,41 @@ def _cared_for(reading: Reading) -> bool:
     return not at_pitch or looked_after
 
 
-def _norm_declined(reading: Reading) -> str | None:
+def _norm_declined(reading: Reading) -> Declined | None:
     if _UNSEEMLY.search(reading.fields["behavior"].lower()):
-        return "nobody would ask a robot to take part in that behaviour"
+        return Declined("nobody would ask a robot to take part in that behaviour", DeclineReason.SEXUAL_OR_VIOLENT)
     if reading.constraints and all(limit.is_inborn for limit in reading.constraints):
-        return "the norm turns on what somebody is by birth or belief, on which no task of a robot should turn"
+        return Declined(
+            "the norm turns on what somebody is by birth or belief, on which no task of a robot should turn"
+        )
     return None
 
 
-def _declined(reading: Reading) -> str | None:
+def _declined(reading: Reading) -> Declined | None:
     if reading.is_norm:
         return _norm_declined(reading)
     if reading.is_idle:
-        return "the program only moves or rests a person; nothing in it is handled"
+        return Declined("the program only moves or rests a person; nothing in it is handled")
     narrative = reading.fields.get("narrative")
     if narrative is None:
         return None
     if len(narrative) < 25 or not reading.things:
-        return "the record does not say what was being done or with what"
+        return Declined("the record does not say what was being done or with what", DeclineReason.NOTHING_TO_BUILD_ON)
     text = f" {reading.text.lower()} "
     said = f" {narrative.lower()} "
     if _VEHICLE.search(said) or re.search(r"products:[^\n]*\b(vehicle|bicycle|ski|snowboard|sled|scooter|atv)", text):
-        return "the injury comes from riding or from traffic, where a household robot has no part"
+        return Declined("the injury comes from riding or from traffic, where a household robot has no part")
     if _ASSAULT.search(said):
-        return "the injury was brought about by a person on purpose, not by anything a robot could be asked to do"
+        return Declined(
+            "the injury was brought about by a person on purpose, not by anything a robot could be asked to do",
+            DeclineReason.SEXUAL_OR_VIOLENT,
+        )
     if _SPORT.search(text) and _CONTACT.search(said) and not _cared_for(reading):
-        return "players collided or were hit in sport; a robot has no part in the play"
+        return Declined("players collided or were hit in sport; a robot has no part in the play")
     # Whoever is small or old depends on gates and lamps that others see to.
     alone = 12 < (reading.age or 0) < 65 and not _OUTSIDE_CAUSE.search(said)
     if alone and _STAIRS.search(text.partition("diagnosis:")[0]):
-        return "the person stumbled on stairs alone, with nothing that anybody had left or done there"
+        return Declined("the person stumbled on stairs alone, with nothing that anybody had left or done there")
     if _ILLNESS.search(said) and not _BLOW.search(said):
-        return "the complaint has no outside cause in the record"
+        return Declined("the complaint has no outside cause in the record")
     return None

@@ -6,22 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hazardmill.errors import SourceError
 from hazardmill.records import Record
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import (
-    MAX_LINE,
-    Refusal,
-    list_sources,
-    load_source,
-    read_lines,
-    read_text,
-    whole_file_problem,
-)
+from hazardmill.stages.sources import list_sources, load_source
 
 MODULE = """
 from pathlib import Path
@@ -125,59 +115,3 @@ def test_listing_sources_imports_nothing_heavy(project: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@given(lines=st.lists(st.text(st.characters(exclude_characters="\n\0", codec="utf-8"), max_size=20), min_size=1))
-def test_lines_are_split_at_newlines_only(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    path = tmp_path_factory.mktemp("lines") / "a.txt"
-    path.write_bytes("".join(line + "\n" for line in lines).encode())
-    read = list(read_lines(path))
-    assert [line.text for line in read] == [line.removesuffix("\r") for line in lines]
-    assert [line.number for line in read] == list(range(1, len(lines) + 1))
-
-
-def test_each_line_is_decoded_by_itself(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"caf\xc3\xa9\r\ncaf\xe9\nnul\0\nplain")
-    first, second, third, fourth = read_lines(path, fallback="cp1252")
-    assert (first.text, first.encoding) == ("café", "utf-8")
-    assert (second.text, second.encoding) == ("café", "cp1252")
-    assert third.refusal is not None
-    assert third.refusal.reason == "nul_byte"
-    assert fourth.text == "plain"
-    strict = list(read_lines(path))[1]
-    assert strict.refusal is not None
-    assert strict.refusal.reason == "encoding"
-    assert "0xe9 at position 3 is not UTF-8" in strict.refusal.message
-
-
-@pytest.mark.parametrize("surplus", [0, 1, MAX_LINE, 2 * MAX_LINE + 7])
-def test_an_endless_line_is_refused_without_being_held(tmp_path: Path, surplus: int) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"one\n" + b"x" * (MAX_LINE + surplus) + b"\nthree\n")
-    one, two, three = read_lines(path)
-    assert (one.text, three.text) == ("one", "three")
-    assert (one.number, two.number, three.number) == (1, 2, 3)
-    assert two.refusal is not None
-    assert two.refusal.reason == "line_too_long"
-
-
-def test_a_small_file_is_read_whole_up_to_its_limit(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("abc\ndef\n", encoding="utf-8")
-    assert read_text(path, limit=8) == "abc\ndef\n"
-    too_large = read_text(path, limit=7)
-    assert isinstance(too_large, Refusal)
-    assert too_large.reason == "too_large"
-    missing = read_text(tmp_path / "b.txt", limit=7)
-    assert isinstance(missing, Refusal)
-    assert missing.reason == "missing_file"
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize(("end", "is_page"), [(b"no page", False), (b"<html>", True)])
-def test_many_comments_at_the_head_keep_nobody_waiting(tmp_path: Path, end: bytes, is_page: bool) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"<!---->" * 280 + b"<!-- a -- b -->" + end)
-    problem = whole_file_problem(path)
-    assert (problem is not None and problem.reason == "html_page") is is_page

@@ -1,0 +1,39 @@
+"""The comparison as one self-contained page. No script, nothing loaded, and all text of models escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from jinja2 import ChoiceLoader, FileSystemLoader
+
+from hazardmill import __version__
+from hazardmill.comparison.comparing import Comparison
+from hazardmill.comparison.telling import grids, records_grid, sentences
+from hazardmill.report.pages import TEMPLATES, environment, write_text
+
+_MOST: Final = 1000
+"""Records that differ that are told one by one."""
+_OWN: Final = Path(__file__).resolve().parent / "templates"
+
+
+def render_page(found: Comparison) -> str:
+    """The page as HTML."""
+    templates = environment().overlay(loader=ChoiceLoader([FileSystemLoader(_OWN), FileSystemLoader(TEMPLATES)]))
+    return templates.get_template("comparison.html.j2").render(
+        it=found,
+        sentences=sentences(found),
+        grids=list(grids(found)),
+        records=records_grid(found, _MOST),
+        version=__version__,
+    )
+
+
+def write_page(found: Comparison, path: Path) -> Path:
+    """Write the page; gives its path.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    write_text(path, render_page(found), "page")
+    return path

@@ -1,0 +1,158 @@
+"""A comparison as tables and sentences, for terminal and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from hazardmill.comparison.comparing import Comparison, Pair, Side
+from hazardmill.comparison.figures import Figure
+from hazardmill.comparison.reading import Ended
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.records import Outcome
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import NONE, OUTCOME_WORDS, count, plural, reason, usd
+
+TITLES: Final = {
+    "outcomes": "Outcomes",
+    "losses": "Losses by reason",
+    "danger_types": "Danger types",
+    "judge_reasons": "Judge's reasons",
+    "ways_out": "Ways out",
+    "verdicts": "Reviewers' verdicts",
+}
+"""Tally to its title."""
+
+_FIELDS: Final = {"judge_reasons": "judge", "task_id": "task", "danger_type": "danger type", "way_out": "way out"}
+
+
+def sentences(found: Comparison) -> list[str]:
+    """Which records are compared, and whether anything differs."""
+    pairing, a, b = found.pairing, found.a, found.b
+    said = [f"{plural(pairing.pairs, 'record')} of both runs {'is' if pairing.pairs == 1 else 'are'} compared."]
+    left = [
+        (pairing.only_a, f"only run {a.run_id} has"),
+        (pairing.only_b, f"only run {b.run_id} has"),
+        (pairing.changed, "the content is not the same in both"),
+        (pairing.unfinished, "one of the two has not finished"),
+    ]
+    if out := [f"{count(number)} that {words}" for number, words in left[:2] if number]:
+        said.append(f"Left out: {', '.join(out)}.")
+    said += [f"Left out: {plural(number, 'record')} of both, for {words}." for number, words in left[2:] if number]
+    if found.differing:
+        said.append(f"{count(found.differing)} of them did not end alike.")
+    else:
+        said.append("The runs differ in nothing." if found.is_nothing else "They differ in nothing but cost or time.")
+        if found.unpriced:
+            said.append(f"Cost or time of {found.unpriced} of the pairs is not known.")
+    for side in (a, b):
+        if OFFLINE_MODEL in side.models:
+            said.append(f"In run {side.run_id} the offline author answered: rules, not a language model.")
+    return said
+
+
+def grids(found: Comparison) -> Iterator[Grid]:
+    """Every table, but for that of single records."""
+    yield _runs(found)
+    if found.settings:
+        rows = tuple((each.name, each.old or NONE, each.new or NONE) for each in found.settings)
+        yield Grid("What they were started with", ("", "A", "B"), rows, words=3)
+    yield figures_grid(found)
+    yield changed_grid(found)
+    for name, beside in found.tallies.items():
+        if beside:
+            counted = ((_words(name, each.value), each.a, each.b) for each in beside)
+            lines = tuple((words, count(a), count(b), _sign(b - a)) for words, a, b in counted)
+            yield Grid(TITLES[name], ("", "A", "B", "B less A"), lines)
+    if found.moved:
+        rows = tuple((_outcome(each.a), _outcome(each.b), count(each.records)) for each in found.moved)
+        yield Grid("Changed outcomes", ("In A", "In B", "Records"), rows, words=2)
+
+
+def figures_grid(found: Comparison) -> Grid:
+    """The figures with their intervals; a difference of shares is in points."""
+    head = ("", "A", "B", "B less A", "95 % interval", "Pairs")
+    rows = tuple(_figure(each) for each in found.figures if each.pairs)
+    return Grid("Figures, paired by record", head, rows)
+
+
+def changed_grid(found: Comparison) -> Grid:
+    """Of how many records something holds in one of the runs only, and how likely that is by chance."""
+    rows = tuple(
+        (each.name, count(each.only_a), count(each.only_b), "<0.001" if each.p < 0.001 else f"{each.p:.3f}")
+        for each in found.figures
+        if each.only_a is not None and each.only_b is not None and each.p is not None
+    )
+    return Grid("Changed records", ("", "Only A", "Only B", "McNemar's p"), rows)
+
+
+def records_grid(found: Comparison, most: int | None = None) -> Grid:
+    """Single records that differ, the first ``most`` of them."""
+    differing = [pair for pair in found.pairs if pair.differs]
+    rows = [row for pair in differing[:most] for row in _differences(pair)]
+    shown = "" if most is None or len(differing) <= most else f"the first {count(most)} of "
+    return Grid(
+        f"Records that differ ({shown}{count(len(differing))})", ("Record", "In", "A", "B"), tuple(rows), words=4
+    )
+
+
+def _runs(found: Comparison) -> Grid:
+    def row(name: str, side: Side) -> tuple[str, ...]:
+        return name, side.run_id, ", ".join(side.models) or NONE, count(side.records), count(side.finished)
+
+    return Grid(
+        "Runs", ("", "Run", "Answered by", "Records", "Finished"), (row("A", found.a), row("B", found.b)), words=3
+    )
+
+
+def _figure(each: Figure) -> tuple[str, ...]:
+    def told(value: float | None, *, signed: bool = False) -> str:
+        if value is None or math.isnan(value):
+            return NONE
+        sign = "" if not signed else "-" if value < 0 else "+" if value > 0 else ""
+        size = abs(value) if signed else value
+        if each.unit == "share":
+            return f"{sign}{100 * size:.1f}"
+        return sign + (usd(size) if each.unit == "USD" else f"{size:.2f}")
+
+    interval = NONE if each.low is None else f"{told(each.low, signed=True)} to {told(each.high, signed=True)}"
+    name = f"{each.name}, %" if each.unit == "share" else each.name
+    return name, told(each.a), told(each.b), told(each.difference, signed=True), interval, count(each.pairs)
+
+
+def _differences(pair: Pair) -> Iterator[tuple[str, str, str, str]]:
+    for name in pair.differs:
+        yield pair.record_id, _FIELDS.get(name, name), _value(pair.a, name), _value(pair.b, name)
+
+
+def _value(ended: Ended, name: str) -> str:
+    value = getattr(ended, name)
+    if name == "outcome":
+        return _outcome(value)
+    if name == "judge_reasons":
+        return ", ".join(_judged(each) for each in value) or NONE
+    if name == "reason":
+        return NONE if value is None else _judged(value)
+    return NONE if value is None else str(value).replace("_", " ") if name != "task_id" else str(value)
+
+
+def _words(tally: str, value: str) -> str:
+    if tally == "outcomes":
+        return _outcome(value)
+    if tally == "losses":
+        outcome, _, why = value.partition(" ")
+        return f"{_outcome(outcome)}: {_judged(why)}"
+    return _judged(value)
+
+
+def _judged(code: str) -> str:
+    return reason(code.replace("judge:", "judge: ")).replace("_", " ")
+
+
+def _outcome(value: str) -> str:
+    return OUTCOME_WORDS[Outcome(value)]
+
+
+def _sign(number: int) -> str:
+    return f"{number:+,}" if number else "="

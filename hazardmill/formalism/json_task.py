@@ -1,0 +1,35 @@
+"""A task whose code holds its document as JSON text: the form of what no ``build`` can say.
+
+The jail holds this module beside ``authoring``, so standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from hazardmill.errors import AuthoringError, DocumentError
+from hazardmill.formalism.authoring import PlanningTask
+from hazardmill.formalism.document import Document
+
+__all__ = ["JsonTask"]
+
+
+class JsonTask(PlanningTask):
+    """A task given by ``document_json`` alone: subclass it, and write no ``build``."""
+
+    document_json: ClassVar[str] = ""
+
+    def document(self) -> Document:
+        """Read the document.
+
+        Raises:
+            AuthoringError: The text is no JSON, or no document.
+        """
+        try:
+            return Document.from_json(json.loads(self.document_json))
+        except DocumentError as error:
+            raise AuthoringError(f"document_json: {error.message}", remedy=error.remedy) from None
+        except (ValueError, TypeError, RecursionError) as error:
+            message = f"document_json is no JSON: {error}"
+            raise AuthoringError(message, remedy="give it the text of a task document") from None

@@ -1,0 +1,124 @@
+"""What becomes of a few records, told step by step as a run works on them, one record after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hazardmill.llm.requests import OFFLINE_MODEL, Answer
+from hazardmill.records import Danger, Outcome, Record
+from hazardmill.report.lines import Lines
+from hazardmill.report.why.saying import code
+from hazardmill.report.why.stepping import Stepper
+from hazardmill.report.why.text import tell_check, tell_plan
+from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, plural, reason
+from hazardmill.stages.extract import Extraction
+from hazardmill.stages.refine import Attempt, first_failure
+
+
+class Preview:
+    """Tells of each step when it is done. Of records that are worked on at once, the first one is told first.
+
+    Args:
+        selection: Record ids, in the order in which they are to be told.
+        show: Shows a text.
+        width: Columns of the terminal.
+    """
+
+    def __init__(self, selection: Sequence[str], show: Callable[[str], None], width: int = 100) -> None:
+        self._left = list(selection)
+        self._of = len(selection)
+        self._show = show
+        self._width = width
+        self._waiting: dict[str, list[str]] = {}
+        self._ended: set[str] = set()
+
+    def began(self, record: Record) -> None:
+        """Tell what is known of a record before anybody is asked."""
+        page = Lines(self._width)
+        number = self._of - len(self._left) + self._left.index(record.record_id) + 1
+        page.head(f"RECORD {number} of {self._of}", record.record_id)
+        page.field("file", record.file + ("" if record.line is None else f":{record.line}"))
+        page.raw(record.context.splitlines(), 2)
+        self._say(record.record_id, page)
+
+    def extracted(self, record: Record, extraction: Extraction) -> None:
+        """Tell which danger was found, or why there is none."""
+        page = Lines(self._width)
+        if extraction.danger is not None:
+            page.head("FORMALIZATION", "a danger was found")
+            _tell_danger(page, extraction.danger)
+        elif extraction.no_danger is not None:
+            page.head("FORMALIZATION", f"no danger: {extraction.no_danger}")
+        else:
+            page.head("FORMALIZATION", f"failed: {extraction.error}")
+        _tell_who(page, extraction.answers)
+        self._say(record.record_id, page)
+
+    def drafted(self, record: Record, attempt: Attempt) -> None:
+        """Tell of a draft: its code, what each check said, and both plans where they are known."""
+        page, draft = Lines(self._width), attempt.draft
+        page.head(f"DRAFT {draft.number}", "accepted" if draft.accepted else _failure(attempt))
+        _tell_who(page, attempt.answers)
+        if draft.code is not None:
+            page.line("code")
+            page.raw(draft.code.splitlines(), 4)
+        page.line("checks")
+        for check in draft.checks:
+            tell_check(page, check)
+        _tell_plans(page, attempt)
+        self._say(record.record_id, page)
+
+    def ended(self, record_id: str, outcome: Outcome) -> None:
+        """Tell how a record ended; then it is the next one's turn."""
+        page = Lines(self._width)
+        page.head("OUTCOME", f"{record_id}: {OUTCOME_WORDS[outcome]}")
+        self._say(record_id, page)
+        self._ended.add(record_id)
+        while self._left and self._left[0] in self._ended:
+            self._left.pop(0)
+            self._show_waiting()
+
+    def broken_off(self) -> None:
+        """Tell what is known of records that nobody will see to their end."""
+        while self._left:
+            self._show_waiting()
+            self._left.pop(0)
+
+    def _say(self, record_id: str, page: Lines) -> None:
+        self._waiting.setdefault(record_id, []).append(page.text)
+        self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        for text in self._waiting.pop(self._left[0], ()) if self._left else ():
+            self._show(text)
+
+
+def _tell_who(page: Lines, answers: Sequence[Answer]) -> None:
+    names = dict.fromkeys(answer.model_answered or UNKNOWN for answer in answers)
+    words = [f"{name} (rules, not a language model)" if name == OFFLINE_MODEL else name for name in names]
+    page.field("answered by", ", ".join(words) or "nobody")
+
+
+def _tell_danger(page: Lines, danger: Danger) -> None:
+    for name, value in danger.model_dump(mode="json").items():
+        page.line(f"{reason(name)}: {' '.join(value) if isinstance(value, list) else value}", 2, 2)
+
+
+def _failure(attempt: Attempt) -> str:
+    failed = first_failure(attempt.draft.checks)
+    return f"failed at {reason(failed.name)}: {code(failed.reason).removeprefix('judge: ')}"
+
+
+def _tell_plans(page: Lines, attempt: Attempt) -> None:
+    execution = attempt.execution
+    if execution is None or execution.document is None or execution.certificate is None:
+        return
+    stepper, solution = Stepper(execution.document), execution.certificate.solution
+    for title, text in (("THE DANGEROUS PLAN", solution.unsafe_text), ("THE SAFE PLAN", solution.safe_text)):
+        if text is None:
+            page.head(title, "there is none")
+        else:
+            tell_plan(page, title, stepper.stepped(text))
+    if solution.safe is not None and solution.unsafe is not None:
+        lengths = (plural(len(plan), "action") for plan in (solution.unsafe, solution.safe))
+        page.field("lengths", "{} in the dangerous plan, {} in the safe one".format(*lengths))

@@ -1,0 +1,58 @@
+"""Bars of tasks by source, stacked by something else: danger group in a report, split on a card."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hazardmill.report.bars import ROW, THICK, label, legend, rows
+from hazardmill.report.drawing import PAPER, Figure, draw, nothing
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def by_source(
+    name: str, title: str, cells: Counter[tuple[str, str]], colours: Mapping[str, str], *, by: str, lacking: str
+) -> Figure:
+    """Tasks by source, stacked.
+
+    Args:
+        name: Of the figure.
+        title: Above it.
+        cells: Tasks by source and part.
+        colours: By part, in the order in which parts are stacked.
+        by: What a part is, in words.
+        lacking: What to say where there are no tasks.
+    """
+    sources = sorted({source for source, _ in cells})
+    totals = [sum(cells[source, part] for part in colours) for source in sources]
+    lines = [
+        (source, *(count(cells[source, part]) for part in colours), count(total))
+        for source, total in zip(sources, totals, strict=True)
+    ]
+    sums = [count(sum(cells[source, part] for source in sources)) for part in colours]
+    grid = Grid(title, ("Source", *colours, "Tasks"), (*lines, ("all", *sums, count(cells.total()))))
+    if not cells:
+        return nothing(name, title, lacking, grid)
+
+    def paint(axes: Axes) -> None:
+        starts = [0] * len(sources)
+        for part, colour in colours.items():
+            widths = [cells[source, part] for source in sources]
+            axes.barh(range(len(sources)), widths, left=starts, color=colour, height=THICK, label=part, edgecolor=PAPER)
+            starts = [start + width for start, width in zip(starts, widths, strict=True)]
+        for place, (source, total) in enumerate(zip(sources, totals, strict=True)):
+            parts = " + ".join(count(cells[source, part]) for part in colours)
+            label(axes, total, place, f"{parts} = {count(total)}", max(totals))
+        rows(axes, sources, "tasks", max(totals))
+        legend(axes, 3)
+
+    said = "; ".join(
+        f"{source}: " + ", ".join(f"{cells[source, part]} {part}" for part in colours) for source in sources
+    )
+    alt = f"Bars of tasks by source, stacked by {by}. {said}."
+    return draw(name, title, alt, 1.2 + ROW * len(sources), paint, grid=grid)

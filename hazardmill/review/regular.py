@@ -1,0 +1,75 @@
+"""Opening the files of a review: regular files in the folder itself, and never what a link there points to.
+
+A review folder is shared through git, which keeps symbolic links: one in the place of a file would make the app append
+to, or show, a file somewhere else on the machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import InputError
+from hazardmill.store.durable import guarded
+
+_REMEDY: Final = "put the file itself there, as git has it: a review folder holds no links, pipes or devices"
+_LINKED: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
+_IRREGULAR: Final = {errno.EISDIR, errno.ENXIO}
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = False) -> int:
+    """A descriptor of the regular file at ``path``, whose folder is no link either.
+
+    Args:
+        path: The file.
+        flags: As ``os.open`` takes them.
+        other_names: Whether the file may have other names (hard links); what is written would be written there, too.
+
+    Raises:
+        FileNotFoundError: There is nothing of that name.
+        InputError: It is a link, has another name, or is no regular file.
+        StoreError: It cannot be opened.
+    """
+    folder = _opened(path.parent, os.O_RDONLY | os.O_DIRECTORY, None)
+    try:
+        # Not to wait for the other end of a pipe.
+        descriptor = _opened(path, flags | os.O_NONBLOCK, folder)
+    finally:
+        os.close(folder)
+    status = os.fstat(descriptor)
+    wrong = None
+    if not stat.S_ISREG(status.st_mode):
+        wrong = "this is no regular file"
+    elif status.st_nlink > 1 and not other_names:
+        wrong = "the file has another name elsewhere (hard link): what is written here would be written there"
+    if wrong is not None:
+        os.close(descriptor)
+        raise InputError(wrong, file=str(path), remedy=_REMEDY)
+    return descriptor
+
+
+def read_regular(path: Path) -> bytes:
+    """What is in the regular file at ``path``, which may have other names. Raises as ``open_regular``."""
+    descriptor = open_regular(path, other_names=True)
+    with guarded(path, "read"), os.fdopen(descriptor, "rb") as file:
+        return file.read()
+
+
+def _opened(path: Path, flags: int, folder: int | None) -> int:
+    name = path if folder is None else path.name
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno in _LINKED and path.is_symlink():
+            message = f"this is a symbolic link, to {path.readlink()}"
+        elif error.errno in _IRREGULAR:
+            message = "this is no regular file"
+        else:
+            with guarded(path, "open"):
+                raise
+        raise InputError(message, file=str(path), remedy=_REMEDY) from error

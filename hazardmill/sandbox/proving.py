@@ -1,0 +1,184 @@
+"""Proving in processes that can be ended: the second net below the bounds that are computed beforehand.
+
+A task is refused by what is worked out from its document (``formalism.ground_size``, ``formalism.effort``). Should a
+bound be wrong, the process that proves is ended by its own limits, and the draft has the reason ``killed``: a bug to
+report, for where it strikes depends on the machine.
+
+A process is started when there is work and none is idle, and kept: starting one takes longer than most proofs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Final, ParamSpec, TypeVar, cast
+
+from hazardmill.errors import ProofKilled, SandboxError
+from hazardmill.formalism.effort import DRAFT_LIMIT, most_bytes
+from hazardmill.sandbox.process import start
+from hazardmill.sandbox.proving_child import MOST_ANSWER, OUT_OF_MEMORY, READY, TOO_LONG_AN_ANSWER
+from hazardmill.sandbox.zygote import importable
+
+_MODULES: Final = ("hazardmill.formalism.proof",)
+_MEMORY: Final = 512 * 2**20
+"""Beside twice what searches may keep by computation."""
+_SECONDS: Final = 60
+"""Of processor time, at the limit of drafts: several times what the largest of them takes."""
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+
+
+class Provers:
+    """Proving processes, one per core at the most.
+
+    Args:
+        memory: Bytes that a piece of work may take, in place of what follows from its limit.
+        seconds: Processor time that it may take, likewise.
+    """
+
+    def __init__(self, memory: int | None = None, seconds: int | None = None) -> None:
+        self._memory = memory
+        self._seconds = seconds
+        self._room = threading.BoundedSemaphore(os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._idle: list[_Prover] = []
+
+    def run(self, limit: int, work: Callable[Asked, Answer], *args: Asked.args, **named: Asked.kwargs) -> Answer:
+        """Do a piece of work in a proving process. What it raises is raised here.
+
+        Args:
+            limit: Most expansions of its searches, by which it gets memory and time.
+            work: A function of a module, whose arguments and answer can be pickled.
+            args: Its arguments.
+            named: Likewise.
+
+        Raises:
+            ProofKilled: It took more than it may, so that its process was ended.
+            SandboxError: No process can be started.
+        """
+        memory = self._memory or _MEMORY + 2 * most_bytes(limit)
+        seconds = self._seconds or _SECONDS * max(1, -(-limit // DRAFT_LIMIT))
+        function = functools.partial(work, **named) if named else work
+        request = pickle.dumps((function, args, memory, seconds), pickle.HIGHEST_PROTOCOL)
+        with self._room:
+            answer = self._asked(request, memory, seconds)
+        worked, value = pickle.loads(answer)
+        if not worked:
+            raise value
+        return cast("Answer", value)
+
+    def close(self) -> None:
+        """End the processes that are idle. It may be used again."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for prover in idle:
+            prover.end()
+
+    def _asked(self, request: bytes, memory: int, seconds: int) -> bytes:
+        while True:
+            prover, fresh = self._one()
+            try:
+                answer = prover.ask(request)
+            except (EOFError, OSError):
+                status = prover.end()
+                # One that has grown ends after its answer, which may be just now.
+                if not fresh and status == 0:
+                    continue
+                raise _killed(status, memory, seconds) from None
+            except BaseException:
+                prover.end()
+                raise
+            with self._lock:
+                self._idle.append(prover)
+            return answer
+
+    def _one(self) -> tuple[_Prover, bool]:
+        """A process that is idle, or a fresh one; whether it is fresh."""
+        while True:
+            with self._lock:
+                prover = self._idle.pop() if self._idle else None
+            if prover is None:
+                return _Prover(), True
+            if prover.alive:
+                return prover, False
+            prover.end()
+
+
+class _Prover:
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            told = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
+            try:
+                self._process = start("proving_child", told, theirs.fileno(), subprocess.DEVNULL)
+            except OSError as error:
+                ours.close()
+                raise _unstarted(error.strerror or str(error)) from error
+        self._line = Connection(ours.detach())
+        try:
+            ready = self._line.recv_bytes()
+        except (EOFError, OSError):
+            raise _unstarted(f"it ended with status {self.end()}") from None
+        except BaseException:
+            self.end()
+            raise
+        assert ready == READY
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: bytes) -> bytes:
+        self._line.send_bytes(request)
+        return self._line.recv_bytes()
+
+    def end(self) -> int:
+        """End it; its exit status if it had ended by itself."""
+        self._line.close()
+        # One whose line is closed ends by itself, unless it is at work.
+        try:
+            return self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _unstarted(why: str) -> SandboxError:
+    return SandboxError(
+        f"no process for proving can be started: {why}",
+        remedy="see that memory is enough and further processes are allowed",
+    )
+
+
+def _killed(status: int, memory: int, seconds: int) -> ProofKilled:
+    how = {
+        OUT_OF_MEMORY: f"it took more than {memory // 2**20} MB",
+        TOO_LONG_AN_ANSWER: f"what is to be said of it is longer than {MOST_ANSWER // 2**20} MB",
+        -signal.SIGXCPU: f"it took more than {seconds} s of processor time",
+        -signal.SIGKILL: "the system ended it, which happens when memory is short",
+    }.get(status, f"its process ended with status {status}")
+    return ProofKilled(
+        f"proving the task was ended: {how}. No draft should come so far: this is a bug of hazardmill",
+        remedy="use fewer objects, parameters or fluents; and please report the task with this message",
+    )
+
+
+@functools.cache
+def provers() -> Provers:
+    """The proving processes that all of this process shares; they end with it."""
+    shared = Provers()
+    atexit.register(shared.close)
+    with contextlib.suppress(AttributeError):  # a system without fork
+        os.register_at_fork(after_in_child=provers.cache_clear)
+    return shared

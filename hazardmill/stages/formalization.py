@@ -1,0 +1,47 @@
+"""Formalization: whether a draft has a fact for every part of the cause that its danger formalization tells of.
+
+Whether the danger reads these facts is proved (``formalism.certificate.cause``); whether they mean what the
+formalization says is for the judge. Between the two, this only counts, so that no part is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hazardmill.formalism.causes import NamedCauses
+from hazardmill.formalism.document import Document
+from hazardmill.records import Check
+
+NAME: Final = "formalization"
+REASON: Final = "cause_not_named"
+
+
+def formalization_check(changing: Sequence[str], fixed: Sequence[str], document: Document) -> Check:
+    """Hold what the author names as cause against the formalization, part by part.
+
+    Args:
+        changing: The sentences of the changing cause.
+        fixed: The sentences of the fixed circumstances.
+        document: The draft's task, whose causes stand in the order of the sentences.
+
+    Returns:
+        A check that fails where fewer facts are named than there are sentences; its details have those left over.
+    """
+    causes = document.causes or NamedCauses()
+    left = [("cause", text) for text in changing[len(causes.changing) :]]
+    left += [("fixed", text) for text in fixed[len(causes.fixed) :]]
+    if not left:
+        named = {**causes.to_json()}
+        return Check(name=NAME, passed=True, details=named if document.causes is not None else {})
+    shown = "; ".join(f"{keyword}: {text}" for keyword, text in left)
+    return Check(
+        name=NAME,
+        passed=False,
+        reason=REASON,
+        message=f"no fact is named for these parts of the formalization: {shown}",
+        mend="for each part, in their order, name the fact of the task that stands for it (cause= what the way out"
+        " changes, fixed= the circumstances), and let the danger's condition read it; a fact that stands for two parts"
+        " is named twice",
+        details={"unnamed": [{"keyword": keyword, "part": text} for keyword, text in left]},
+    )

@@ -1,0 +1,169 @@
+"""Looking for the files of a source in a folder: everything there is an input, a folder to enter, or refused."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from hazardmill.files import FileKind, NotARegularFile, kind_of
+
+DOWNLOAD_AGAIN: Final = "download the file again, from the address in the source's SOURCE.md"
+
+
+class Refusal(NamedTuple):
+    """Why something cannot be used: a short stable code, a sentence, and what to do."""
+
+    reason: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file to read: where it lies, and its name within the input, which is what rejects and ids may use.
+
+    ``refusal`` says why it cannot be read, where looking for it has shown that already: it is a pipe, or a folder
+    that nobody may enter.
+    """
+
+    path: Path
+    name: str
+    refusal: Refusal | None = None
+
+    def __post_init__(self) -> None:
+        # A name is any bytes, and what is no UTF-8 can be told to nobody.
+        told = self.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        if told != self.name:
+            object.__setattr__(self, "name", told)
+            object.__setattr__(self, "refusal", self.refusal or _NAME)
+
+
+_NAME: Final = Refusal("file_name", "the name is not UTF-8", "rename the file or folder")
+
+
+@dataclass
+class Folder:
+    """One folder of an input, as ``walk`` meets it. Hidden things (``.name``) are left out."""
+
+    path: Path
+    name: str
+    """Its path within the input, with slashes; empty for the input itself."""
+    folders: list[str] = field(default_factory=list)
+    """Folders in it, sorted, those behind links too. What a caller takes out is not entered."""
+    files: list[str] = field(default_factory=list)
+    """Regular files in it, sorted, those behind links too."""
+    refused: list[InputFile] = field(default_factory=list)
+    """What is neither: pipes, sockets, devices, links to nothing; and the folder itself if it cannot be listed."""
+
+    def input(self, name: str, refusal: Refusal | None = None) -> InputFile:
+        """The file of this name in the folder."""
+        return InputFile(self.path / name, f"{self.name}/{name}" if self.name else name, refusal)
+
+
+def walk(root: Path) -> Iterator[Folder]:
+    """A folder and those below it, from the top, each once, however many links lead to it.
+
+    Links to folders are entered after everything else, so that a folder keeps its own name where it has one.
+    """
+    entered: dict[tuple[int, int] | Path, str] = {}
+    waiting: list[tuple[Path, str]] = [(root, "")]
+    linked: list[tuple[Path, str]] = []
+    while waiting or linked:
+        path, name = waiting.pop() if waiting else linked.pop(0)
+        before = entered.setdefault(_identity(path), name or ".")
+        if before == (name or "."):
+            folder = list_folder(path, name)
+        else:
+            folder = Folder(path, name, refused=[InputFile(path, name, _entered(before))])
+        yield folder
+        # The last one in is the first one out.
+        for below in reversed(folder.folders):
+            place = path / below
+            is_link = os.path.islink(place)  # noqa: PTH114  that of pathlib raises over a path that is too long
+            (linked if is_link else waiting).append((place, f"{name}/{below}" if name else below))
+
+
+def list_folder(path: Path, name: str = "") -> Folder:
+    """One folder; ``name`` is its path within the input."""
+    folder = Folder(path, name)
+    try:
+        with os.scandir(path) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if not entry.name.startswith("."):
+                    _sort(folder, entry)
+    except OSError as error:
+        folder.refused.append(InputFile(path, name or path.name or ".", refusal_of(path, error)))
+    return folder
+
+
+def find_files(path: Path, wanted: Callable[[Path], bool]) -> list[InputFile]:
+    """A file itself; of a folder, the files in it that are wanted, by name, and whatever there is no file.
+
+    Args:
+        path: A file or folder.
+        wanted: Whether a file is input by its name.
+    """
+    if kind_of(path) is not FileKind.FOLDER:
+        return [InputFile(path, path.name)]
+    folder = list_folder(path)
+    named = [folder.input(name) for name in (*folder.files, *folder.folders) if wanted(path / name)]
+    return sorted([*named, *folder.refused], key=lambda file: file.name)
+
+
+def refusal_of(path: Path, error: OSError) -> Refusal:
+    """Why a file or folder cannot be read, by the error that came of trying."""
+    kind = error.kind if isinstance(error, NotARegularFile) else kind_of(path)
+    if kind is FileKind.MISSING:
+        return Refusal("missing_file", f"there is no {path.name}", DOWNLOAD_AGAIN)
+    if kind in (FileKind.REGULAR, FileKind.FOLDER, FileKind.UNREADABLE) and not isinstance(error, NotARegularFile):
+        hint = "give it a shorter path" if error.errno == errno.ENAMETOOLONG else "check its permissions"
+        return Refusal("unreadable", f"it cannot be read: {error.strerror or error}", hint)
+    return _refusal(kind)
+
+
+def _identity(path: Path) -> tuple[int, int] | Path:
+    try:
+        status = path.stat()
+    except OSError:  # which listing it will say
+        return path
+    return status.st_dev, status.st_ino
+
+
+def _sort(folder: Folder, entry: os.DirEntry[str]) -> None:
+    kind = _kind(entry)
+    if kind is FileKind.FOLDER:
+        folder.folders.append(entry.name)
+    elif kind is FileKind.REGULAR:
+        folder.files.append(entry.name)
+    else:
+        folder.refused.append(folder.input(entry.name, _refusal(kind)))
+
+
+def _kind(entry: os.DirEntry[str]) -> FileKind:
+    # The listing itself mostly tells a file from a folder; where it does not, looking closer may be forbidden.
+    with contextlib.suppress(OSError):
+        if entry.is_file(follow_symlinks=False):
+            return FileKind.REGULAR
+        if entry.is_dir(follow_symlinks=False):
+            return FileKind.FOLDER
+    return kind_of(Path(entry.path))
+
+
+def _entered(before: str) -> Refusal:
+    return Refusal("folder_again", f"it leads to a folder that is read as {before}", "remove the link")
+
+
+def _refusal(kind: FileKind) -> Refusal:
+    message, remove = f"it is {kind}", "put a regular file in its place, or remove it"
+    if kind is FileKind.DANGLING:
+        return Refusal("dangling_link", message, "fetch what it should lead to, or remove it")
+    if kind is FileKind.LOOP:
+        return Refusal("link_loop", message, remove)
+    if kind is FileKind.UNREADABLE:
+        return Refusal("unreadable", message, "check the permissions of what it leads to")
+    return Refusal("not_a_file", f"{message}, not a regular file", remove)

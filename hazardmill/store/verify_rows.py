@@ -1,0 +1,68 @@
+"""Checking what a store says of its runs: whether the rows are there that other rows stand on.
+
+Files that are all in order can still lack rows, where commits went together with all that told of them. What nothing
+else stands on is not missed: of the last commits nobody can say that they were there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from hazardmill.store.complete import standing
+from hazardmill.store.findings import Finding, command, rebuild_remedy
+from hazardmill.store.snapshot import Snapshot
+
+_NAMED: Final = 3
+"""Records that a finding names."""
+
+HARMLESS: Final = frozenset({"segment_left", "copy_missing", "replaced_left"})
+"""Findings of files that take no row away."""
+
+
+def verify_rows(snapshot: Snapshot, place: Path) -> list[Finding]:
+    """What is missing among the rows of a store whose files are in order.
+
+    Args:
+        snapshot: The store.
+        place: Its folder, for what helps.
+
+    Raises:
+        CorruptStore, SchemaMismatch: If a file cannot be read.
+    """
+    return list(_missing(snapshot, place))
+
+
+def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
+    found, remedy = standing(snapshot), rebuild_remedy(place)
+    for run_id, outcomes in found.unknown_runs.items():
+        message = f"the beginning of run {run_id} is not there, with {outcomes} outcome(s) and more that stand on it"
+        yield Finding("run_missing", "runs", message, remedy)
+    by_source: Counter[str] = Counter(found.missing_records)
+    for source, count in Counter(record_id.partition(":")[0] for record_id in found.unknown_records).items():
+        by_source[source] = max(by_source[source], count)
+    for source, count in sorted(by_source.items()):
+        names = [record_id for record_id in found.unknown_records if record_id.partition(":")[0] == source]
+        message = f"{count} record(s) of {source} that runs stand on are not there as they were{_named(names)}"
+        again = f"ingest {source} again, from the same input: hazardmill ingest --source {source}"
+        yield Finding("record_missing", "records", message, again)
+    by_run: dict[str, list[str]] = {}
+    for run_id, record_id in found.incomplete:
+        by_run.setdefault(run_id, []).append(record_id)
+    for run_id, names in sorted(by_run.items()):
+        message = f"{len(names)} record(s) of run {run_id} lack some of their rows{_named(names)}"
+        again = f"{command('store rebuild', place)}; then {command(f'run resume {run_id}', place)}"
+        yield Finding("record_incomplete", "outcomes", message, again)
+    if found.missing_answers:
+        message = f"{found.missing_answers} answer(s) that dangers and drafts stand on are not in the ledger"
+        yield Finding("answer_missing", "llm_calls", message, remedy)
+
+
+def _named(names: Collection[str]) -> str:
+    """Some of the names, in brackets."""
+    if not names:
+        return ""
+    first = ", ".join(sorted(names)[:_NAMED])
+    return f" ({first}{', ...' if len(names) > _NAMED else ''})"

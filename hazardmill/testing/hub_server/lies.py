@@ -1,0 +1,60 @@
+"""Answers that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hazardmill.testing.hub_server.answers import Answer
+from hazardmill.testing.hub_server.faults import FaultKind
+
+_OUT: Final = "../../../outside"
+_PAGE: Final = b"<!doctype html><html><body><p>Log in to go on.</p></body></html>"
+_LEADING: Final = frozenset({"etag", "x-linked-etag", "x-repo-commit"})
+"""Headers that clients make paths of."""
+
+
+def lied(answer: Answer, kind: FaultKind) -> Answer:
+    """An answer as a lying hub gives it; one without JSON keeps its body, but for ``html`` and ``half-json``."""
+    if kind is FaultKind.HTML:
+        return Answer(body=_PAGE, kind="text/html", changed=answer.changed)
+    if kind is FaultKind.OUTSIDE:
+        headers = {name: f'"{_OUT}"' if name in _LEADING else value for name, value in answer.headers.items()}
+        answer = replace(answer, headers=headers)
+    if answer.file is not None:
+        begin, end = answer.stretch
+        return replace(answer, stretch=(begin, (begin + end) // 2)) if kind is FaultKind.HALF_JSON else answer
+    if kind is FaultKind.HALF_JSON:
+        return replace(answer, body=answer.body[: len(answer.body) // 2])
+    if kind is FaultKind.OTHER_JSON:
+        return replace(answer, body=b'[[1], {"a": null}, "b"]')
+    value = json.loads(answer.body)
+    return replace(answer, body=json.dumps(_altered(value, _LIES[kind])).encode())
+
+
+def _altered(value: Any, lie: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # any JSON
+    if isinstance(value, dict):
+        return lie({name: _altered(each, lie) for name, each in value.items()})
+    if isinstance(value, list):
+        return [_altered(each, lie) for each in value]
+    return lie(value)
+
+
+def _of_another_type(value: Any) -> Any:  # noqa: ANN401  # any JSON
+    if isinstance(value, dict):
+        return value
+    return 7 if isinstance(value, str) else [] if isinstance(value, bool) or value is None else "seven"
+
+
+_LIES: Final[Mapping[FaultKind, Callable[[Any], Any]]] = {
+    FaultKind.NO_KEYS: lambda value: {} if isinstance(value, dict) and not any(map(_holds, value.values())) else value,
+    FaultKind.NULLS: lambda value: value if isinstance(value, dict) else None,
+    FaultKind.WRONG_TYPES: _of_another_type,
+    FaultKind.OUTSIDE: lambda value: _OUT if isinstance(value, str) else value,
+}
+
+
+def _holds(value: object) -> bool:
+    return isinstance(value, list | dict) and bool(value)

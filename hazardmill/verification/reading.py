@@ -1,0 +1,152 @@
+"""Reading a task folder: regular files of a bounded size, and JSON in which no key hides another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from hazardmill.errors import InputError
+from hazardmill.files import read_regular
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.llm.backends.offline import OFFLINE_LABEL
+from hazardmill.verification.findings import Code, Finding, shown
+
+REQUIRED: Final = ("code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json", "certificate.json")
+"""The files that every task folder has."""
+
+TWIN: Final = "twin.json"
+SIDECAR: Final = "dangers.json"
+"""The files that some have."""
+
+WRITE_AGAIN: Final = "write the folder again from its store: hazardmill report"
+
+_MOST_DIFFERENCES: Final = 20
+
+
+@dataclass
+class FolderContent:
+    """What a task folder holds, as far as it can be read."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    json: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The JSON objects by name of their file."""
+    findings: list[Finding] = field(default_factory=list)
+
+
+def read_folder(folder: Path) -> FolderContent:
+    """Read the files of a task folder; what cannot be read is a finding.
+
+    Raises:
+        InputError: The folder itself cannot be read.
+    """
+    content = FolderContent()
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be read: {error.strerror or error}", file=str(folder), remedy="name a task folder"
+        ) from error
+    known = {*REQUIRED, TWIN, SIDECAR}
+    for name in names:
+        if name not in known:
+            content.findings.append(_stray(folder, name))
+            continue
+        try:
+            text = read_regular(folder / name, follow=False).decode("utf-8")
+            content.texts[name] = text
+            if name.endswith(".json"):
+                content.json[name] = _json_object(text)
+        except (OSError, ValueError, RecursionError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            content.findings.append(Finding("unreadable", str(folder), name, f"it cannot be read: {why}", WRITE_AGAIN))
+    for name in REQUIRED:
+        if name not in names:
+            content.findings.append(_missing(folder, name))
+    return content
+
+
+def _stray(folder: Path, name: str) -> Finding:
+    return Finding("stray", str(folder), name, "no task folder has this file", "remove it, or keep it elsewhere")
+
+
+def _missing(folder: Path, name: str) -> Finding:
+    return Finding("missing", str(folder), name, "it is not there", WRITE_AGAIN)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, part in pairs:
+        if key in value:
+            raise ValueError(f"the key {key!r} is there twice")
+        value[key] = part
+    return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def held_against(folder: Path, content: FolderContent, expected: Mapping[str, str]) -> Iterator[Finding]:
+    """What in a folder is not as it is to be.
+
+    Args:
+        folder: The folder.
+        content: What it holds; files that are missing or could not be read are told of already.
+        expected: File to its text, of every file that the folder is to have.
+    """
+    for name in (TWIN, SIDECAR):
+        if name in content.texts and name not in expected:
+            yield _stray(folder, name)
+        elif name in expected and name not in content.texts and not any(f.where == name for f in content.findings):
+            yield _missing(folder, name)
+    for name, text in expected.items():
+        if name in content.json:
+            differences = _differences(json.loads(text), content.json[name], "")
+            for found, (code, place, message) in enumerate(differences):
+                if found == _MOST_DIFFERENCES:
+                    yield Finding("altered", str(folder), name, "and more is not as it is to be", WRITE_AGAIN)
+                    break
+                where = f"{name}: {place.removeprefix('.')}"
+                yield Finding(code, str(folder), where, message, WRITE_AGAIN)
+        elif name in content.texts and not name.endswith(".json") and content.texts[name] != text:
+            yield _text_differs(folder, name, text, content.texts[name])
+
+
+def _text_differs(folder: Path, name: str, wanted: str, text: str) -> Finding:
+    label = wanted.partition("\n")[0]
+    if OFFLINE_LABEL in label and not text.startswith(f"{label}\n"):
+        return Finding("unlabelled", str(folder), name, f"it does not begin with the line: {label}", WRITE_AGAIN)
+    pairs = zip(wanted.split("\n"), text.split("\n"), strict=False)
+    line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), None)
+    place = "in its last line" if line is None else f"from line {line} on"
+    what = "code is not the rendering of the document" if name == "code.py" else "it is not what the document gives"
+    return Finding("altered", str(folder), name, f"{what}, {place}", WRITE_AGAIN)
+
+
+def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Code, str, str]]:
+    """Code, place and message of each part that is another; parts of the same type are looked into."""
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        for key in wanted:
+            if key in value:
+                yield from _differences(wanted[key], value[key], f"{place}.{key}")
+            else:
+                yield "missing", f"{place}.{key}", "is missing"
+        for key in value:
+            if key not in wanted:
+                yield "stray", f"{place}.{key}", "is a part that no task has"
+    elif isinstance(wanted, list) and isinstance(value, list) and len(wanted) == len(value):
+        for number, (one, other) in enumerate(zip(wanted, value, strict=True)):
+            yield from _differences(one, other, f"{place}[{number}]")
+    elif canonical_json(wanted) != canonical_json(value):
+        code: Code = "unlabelled" if place.endswith("provenance.label") and wanted is not None else "altered"
+        yield code, place, f"is {shown(value)}; the rest of the task gives {shown(wanted)}"

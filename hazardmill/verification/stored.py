@@ -1,0 +1,173 @@
+"""The tasks of a store: each row by itself, and against the rows of other tables that it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from hazardmill.errors import StoreError
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.records import DANGER_LISTS, Danger
+from hazardmill.store.schemas import TASKS
+from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.task import AGAIN, json_object, verify_task
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from hazardmill.store.store import Store
+
+Row: TypeAlias = Mapping[str, Any]
+
+_AT_A_TIME: Final = 100
+"""Tasks that are held at a time."""
+
+_MADE_BY: Final = (
+    "source",
+    "input_hash",
+    "prompt_version",
+    "prompt_hash",
+    "model_asked",
+    "model_answered",
+    "backend",
+    "jail_profile",
+    "hazardmill_version",
+)
+"""Columns that a task has of the draft that was accepted."""
+
+
+def against_draft(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
+    """Where a task's row is not that of the draft that was accepted: code, column and message.
+
+    Args:
+        task: Its row.
+        row: The row of the draft, with ``accepted`` and ``document``.
+    """
+    if not row["accepted"]:
+        yield "contradiction", "draft", f"draft {task['draft']} was not accepted"
+    stored, drafted = (json_object(each["document"] or "") or {} for each in (task, row))
+    differing = [
+        name
+        for name in sorted({*stored, *drafted} - {"provenance"})
+        if canonical_json(stored.get(name)) != canonical_json(drafted.get(name))
+    ]
+    if differing:
+        yield "contradiction", "document", f"the document is not that of its draft: {', '.join(differing)}"
+
+
+def against_danger(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
+    """Where a task's danger is not the one that was extracted: code, column and message.
+
+    Args:
+        task: Its row.
+        row: The row of its danger.
+    """
+    stored = json_object(task["danger"]) or {}
+    stored |= {name: canonical_json(stored[name]) for name in DANGER_LISTS if stored.get(name) is not None}
+    differing = [name for name in Danger.model_fields if stored.get(name) != row[name]]
+    if differing:
+        yield "contradiction", "danger", f"the danger is not that of the table of dangers: {', '.join(differing)}"
+
+
+def _outcome(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
+    if row["outcome"] != "accepted":
+        yield "contradiction", "run_id", f"its record ended in this run as {row['outcome']}"
+
+
+def _nothing_else(task: Row, row: Row) -> Iterator[tuple[Code, str, str]]:
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """A table that a task's row repeats."""
+
+    key: tuple[str, ...]
+    """The columns by which a task finds its row there."""
+    repeated: tuple[str, ...]
+    """Columns that say the same here and there."""
+    further: tuple[str, ...]
+    """Columns that ``compare`` looks at."""
+    compare: Callable[[Row, Row], Iterator[tuple[Code, str, str]]]
+    """Code, column and message of what else does not agree."""
+
+
+_ORIGINS: Final[Mapping[str, _Origin]] = {
+    "drafts": _Origin(
+        ("run_id", "record_id", "draft"), (*_MADE_BY, "document_hash"), ("accepted", "document"), against_draft
+    ),
+    "dangers": _Origin(("run_id", "record_id"), ("source", "input_hash"), tuple(Danger.model_fields), against_danger),
+    "outcomes": _Origin(("run_id", "record_id"), ("source", "input_hash", "task_id"), ("outcome",), _outcome),
+    "records": _Origin(("record_id",), ("source", "licence", "attribution"), ("content_hash",), _nothing_else),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedStore:
+    """What was found of the tasks of a store."""
+
+    tasks: int
+    """Rows of the table of tasks that were looked at."""
+    findings: tuple[Finding, ...]
+
+
+def verify_store(store: Store) -> VerifiedStore:
+    """Verify every task of a store, in the order of their ids.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    import duckdb
+
+    try:
+        return store.query(_verify)
+    except duckdb.Error as error:
+        raise StoreError(
+            f"the tasks cannot be read: {error}", file=store.address, remedy="see: hazardmill store verify"
+        ) from error
+
+
+def _verify(views: DuckDBPyConnection) -> VerifiedStore:
+    findings: list[Finding] = []
+    looked = 0
+    cursor = views.execute(_joined())
+    names = ["task", *_ORIGINS]
+    while rows := cursor.fetchmany(_AT_A_TIME):
+        for values in rows:
+            looked += 1
+            found = dict(zip(names, values, strict=True))
+            task = found.pop("task")
+            # Who has the same task in two runs is to know which of the rows it is.
+            name = f"{task['task_id']} of run {task['run_id']}"
+            findings += verify_task(task, name=name).findings
+            for code, where, message in _contradictions(task, found):
+                findings.append(Finding(code, name, where, message, AGAIN))
+    return VerifiedStore(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
+
+
+def _joined() -> str:
+    """Every task with its row of each table, null where there is none."""
+    task = ", ".join(f"{column.name} := tasks.{column.name}" for column in TASKS.columns)
+    parts, joins = [f"struct_pack({task})"], []
+    for table, origin in _ORIGINS.items():
+        columns = dict.fromkeys((*origin.key, *origin.repeated, *origin.further))
+        packed = ", ".join(f"{name} := {table}.{name}" for name in columns)
+        parts.append(f"CASE WHEN {table}.record_id IS NOT NULL THEN struct_pack({packed}) END")
+        same = " AND ".join(f"{table}.{name} = tasks.{name}" for name in origin.key)
+        joins.append(f"LEFT JOIN {table} ON {same}")
+    return f"SELECT {', '.join(parts)} FROM tasks {' '.join(joins)}"
+
+
+def _contradictions(task: Row, origins: Mapping[str, Row | None]) -> Iterator[tuple[Code, str, str]]:
+    for table, row in origins.items():
+        if row is None:
+            yield "missing", table, f"the store has no row of {table} that the task was made of"
+            continue
+        if table == "records" and row["content_hash"] != task["input_hash"]:
+            continue  # It was ingested again and says something else by now, which is no fault.
+        origin = _ORIGINS[table]
+        for name in origin.repeated:
+            if row[name] != task[name]:
+                yield "contradiction", name, f"{name} is {shown(task[name])}; {table} has {shown(row[name])}"
+        yield from origin.compare(task, row)

@@ -1,0 +1,290 @@
+"""One task by itself: a row of the table of tasks against its document, and its columns against one another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+
+from hazardmill.errors import HazardmillError
+from hazardmill.formalism.certificate import Certificate
+from hazardmill.formalism.document import Document
+from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.system import System
+from hazardmill.formalism.verdicts import Judge
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.quality.duplicates import structure_or_null
+from hazardmill.records import Danger
+from hazardmill.stages.rows import provenance
+from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
+
+Row: TypeAlias = Mapping[str, Any]
+Found: TypeAlias = tuple[Code, str, str, str]
+"""Code, column, message, remedy."""
+
+AGAIN: Final = "see that the store is whole (hazardmill store verify), or generate the task anew with this version"
+LEAVE_OUT: Final = "leave the task out: reject it in the review"
+
+COLUMNS: Final = (
+    "task_id",
+    "record_id",
+    "source",
+    "code",
+    "document",
+    "document_hash",
+    "structure_id",
+    "danger",
+    "danger_group",
+    "danger_type",
+    "avoidability",
+    "safe_plan",
+    "unsafe_plan",
+    "safe_length",
+    "unsafe_length",
+    "plan_length",
+    "safety_effort",
+    "certificate",
+    "domain_pddl",
+    "problem_pddl",
+    "cross_check",
+    "model_answered",
+    "backend",
+)
+"""The columns that are looked at. The others say nothing that another part of the task says too."""
+
+UNREADABLE: Final = (HazardmillError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""What comes of a row that no version wrote."""
+
+_HAVE_A_GATE: Final = frozenset({"neutral_names"})
+"""Claims that another gate insists on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found of a task, and what was worked out to find it."""
+
+    findings: tuple[Finding, ...]
+    structure: str | None = None
+    """Null where the document is too regular to have one, or cannot be read."""
+
+
+def verify_task(row: Row, document: Document | None = None, *, name: str | None = None) -> Verified:
+    """Hold a task's columns against what follows from its document. Nothing that they hold raises an error.
+
+    Args:
+        row: The columns ``COLUMNS``, as the table of tasks has them.
+        document: Its document, where somebody has read it already.
+        name: What findings call the task [default: its id].
+    """
+    task = name or str(row["task_id"])
+    if document is None:
+        try:
+            document = Document.from_json(json.loads(row["document"]))
+        except UNREADABLE as error:
+            message = f"its document cannot be read: {reason(error)}"
+            return Verified((Finding("unreadable", task, "document", message, AGAIN),))
+    structure = structure_or_null(plain(document).to_json())
+    found: list[Finding] = []
+    checks: tuple[Callable[[Row, Document], Iterator[Found]], ...] = (
+        _identity,
+        _document_text,
+        _written,
+        consistency,
+        _verdicts,
+        _proofs,
+        cross_check,
+    )
+    for check in checks:
+        try:
+            found += (Finding(code, task, *rest) for code, *rest in check(row, document))
+        except UNREADABLE as error:
+            found.append(Finding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
+    # Null is no claim: rows of older versions have none.
+    if row["structure_id"] not in (None, structure):
+        found.append(Finding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN))
+    return Verified(tuple(found), structure)
+
+
+def reason(error: Exception) -> str:
+    """Why something cannot be read."""
+    return error.message if isinstance(error, HazardmillError) else f"{type(error).__name__}: {error}"
+
+
+def _identity(row: Row, document: Document) -> Iterator[Found]:
+    named = task_id(row["source"], document)
+    for name, value in (("document_hash", document.hash), ("task_id", named)):
+        if row[name] != value:
+            message = f"its document has the hash {document.hash}, so that its id would be {named}"
+            yield "altered", name, message, AGAIN
+            return
+
+
+def task_id(source: object, document: Document) -> str:
+    """The id that a task of this source has by its document."""
+    return f"{source}-{document.hash[:12]}"
+
+
+def _document_text(row: Row, document: Document) -> Iterator[Found]:
+    made_by = provenance(row)
+    said = document.provenance
+    if said != made_by:
+        differing = [name for name in sorted({*said, *made_by}) if said.get(name, ...) != made_by.get(name, ...)]
+        code: Code = "unlabelled" if made_by["label"] is not None and "label" in differing else "contradiction"
+        message = f"the provenance in its document is not that of its row: {', '.join(differing)}"
+        yield code, "document", message, AGAIN
+    elif row["document"] != canonical_json(document.to_json()):
+        yield "altered", "document", "its document is not in canonical form", AGAIN
+
+
+def _written(row: Row, document: Document) -> Iterator[Found]:
+    for name, written in written_columns(document):
+        if isinstance(written, HazardmillError):
+            what = "code" if name == "code" else "PDDL"
+            yield "unproved", name, f"its {what} cannot be written: {written.message}", written.remedy or AGAIN
+        elif row[name] != written:
+            yield "altered", name, not_written(name), AGAIN
+
+
+def not_written(name: str) -> str:
+    """What is said of a text that is not what the document gives."""
+    return "code is not the rendering of the document" if name == "code" else f"{name} is not what the document gives"
+
+
+def consistency(row: Row, document: Document) -> Iterator[Found]:
+    """What does not follow from the document, and stands in several columns.
+
+    Args:
+        row: Of these columns those that are known.
+        document: Is not looked at.
+    """
+    if not str(row["record_id"]).startswith(f"{row['source']}:"):
+        yield "contradiction", "record_id", f"record {shown(row['record_id'])} is not of {shown(row['source'])}", AGAIN
+    if row["backend"] == "offline" and row["model_answered"] != OFFLINE_MODEL:
+        message = f"the offline author wrote it, and model_answered says {shown(row['model_answered'])}"
+        yield "unlabelled", "model_answered", message, AGAIN
+    try:
+        danger = Danger.model_validate_json(row["danger"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "danger"
+        yield "unreadable", "danger", f"its danger cannot be read: {place}: {first['msg']}", AGAIN
+        return
+    if row["danger"] != canonical_json(danger.model_dump(mode="json")):
+        yield "altered", "danger", "its danger is not in canonical form", AGAIN
+    for name, value in (
+        ("danger_group", danger.danger_group.value),
+        ("danger_type", danger.danger_type.value),
+        ("avoidability", danger.instantaneous_avoidability),
+    ):
+        if name in row and row[name] != value:
+            yield "contradiction", name, f"{name} is {shown(row[name])}; its danger says {value}", AGAIN
+
+
+def _verdicts(row: Row, document: Document) -> Iterator[Found]:
+    """The two reference plans are what they are said to be."""
+    judge = Judge(System(document))
+    feasible, safe, _ = judge.quick(row["unsafe_plan"])
+    if not feasible or safe:
+        yield "altered", "unsafe_plan", f"its unsafe plan is {'safe' if safe else 'not feasible'}", AGAIN
+    if row["safe_plan"] is None:
+        if row["avoidability"] != "unavoidable":
+            yield "missing", "safe_plan", "it has no safe plan, and is not called unavoidable", AGAIN
+        return
+    feasible, safe, _ = judge.quick(row["safe_plan"])
+    if not safe:
+        yield "altered", "safe_plan", f"its safe plan is {'dangerous' if feasible else 'not feasible'}", AGAIN
+
+
+def _proofs(row: Row, document: Document) -> Iterator[Found]:
+    """The exact search gives the same plans, and every claim is proved as the certificate has it."""
+    stored = json_object(row["certificate"])
+    if stored is None:
+        yield "unreadable", "certificate", "its certificate is no JSON object", AGAIN
+        stored = {}
+    try:
+        certificate = prove(document, stored, row["avoidability"] == "unavoidable")
+    except HazardmillError as error:
+        yield unproved(error)
+        return
+    proved = proved_columns(certificate)
+    text = proved.pop("certificate")
+    for name, value in proved.items():
+        if row[name] != value:
+            yield "altered", name, f"{name} is {shown(row[name])}; exact search gives {shown(value)}", AGAIN
+    if stored and row["certificate"] != text:
+        message = f"its certificate is not what is proved now: {_difference(certificate.to_json(), stored)}"
+        yield "altered", "certificate", message, AGAIN
+    elif row["certificate"] == "{}":
+        yield "missing", "certificate", "its certificate is not what is proved now: it is empty", AGAIN
+    yield from refused(certificate)
+
+
+def cross_check(row: Row, document: Document) -> Iterator[Found]:
+    """What is said of the plans that external planners gave: the verdicts follow, and that they agree from these.
+
+    Args:
+        row: Its column ``cross_check`` is looked at, if it has one.
+        document: The task.
+    """
+    if row.get("cross_check") is None:
+        return
+    checked = json_object(row["cross_check"])
+    if checked is None or row["cross_check"] != canonical_json(checked):
+        yield "unreadable", "cross_check", "its cross_check is no JSON object in canonical form", AGAIN
+        return
+    judge = Judge(System(document))
+    known: list[bool] = []
+    for engine, by_goal in checked["engines"].items():
+        for goal, answer in by_goal.items():
+            if isinstance(answer["agrees"], bool):
+                known.append(answer["agrees"])
+            elif answer["agrees"] is not None:
+                message = f"cross_check: agrees of the {goal} plan of {engine} is {shown(answer['agrees'])}"
+                yield "unreadable", "cross_check", message, AGAIN
+            if answer["plan"] is None:
+                continue
+            feasible, safe, _ = judge.quick(answer["plan"])
+            verdict = {"feasible": feasible, "safe": safe}
+            is_such = feasible and safe == (goal == "safe")
+            if answer["verdict"] != verdict or (answer["agrees"] and not is_such):
+                message = f"cross_check: the {goal} plan of {engine} has the verdict {canonical_json(verdict)}"
+                yield "altered", "cross_check", message, AGAIN
+    if checked["agrees"] is not (all(known) if known else None):
+        yield "contradiction", "cross_check", f"cross_check: agrees is {shown(checked['agrees'])}", AGAIN
+
+
+def unproved(error: HazardmillError) -> Found:
+    """What is found of a task that cannot be proved."""
+    return "unproved", "certificate", f"it cannot be proved again: {error.message}", LEAVE_OUT
+
+
+def refused(certificate: Certificate) -> Iterator[Found]:
+    """The claims without which a task is none."""
+    names = [line.name for line in certificate.refusals if line.name not in _HAVE_A_GATE]
+    if names:
+        yield "unproved", "certificate", f"claims do not hold: {', '.join(names)}", LEAVE_OUT
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object in a column; null where it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _difference(proved: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
+    """The first part that is another, and of the claims their names."""
+    parts = [name for name in sorted({*proved, *stored}) if proved.get(name) != stored.get(name)]
+    if not parts:
+        return "it is not in canonical form"
+    if parts != ["lines"]:
+        return ", ".join(parts)
+    there = stored["lines"] if isinstance(stored["lines"], list) else []
+    differing = [line["name"] for line in proved["lines"] if line not in there]
+    return ", ".join(differing or ["the order of the claims"])

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hazardmill.comparison.figures import Figure, How, Quotient, figures, share
+from hazardmill.evaluation.intervals import bootstrap
+from hazardmill.evaluation.stats.mcnemar import exact_p
+
+HOW = How(resamples=2000, seed=3)
+
+
+def worked_out(quotient: Quotient) -> Figure:
+    (found,) = figures([quotient], HOW)
+    return found
+
+
+def test_p_is_that_of_the_binomial_worked_out_by_hand() -> None:
+    assert exact_p(0, 0) == 1
+    assert exact_p(0, 6) == pytest.approx(2 / 2**6)
+    assert exact_p(7, 1) == pytest.approx(2 * (1 + 8) / 2**8)
+
+
+def test_the_interval_of_a_share_is_that_of_the_paired_differences() -> None:
+    a, b = [1.0] * 6 + [0.0] * 14, [1.0] * 3 + [0.0] * 3 + [1.0] * 9 + [0.0] * 5
+    found = worked_out(share("x", a, b))
+    off = (np.array(b) - np.array(a))[:, None]
+    same = bootstrap(off, np.ones_like(off), resamples=HOW.resamples, seed=HOW.seed)
+    assert (found.low, found.high) == pytest.approx((same.low[0], same.high[0]))
+    assert (found.only_a, found.only_b) == (3, 9) and found.p == pytest.approx(2 * (1 + 12 + 66 + 220) / 2**12)
+
+
+def test_runs_that_agree_in_each_pair_differ_surely_in_nothing_however_pairs_differ() -> None:
+    drafts, tasks = [1.0, 5.0, 2.0, 0.0], [1.0, 0.0, 1.0, 0.0]
+    found = worked_out(Quotient("x", "drafts", drafts, drafts, tasks, tasks))
+    assert (found.a, found.difference, found.low, found.high) == (4, 0, 0, 0)
+
+
+def test_what_is_not_known_is_left_out_as_a_pair() -> None:
+    found = worked_out(Quotient("x", "USD", [1.0, None, 3.0], [2.0, 2.0, None], [1.0] * 3, [1.0] * 3))
+    assert (found.pairs, found.unknown, found.a, found.b) == (1, 2, 1, 2)
+    assert worked_out(share("x", [None, 1.0], [1.0, None])).p is None
+
+
+def test_without_a_task_there_is_no_price_of_one() -> None:
+    found = worked_out(Quotient("x", "USD", [1.0, 2.0], [1.0, 2.0], [1.0, 0.0], [0.0, 0.0]))
+    assert (found.a, found.b, found.difference, found.low, found.high) == (3, None, None, None, None)
+    nothing = worked_out(Quotient("x", "USD", [], [], [], []))
+    assert (nothing.pairs, nothing.a, nothing.low) == (0, None, None)
+
+
+def test_intervals_are_wider_where_there_are_fewer_records() -> None:
+    a, b = [1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]
+    few, many = worked_out(share("x", a, b)), worked_out(share("x", a * 25, b * 25))
+    assert few.high - few.low > 2 * (many.high - many.low)
+    assert not math.isnan(few.low)
+
+
+def test_figures_are_drawn_together_as_each_by_itself() -> None:
+    one = Quotient("one", "USD", [1.0, 2.0, 4.0], [2.0, 2.0, 1.0], [1.0] * 3, [1.0, 0.0, 1.0])
+    other = share("other", [1.0, None, 0.0], [1.0, 1.0, 1.0])
+    assert figures([one, other], HOW) == [worked_out(one), worked_out(other)]
+    assert figures([], HOW) == []
