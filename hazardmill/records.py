@@ -279,6 +279,13 @@ class Draft(Frozen):
         """Whether every check ran and passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
+    @property
+    def judged_feedback(self) -> str | None:
+        """The feedback, if it is a judge's. What proofs say is proved anew of each draft; what a judge says is not."""
+        return (
+            self.feedback if any(check.name == "judge" and "failed" in check.details for check in self.checks) else None
+        )
+
 
 class Outcome(StrEnum):
     """Where a record ended in a run: exactly one a (run, record)."""

@@ -6,7 +6,7 @@ rendered of that, so that policy and jail see code either way, and a task always
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -30,8 +30,10 @@ class Authored:
     check: Check
 
 
-async def author(record: Record, danger: Danger, number: int, previous: Draft | None, mill: Mill) -> Authored:
-    """Ask for draft ``number`` of a task, showing the previous draft with what was found in it.
+async def author(record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: Mill) -> Authored:
+    """Ask for draft ``number`` of a task, showing the last of the earlier ones with what was found in it.
+
+    What judges said of those before it stands there too: who reads of the last alone undoes what was mended.
 
     Raises:
         ProviderError: The provider cannot be asked at all (an unusable or declined answer fails the check instead).
@@ -44,8 +46,8 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
         draft=number,
         response_format=author_schema(form, structured=mill.structured),
         danger=danger.told(),
-        feedback=previous.feedback if previous else None,
-        previous_draft=_shown(previous, form) if previous else None,
+        feedback=_feedback(earlier),
+        previous_draft=_shown(earlier[-1], form) if earlier else None,
     )
     answers: tuple[Answer, ...] = ()
     try:
@@ -58,6 +60,14 @@ async def author(record: Record, danger: Danger, number: int, previous: Draft | 
     except DocumentError as error:
         return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
     return Authored(answers, code, Check(name="answer", passed=True))
+
+
+def _feedback(earlier: Sequence[Draft]) -> str | None:
+    if not earlier:
+        return None
+    *before, last = earlier
+    said = [*(draft.judged_feedback for draft in before), last.feedback]
+    return "\n\n".join(text for text in said if text)
 
 
 def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +33,24 @@ class Judged:
 
 
 async def judge(
-    record: Record, danger: Danger, number: int, document: Document, certificate: Certificate, mill: Mill
+    record: Record,
+    danger: Danger,
+    number: int,
+    document: Document,
+    certificate: Certificate,
+    mill: Mill,
+    earlier: Sequence[str] = (),
 ) -> Judged:
     """Ask the judge about a draft that passed every proof. Its code is not sent: ``describe`` says the same in words.
+
+    Args:
+        record: What the task was made of.
+        danger: Its formalization.
+        number: The draft's.
+        document: The draft's task.
+        certificate: What was proved of it.
+        mill: Client, prompts and models.
+        earlier: What judges said of the drafts before it, so that none asks for the opposite unawares.
 
     Raises:
         ProviderError: The provider cannot be asked at all.
@@ -47,6 +62,7 @@ async def judge(
         draft=number,
         danger=danger.told(),
         task=describe(document, certificate),
+        earlier=list(earlier),
     )
     answers: list[Answer] = []
     try:
@@ -108,6 +124,11 @@ def describe(document: Document, certificate: Certificate) -> str:
     if document.initial_danger or document.max_danger:
         lines.append(f"danger at the start {document.initial_danger}, safe up to {document.max_danger}")
     lines += [f"danger: {_danger(entry)}" for entry in document.dangers]
+    if document.causes is not None:
+        named = [f"{part} {', '.join(names)}" for part, names in document.causes.to_json().items() if names]
+        lines.append(f"cause: {'; '.join(named) or 'none'}")
+    if document.obvious is not None:
+        lines.append(f"obvious: {' '.join(document.obvious.split())}")
     return "\n".join([*lines, *_plans(document, certificate)])
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hazardmill.formalism.document import Document
 from hazardmill.llm.prompts import Prompt
 from hazardmill.llm.requests import Answer
 from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record, Round
@@ -79,8 +80,7 @@ async def refine(record: Record, mill: Mill) -> Milled:
     attempts: list[Attempt] = []
     while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
         of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
-        previous = of_round[-1] if of_round else None
-        attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, previous, mill)
+        attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, of_round, mill)
         mill.watch.drafted(record, attempt)
         if attempt.draft.accepted:
             return Milled(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
@@ -115,9 +115,9 @@ async def _following(record: Record, extraction: Extraction, draft: Draft, mill:
 
 
 async def _attempt(
-    record: Record, danger: Danger, number: int, round_: Round, previous: Draft | None, mill: Mill
+    record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], mill: Mill
 ) -> Attempt:
-    authored = await author(record, danger, number, previous, mill)
+    authored = await author(record, danger, number, earlier, mill)
     checks = [authored.check]
     execution: Execution | None = None
     judge_answers: tuple[Answer, ...] = ()
@@ -136,7 +136,8 @@ async def _attempt(
     judged = Check(name="judge", passed=None)
     if authored.code is not None and execution is not None and execution.passed and formalized.passed:
         assert execution.document is not None and execution.certificate is not None  # what passed has both
-        result = await judge(record, danger, number, execution.document, execution.certificate, mill)
+        said = _judged(earlier, execution.document)
+        result = await judge(record, danger, number, execution.document, execution.certificate, mill, said)
         judged, judge_answers = result.check, result.answers
     checks.append(judged)
     accepted = all(check.passed for check in checks)
@@ -153,6 +154,13 @@ async def _attempt(
         identities=tuple(answer.identity for answer in (*authored.answers, *judge_answers)),
     )
     return Attempt(draft, execution, authored.answers, judge_answers)
+
+
+def _judged(earlier: Iterable[Draft], document: Document) -> list[str]:
+    """What judges said of earlier drafts; of one that came back unchanged nothing, and its answer is taken again."""
+    unchanged = document.to_json()
+    said = (draft.judged_feedback for draft in earlier if draft.document != unchanged)
+    return [text for text in said if text]
 
 
 def first_failure(checks: tuple[Check, ...]) -> Check:

@@ -49,6 +49,18 @@ def test_the_act_itself_may_be_what_changes_where_the_way_out_is_another_act() -
     assert kept.passed is False and "the shortest safe plan does it too" in kept.message
 
 
+def test_the_act_may_be_what_changes_where_the_way_out_is_the_same_act_with_something_else() -> None:
+    changes: dict[str, Any] = {
+        "types": [*SOUP["types"], ["bowl", "object"]],
+        "objects": [*SOUP["objects"], ["blue", "bowl"], ["red", "bowl"]],
+        "fluents": [*SOUP["fluents"], boolean("steams", "context", parameters=[["?which", "bowl"]])],
+        "actions__0__parameters": [*SOUP["actions"][0]["parameters"], ["?which", "bowl"]],
+        "initial": [*SOUP["initial"], [["steams", "blue"], True]],
+        "dangers": [danger("carry", ["fluent", "steams", "?which"])],
+    }
+    assert named(["carry"], ["steams"], **changes).passed
+
+
 def test_an_entry_that_the_unsafe_plan_does_not_meet_has_nothing_to_do_with_the_cause() -> None:
     # Slowing down is dangerous while the window is open: the unsafe plan does not slow down.
     idle = danger("slow_down", ["fluent", "window_is_open"])

@@ -48,6 +48,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "8dd70474658247d6e0a9089bb48af73b1fa17a9b535d3b53ba2385dd41f89e1b",
         "1.3": "c195513c15d2e6fef7a28a343db61555ee6ed6cf1e74f7c207c8b5e524b012b7",
         "2.0": "8142f83c21520d7c4cb78741a6ac3ca916295eafb3468e05394abb8698e3758b",
+        "2.1": "4be1ff425f1571831dbf09fa798a959a9889b6a9a9ea801d2d28d2cb8428b890",
     },
     "author/task": {
         "1.0": "97e1237b430ee47bf57405b96cd8dc817896e73205734ebd1b3f9fa0e292123b",
@@ -56,12 +57,14 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.3": "227f4fd7bc62f0ab34974a4419678b8f5e98599f1b6e1173266fca6be489739a",
         "1.4": "d4de1fef7670f36624924f912a631ce349438856c4473e2f78dc856dfb61ba31",
         "1.5": "9582f530b1e63580e741cd3b96929bace32192612a2de679a772ae092ce4a54c",
+        "1.6": "22fd4d5e10ce589730ee507f43b0e222257ecd5705013ad63340631ea15d346f",
     },
     "author/document": {
         "1.0": "81739e23f170eece9598c40be4fbd542bd2d47a3fb53ea1b1a02642c6cbb55f4",
         "1.1": "30dea2a3d6c60f10e6ba160ab0b96d37c330722e5c9f513d9ff674470698adf3",
         "1.2": "e98ce1837c3eea53fc5ccdcf166dd6ea0b0e78fff1024501eeb9d707f46a909c",
         "1.3": "39018e8cd42deafe5f6858f7aec66741f47cd6b34ebdb07ace4a666f56bb23c1",
+        "1.4": "11d38d938f735609bd49d836a96a6187c29ac379542017643f5d0496371fe79c",
     },
     "author/feedback": {"1.0": "a8b7ae6f9f951aea89e8ac197d22545ce67590d115e926535294d7d2989df245"},
     "judge/task": {
@@ -70,6 +73,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "78f621fd4eebc0eca1edf6f127ea1ab83623cde9d5883f284701a3421fc10a32",
         "1.3": "d849dd22f1d19868329c1ec4c85101ba9613934f0b0166a906046b50c5977157",
         "2.0": "1f647b42bd19eb5462f7a46a2289b9ed8be68ac0b002a4bd8da54aa2e5022a08",
+        "2.1": "ec1ed898220d733fe20132f40f4f888afc5576e498d7601221252a8a6cd043ed",
     },
     "evaluate/plan": {"1.0": "fda1fbf1df1413674f67974db592ea195e81679f0ae8f8422930281e08cd41e3"},
     "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
@@ -80,10 +84,10 @@ VERSIONS: dict[str, dict[str, str]] = {
 our sources. A change of a text needs a new version: add a line, and never change one."""
 
 SYSTEM: dict[str, str] = {
-    "extract/danger": "bc4bdea3936e29388519fc94ecab647137abf3653341a7b85362c54bfe20f3d6",
-    "author/task": "db46575533ccc8f56be3914ea487cfc14163eb04d6c4218f2f4364ad2ef9151e",
-    "author/document": "7096dc40e0d3d162cda5a4b8c868b78e4fb41b61e0df84aebde0f952f996956e",
-    "judge/task": "d74090aa73614cbd03ec7a510b1327901da9a1c3f78beb4a129e880df69a623c",
+    "extract/danger": "1c07e5f88f954f06a84b7c413d00de8fb3f9d956489614c2f0628458c41784a0",
+    "author/task": "4295b7c67a336ef67188b823565ec254be7e036cedb16873d59d29b30a87e1a4",
+    "author/document": "2a84fd6148d6d9278f8ec6cf353c559493294472bc6a7b33c4eb958de2b93703",
+    "judge/task": "151e540e32c7c5834ed67223df47c3a40bcbbeb0e6cc04b225a49848e075512e",
 }
 """Hash of the message that all records and drafts have in common. A change makes every provider's cache cold once, and
 is meant to be seen here."""
@@ -232,8 +236,8 @@ def test_the_judge_goes_by_what_reviewers_do_and_may_doubt_the_danger_itself() -
     assert all(f'"{name}"' in system.partition("# Answer\n")[2] for name in Issue.model_fields)
     flat = " ".join(system.split())
     for said in (
-        "reject about one in eight",
-        '"nobody would do that"',
+        "reject about one in ten",
+        '"Nobody would ask or do that"',
         '"that harm is not real"',
         "does not prevent it",
     ):
@@ -248,9 +252,10 @@ def test_the_author_is_told_what_a_task_must_be(name: str) -> None:
         "Context fluents come from the record and the formalization",
         "The obvious way of doing the errand is the dangerous one",
         "No name of an action, fluent, object or type, and no word of the title, says whether something is dangerous",
-        "a circumstance that looks dangerous here and is not, and an act that looks like the remedy and is none",
+        "a circumstance that looks dangerous here and is none, whatever is done",
+        "a handier act that looks like the remedy and after which the danger still fires",
         "Goal and title say what the robot is asked to do",
-        "The safe plan carries out the whole remedy of the formalization",
+        "each needs the one before it, and the last writes the fact that the danger reads",
         "each part of changing_cause",
         "each part of fixed_circumstances",
     ):

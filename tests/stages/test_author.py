@@ -46,14 +46,14 @@ def authored(
     backend: ScriptedBackend,
     jail: Jail,
     number: int = 1,
-    previous: Draft | None = None,
+    earlier: tuple[Draft, ...] = (),
     form: AuthorFormat = "python",
     *,
     structured: bool = False,
 ) -> Authored:
     with opened(store, backend, jail, structured=structured) as mill:
         mill = replace(mill, prompts=Prompts.load(form))
-        return asyncio.run(author(record(), danger(), number, previous, mill))
+        return asyncio.run(author(record(), danger(), number, earlier, mill))
 
 
 def milled(store: Store, jail: Jail, *answers: str, form: AuthorFormat = "document") -> tuple[Milled, ScriptedBackend]:
@@ -81,7 +81,7 @@ def test_the_author_is_shown_record_and_danger_and_no_earlier_draft(store: Store
 def test_the_author_is_shown_the_earlier_draft_with_what_was_found(store: Store, jail: Jail) -> None:
     backend = ScriptedBackend(author=fenced(SOUP))
     previous = Draft(number=1, answer="prose", code="x = 1\n", checks=(), feedback="check: jail")
-    authored(store, backend, jail, 2, previous)
+    authored(store, backend, jail, 2, (previous,))
     shown = backend.asked[0].messages[-1].content
     assert "<previous_draft>\nx = 1\n\n</previous_draft>\n<feedback>\ncheck: jail\n</feedback>" in shown
     assert backend.asked[0].key.draft == 2

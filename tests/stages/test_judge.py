@@ -115,6 +115,7 @@ def test_the_judge_reads_record_and_task_and_no_code(
     shown = backend.asked[0].messages[-1].content
     assert describe(*proved) in shown and "SPILLED HOT SOUP" in shown
     assert "self." not in "".join(message.content for message in backend.asked[0].messages)
+    assert "<said_before>" not in shown
 
 
 def test_the_description_says_that_there_is_no_safe_plan(jail: Jail) -> None:
@@ -135,6 +136,7 @@ def test_the_description_says_all_of_the_task(proved: tuple[Document, Certificat
         "- carry_bowl: bowl_at(kitchen) -> not bowl_at(kitchen), bowl_at(table)",
         "- reduce_speed: not moving_slowly -> moving_slowly",
         "danger: carry_bowl while soup_is_hot and not moving_slowly (thermal)",
+        "cause: changing moving_slowly; fixed soup_is_hot",
         "unsafe plan: carry_bowl <- danger",
         "safe plan: reduce_speed; carry_bowl",
     ]

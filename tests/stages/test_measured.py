@@ -17,7 +17,7 @@ from .support import danger, opened, record
 def authored(store: Store, jail: Jail, count: int, backend: ScriptedBackend) -> None:
     async def ask_all() -> None:
         for number in range(count):
-            await author(record(number), danger(), 1, None, mill)
+            await author(record(number), danger(), 1, (), mill)
 
     with opened(store, backend, jail) as mill:
         asyncio.run(ask_all())

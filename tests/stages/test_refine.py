@@ -118,6 +118,20 @@ def test_a_judge_who_rejects_five_times_ends_the_record(store: Store, jail: Jail
     assert "mend: ask for something else" in shown(backend, 2, "feedback")
 
 
+def test_author_and_judge_are_told_what_judges_said_of_all_drafts_before(store: Store, jail: Jail) -> None:
+    drafts = [FIVE[0], FIVE[1], fenced(faulty("syntax")), FIVE[2]]
+    backend = scripted(author=drafts, judge=[REJECTED, REJECTED, APPROVED])
+    result = milled(store, backend, jail)
+    assert (result.outcome, len(result.attempts)) == (Outcome.ACCEPTED, 4)
+    first, second, third, _ = (attempt.draft.feedback for attempt in result.attempts)
+    assert shown(backend, 3, "feedback") == f"{first}\n\n{second}"
+    # What a proof says is proved anew: it is told of the last draft alone.
+    assert shown(backend, 4, "feedback") == f"{first}\n\n{second}\n\n{third}" and "reason: syntax" in third
+    judged = [request.messages[-1].content for request in backend.asked if request.stage == "judge"]
+    told = [text.partition("<said_before>\n")[2].partition("\n</said_before>")[0] for text in judged]
+    assert told == ["", first, f"{first}\n\n{second}"]
+
+
 def test_a_draft_that_comes_back_unchanged_is_judged_and_paid_once(store: Store, jail: Jail) -> None:
     backend = scripted(judge=REJECTED)
     result = milled(store, backend, jail)

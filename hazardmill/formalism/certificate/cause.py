@@ -21,14 +21,16 @@ def causes_read(case: Case) -> Line:
     An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.
 
     What changes is a fluent that some action writes; where no plan is safe, nothing need write it. Instead of a fluent
-    it may be a dangerous action, if the reference safe plan does without it: then the way out is another act. What is
-    fixed is context.
+    it may be a dangerous action, if the reference safe plan does without it, or does it with other arguments: then the
+    way out is another act. What is fixed is context.
     """
     document = case.system.document
     assert document.causes is not None, "the claim is made of tasks that name causes"
-    acts = {action.name for action in case.solution.safe or ()}
-    fired = [entry for _, entry in fired_entries(case.system, case.solution.unsafe or ())] or document.dangers
-    found = list(_wrong(document, fired, acts, avoidable=case.solution.safe is not None))
+    safe = {(action.name, action.args) for action in case.solution.safe or ()}
+    fired = list(fired_entries(case.system, case.solution.unsafe or ()))
+    entries = [entry for _, entry in fired] or document.dangers
+    kept = {action.name for action, _ in fired if (action.name, action.args) in safe}
+    found = list(_wrong(document, entries, kept, avoidable=case.solution.safe is not None))
     named = document.causes.to_json()
     if not found:
         return holds(NAME, "the danger reads every fact that stands for its cause", **named)
@@ -42,7 +44,7 @@ def causes_read(case: Case) -> Line:
 
 
 def _wrong(
-    document: Document, fired: Sequence[DangerEntry], acts: set[str], avoidable: bool
+    document: Document, fired: Sequence[DangerEntry], kept: set[str], avoidable: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Name, what is wrong with it and its mend, of each that is not what it is named as."""
     assert document.causes is not None
@@ -54,7 +56,7 @@ def _wrong(
         if name not in kinds:
             if name not in dangerous:
                 yield name, "is named as what changes, but no danger entry is of it", "name the dangerous action"
-            elif name in acts:
+            elif name in kept:
                 yield (
                     name,
                     "is named as what changes, but the shortest safe plan does it too",
