@@ -49,7 +49,7 @@ _FENCE: Final = "---"
 _MARKER: Final = re.compile(r"---8<---[ \t]*(?P<role>\S*)[ \t]*")
 _ROLES: Final = ("system", "user", "assistant")
 
-BLOCKS: Final = ("record", "guidance", "danger", "answer_format", "previous_draft", "feedback", "task")
+BLOCKS: Final = ("record", "guidance", "danger", "answer_format", "previous_draft", "feedback", "said_before", "task")
 """The blocks that templates put data into. One that uses another adds its name here."""
 
 MAX_GUIDANCE: Final = 4_000

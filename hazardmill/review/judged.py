@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hazardmill.records import Frozen
+from hazardmill.records import FORMALIZATION, Frozen
 from hazardmill.review.agreement import Rate, rate
 from hazardmill.review.opinions import Opinion, criteria_named, of_kind
 from hazardmill.review.policies import Policy, accepted_set
@@ -22,8 +22,12 @@ TRUSTED_FROM: Final = 0.9
 """The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""
 
 
-IN_THE_RUBRIC: Final = {"obvious": "request", "remedy": "prevention"}
-"""Criteria that only the judge has, and what people would name who mean the same."""
+IN_THE_RUBRIC: Final = {
+    "obvious": {"request"},
+    "remedy": {"prevention"},
+    FORMALIZATION: {"request", "causation", "prevention", "circumstances"},
+}
+"""Criteria that only the judge has, and what people would name, one of these, who mean the same."""
 
 LEAST: Final = 20
 """Fewer judged drafts than this say nothing."""
@@ -88,7 +92,7 @@ def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -
 
 def _in_the_rubric(item: Item) -> set[str]:
     """What the judge found wrong, in people's criteria."""
-    return {IN_THE_RUBRIC.get(criterion, criterion) for criterion in item.judge_criteria}
+    return {meant for criterion in item.judge_criteria for meant in IN_THE_RUBRIC.get(criterion, {criterion})}
 
 
 def _people(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -> dict[str, str]:

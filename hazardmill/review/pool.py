@@ -38,22 +38,29 @@ _TASKS: Final = """
 _ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
 
 # Drafts that passed every proof and that the judge sent back: without them nobody could tell how often it is right.
+# Where it sent back the danger itself, the table's row has the second one, and holds the first.
 _SENT_BACK: Final = """
+    WITH formalizations AS (
+        SELECT run_id, record_id, round, danger_group, danger_type,
+            to_json(struct_pack(setting, robot_role, robot_task, danger_group, danger_type,
+                changing_cause := from_json(changing_cause, '["VARCHAR"]'),
+                fixed_circumstances := from_json(fixed_circumstances, '["VARCHAR"]'),
+                cause_of_danger, entity_in_danger, result_of_danger, danger_action, instantaneous_avoidability,
+                instantaneous_solution, assumptions)) AS danger
+        FROM dangers
+        UNION ALL
+        SELECT run_id, record_id, 1, sent_back ->> '$.danger.danger_group', sent_back ->> '$.danger.danger_type',
+            sent_back -> '$.danger'
+        FROM dangers
+        WHERE sent_back IS NOT NULL AND round = 2
+    )
     SELECT d.source || '-' || d.document_hash[:12] AS item, 'audit' AS kind, d.run_id, d.record_id, d.source, d.draft,
         d.document, d.document_hash, g.danger_group, g.danger_type,
         json_extract_string(s.details, '$.safe_plan') AS safe_plan,
         json_extract_string(s.details, '$.unsafe_plan') AS unsafe_plan,
-        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details,
-        struct_pack(setting := g.setting, robot_role := g.robot_role, robot_task := g.robot_task,
-            danger_group := g.danger_group, danger_type := g.danger_type,
-            changing_cause := from_json(g.changing_cause, '["VARCHAR"]'),
-            fixed_circumstances := from_json(g.fixed_circumstances, '["VARCHAR"]'),
-            cause_of_danger := g.cause_of_danger,
-            entity_in_danger := g.entity_in_danger, result_of_danger := g.result_of_danger,
-            danger_action := g.danger_action, instantaneous_avoidability := g.instantaneous_avoidability,
-            instantaneous_solution := g.instantaneous_solution, assumptions := g.assumptions) AS danger{also}
+        r.context, c.passed AS judged, c.reason AS judge_reason, c.details AS judge_details, g.danger{also}
     FROM drafts AS d
-    JOIN dangers AS g ON g.run_id = d.run_id AND g.record_id = d.record_id
+    JOIN formalizations AS g ON g.run_id = d.run_id AND g.record_id = d.record_id
         AND g.round IS NOT DISTINCT FROM d.round
     JOIN checks AS c
         ON c.run_id = d.run_id AND c.record_id = d.record_id AND c.draft = d.draft AND c.check_name = 'judge'

@@ -33,7 +33,8 @@ class SentBack:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        return {"danger": self.danger.told(), "draft": self.draft, "issues": list(self.issues)}
+        danger = self.danger.model_dump(mode="json")
+        return {"danger": danger, "draft": self.draft, "issues": list(self.issues)}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.records import FORMALIZATION
 from hazardmill.review.assigning import Wish
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.judged import IN_THE_RUBRIC
@@ -26,7 +25,7 @@ def test_the_judge_s_criteria_are_reasons_of_people_too_or_the_judge_s_own(proje
     rubric = template.read_text().partition("# Rubric")[2].partition("# How sure you are")[0]
     named = {line.partition(":")[0] for line in rubric.splitlines() if line and not line.startswith(" ")}
     named = {name for name in named if name.isidentifier()}
-    assert named == set(CRITERIA) - {"other"} | {*IN_THE_RUBRIC, FORMALIZATION}
+    assert named == set(CRITERIA) - {"other"} | set(IN_THE_RUBRIC)
 
 
 def test_a_folder_without_a_rubric_is_told_where_ours_is(tmp_path, project):

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hazardmill.errors import DocumentError
+from hazardmill.records import Danger
 from hazardmill.review.pool import load_pool
+from hazardmill.stages.extract import SentBack
 
-from .support import make_store, proved, rows_of, write
+from .support import danger_of, make_store, proved, rows_of, write
 
 
 def test_tasks_and_drafts_that_only_the_judge_sent_back_are_there(pool):
@@ -24,6 +28,26 @@ def test_a_draft_is_not_shown_with_a_danger_that_came_after_it(tmp_path):
         rows["drafts"][-1]["round"], rows["dangers"][0]["round"] = draft, danger
         write(store, rows)
         assert len(load_pool(store)) == shown, (draft, danger)
+
+
+def test_a_draft_of_a_danger_that_was_sent_back_is_shown_with_that_danger(tmp_path):
+    store = make_store(tmp_path / "store", 0)
+    rows, (second,) = rows_of(0, sent_back="formalization"), rows_of(1)["dangers"]
+    (known,) = rows["dangers"]
+    first = Danger.model_validate(danger_of(0, known["danger_type"]))
+    sent_back = SentBack(first, 1, ({"reason": "judge:formalization", "message": "m", "mend": "n"},))
+    told = {"round": 2, "sent_back": json.dumps(sent_back.to_json())}
+    rows["dangers"] = [second | {"run_id": known["run_id"], "record_id": known["record_id"]} | told]
+    rows["drafts"][0]["round"] = 1
+    write(store, rows)
+    pool = load_pool(store)
+    (item,) = pool
+    assert (pool[item].danger_type, pool[item].judge_criteria) == (first.danger_type, ("formalization",))
+    assert pool.content(item).danger == first.model_dump(mode="json")
+    # As it would be shown had there been no second danger.
+    other = make_store(tmp_path / "other", 0)
+    write(other, rows | {"dangers": [known | {"round": 1}]})
+    assert load_pool(other)[item].seen == pool[item].seen
 
 
 def test_content_is_the_same_kept_or_looked_up(store):

@@ -12,7 +12,7 @@ from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.records import DANGER_LISTS, Outcome
+from hazardmill.records import DANGER_LISTS, Danger, Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.mill import Mill, Models
 from hazardmill.stages.refine import Milled, refine
@@ -233,7 +233,8 @@ def test_a_danger_that_was_sent_back_is_kept_with_what_the_judge_said(store: Sto
     made = case("sent_back", store, jail)
     danger, first = made.one("dangers"), made.milled.attempts[0].draft
     said = first.checks[-1].details["failed"]
-    expected = {"danger": DANGER, "draft": 1, "issues": said[:1]}
+    first_danger = Danger.model_validate(DANGER).model_dump(mode="json")
+    expected = {"danger": first_danger, "draft": 1, "issues": said[:1]}
     assert danger["round"] == 2 and json.loads(danger["sent_back"]) == expected
     drafts = [(row["draft"], row["round"], row["feedback"]) for row in made.rows["drafts"]]
     assert drafts == [(1, 1, None), (2, 2, None)]
