@@ -99,6 +99,8 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
         error.remedy = f"{error.remedy or 'mend that'}; {_AGAIN}"
         raise
     except StoreError as error:
+        if error.file is not None and Path(error.file) == config.replay_store:
+            raise
         remedy = "make room in the folder of temporary files, or give --keep and --store"
         raise StoreError(f"the preview has no place to work in: {error.message}", remedy=remedy) from error
 

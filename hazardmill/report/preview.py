@@ -44,13 +44,19 @@ class Preview:
     def extracted(self, record: Record, extraction: Extraction) -> None:
         """Tell which danger was found, or why there is none."""
         page = Lines(self._width)
+        again = extraction.sent_back if extraction.round == 2 else None
+        title = "FORMALIZATION" if again is None else "FORMALIZATION, ROUND 2"
         if extraction.danger is not None:
-            page.head("FORMALIZATION", "a danger was found")
-            _tell_danger(page, extraction.danger)
+            page.head(title, "a danger was found" if again is None else "another danger was found")
         elif extraction.no_danger is not None:
-            page.head("FORMALIZATION", f"no danger: {extraction.no_danger}")
+            page.head(title, f"no danger: {extraction.no_danger}")
         else:
-            page.head("FORMALIZATION", f"failed: {extraction.error}")
+            page.head(title, f"failed: {extraction.error}")
+        if again is not None:
+            said = "; ".join(issue["message"] for issue in again.issues)
+            page.line(f"the judge of draft {again.draft} sent back the first danger: {said}", 2, 2)
+        if extraction.danger is not None:
+            _tell_danger(page, extraction.danger)
         _tell_who(page, extraction.answers)
         self._say(record.record_id, page)
 

@@ -136,6 +136,12 @@ def test_records_of_the_store_are_taken_where_no_input_is_named(
     assert not [*temporary.glob("hazardmill-preview-*")]
 
 
+def test_a_store_to_answer_from_that_is_none_is_named(hazardmill: Hazardmill, neiss: Path, temporary: Path) -> None:
+    ended = hazardmill("run", "preview", "--source", "neiss", "--input", neiss, "--n", 1, "--replay", "elsewhere")
+    assert ended.code != 0 and f"{Path('elsewhere').absolute()}: there is no store here" in ended.err
+    assert "temporary" not in ended.err.replace(str(Path.cwd()), "") and nothing_is_left(temporary)
+
+
 @pytest.mark.parametrize("model", ["nobody-knows-this", "openai/unknown"])
 def test_an_unknown_model_is_the_error_of_a_run_and_speaks_of_nothing_that_is_gone(
     model: str, hazardmill: Hazardmill, neiss: Path, temporary: Path

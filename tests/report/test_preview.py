@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.records import Outcome, Record
+from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.preview import Preview
-from hazardmill.stages.extract import Extraction
+from hazardmill.stages.extract import Extraction, SentBack
+
+from .support import DANGER
 
 FIRST, SECOND, THIRD = (
     Record(source="notes", native_id=str(n), context=f"Note: {n}", licence="l", attribution="a", file="f", line=n)
@@ -51,6 +53,18 @@ def test_steps_are_shown_as_they_come_and_records_in_their_order(preview: Previe
     ]
     preview.broken_off()
     assert len(shown) == 8
+
+
+def test_a_second_round_says_why_there_is_one(preview: Preview, shown: list[str]) -> None:
+    danger = Danger.model_validate(DANGER)
+    sent_back = SentBack(
+        danger, 1, ({"reason": "judge:formalization", "message": "nobody asks for that", "mend": "m"},)
+    )
+    preview.extracted(FIRST, Extraction((), danger))
+    preview.extracted(FIRST, Extraction((), danger, round=2, sent_back=sent_back))
+    assert heads(shown) == ["FORMALIZATION  a danger was found", "FORMALIZATION, ROUND 2  another danger was found"]
+    assert "the judge of draft 1 sent back the first danger: nobody asks for that" in shown[1]
+    assert "sent back" not in shown[0]
 
 
 def test_what_is_known_of_later_records_is_shown_where_the_first_never_ends(preview: Preview, shown: list[str]) -> None:
