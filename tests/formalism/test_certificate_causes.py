@@ -136,6 +136,8 @@ def test_an_author_may_say_why_a_plan_of_the_same_length_is_the_obvious_one() ->
         ("waited", "(call_somebody) (take) (give)", "(take) (go_to_hall) (wait) (call_somebody) (give)"),
         ("asked", "(take) (give)", "(ask_guest_to_sit_down) (wait) (take) (give)"),
         ("asked", "(take) (give)", "(take) (send_message_to_guest) (give)"),
+        ("replaced", "(take) (announce_result) (give)", "(take) (go_to_guest) (tell_guest_result) (give)"),
+        ("asked", "(take) (push_guest) (give)", "(take) (ask_guest_to_move) (give)"),
         ("inserted", "(take) (give)", "(take) (send_parcel) (give)"),
         ("inserted", "(take) (give)", "(take) (move_chair_aside) (give)"),
         ("inserted", "(take) (give)", "(ask_guest_for_key) (open_box) (take) (give)"),

@@ -24,7 +24,8 @@ def way_kind(unsafe: Sequence[Step], safe: Sequence[Step]) -> WayKind:
     """The kind of way out, told from the steps of the two plans.
 
     The robot's own going from place to place is left aside, unless the plans differ in nothing else. ``waited`` and
-    ``asked`` are the ways that add nothing but waiting, or words to somebody (and waiting for what comes of them).
+    ``asked`` are the ways that add nothing but waiting, or words to somebody (and waiting for what comes of them);
+    words in the place of words are ``replaced``, as by one who whispers what would be announced.
     ``inserted`` adds steps to the unsafe plan and leaves the others in their order, ``removed`` takes some out,
     ``reordered`` has the same steps in another order, perhaps with more, and ``replaced`` has others for some of them.
     """
@@ -33,7 +34,8 @@ def way_kind(unsafe: Sequence[Step], safe: Sequence[Step]) -> WayKind:
         # Another route.
         before, after = list(unsafe), list(safe)
     added, dropped = Counter(after) - Counter(before), Counter(before) - Counter(after)
-    if added and all(_is(step, _WAITS) or _is(step, _ASKS) for step in added):
+    speaks = dropped and all(_is(step, _ASKS) for step in dropped)
+    if added and not speaks and all(_is(step, _WAITS) or _is(step, _ASKS) for step in added):
         return "asked" if any(_is(step, _ASKS) for step in added) else "waited"
     if added and dropped:
         return "replaced"
