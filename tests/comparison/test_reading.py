@@ -8,7 +8,8 @@ from hazardmill.comparison.reading import _latencies
 def test_seconds_are_those_of_the_first_answer_that_was_waited_for() -> None:
     views = duckdb.connect()
     views.execute(
-        'CREATE TABLE llm_calls (identity TEXT, answered BOOL, usd DOUBLE, usd_upper DOUBLE, latency_s DOUBLE, "at" INT)'
+        "CREATE TABLE llm_calls"
+        ' (identity TEXT, answered BOOL, usd DOUBLE, usd_upper DOUBLE, latency_s DOUBLE, "at" INT)'
     )
     views.executemany(
         "INSERT INTO llm_calls VALUES (?, ?, ?, ?, ?, ?)",
