@@ -4,11 +4,8 @@ The kinds are those of the identifiers that HIPAA's Safe Harbor method takes out
 text in words can hold. The records are public and were cleared before; what is looked for is what the clearing missed,
 and what a language model put in.
 
-Of ages over 89 one passes: that of the record's own age column, which CPSC publishes of every case as a code, and which
-stands decoded in a line of the record's text. To say it again tells nobody anything, and three or four in a hundred
-real reports do. Any other is found: another figure (of a second person, by mistake, or made up), one told to the month,
-and every one where the record states no age or the record's text is not there. A second person who is just as old as
-the first is not told apart.
+Ages over 89 are coarsened when reports are read (``hazardmill.ages``); one that is found was made up, or is of a store
+that is older.
 
 Texts are in capitals, abbreviated, and full of figures, so that each pattern asks for what only the real thing has: an
 ``@`` means "at", ``8/10`` how much it hurts, and ``MS`` is a disease.
@@ -23,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from hazardmill.ages import ages_over_89
+
 Kind = Literal["e-mail address", "telephone number", "SSN", "date", "name", "address", "record number", "age over 89"]
 
 SOURCES: Final = frozenset({"neiss"})
@@ -36,10 +35,6 @@ _MM: Final = r"(?:0?[1-9]|1[0-2])"
 _DD: Final = r"(?:0?[1-9]|[12]\d|3[01])"
 _YYYY: Final = r"(?:19|20)\d\d"
 _DAY: Final = rf"{_DD}(?:st|nd|rd|th)?"
-
-# "90 or over" is how the method puts all of them together, and tells of nobody.
-_OR_OVER: Final = r"(?:or|and) (?:over|older|above|up|more)\b"
-_OVER_89: Final = rf"(?P<age>9\d|1[0-2]\d)(?!\d|(?<=90)(?: ?(?:y/?o|yrs?|years?))?(?:[ -]?old)? {_OR_OVER})"
 
 # After a title in capitals there often stands no name: "DR OFFICE", "MS FELL", "MR DX". Function words, what such a
 # report tells next, and its abbreviations.
@@ -102,13 +97,6 @@ _PATTERNS: Final[Mapping[Kind, tuple[str, ...]]] = {
         # Nothing that is counted or measured has so many digits, but for what a search says of its limit.
         r"(?<![\d.,])\d{7,}(?!\d| (?:expansions|states)\b)",
     ),
-    "age over 89": (
-        rf"(?<!\d)(?<!\d[./-]){_OVER_89}[ -]?(?:y(?:(?:ea)?rs?)?(?:[ -]?olds?)?|y[ ./]?o)(?:[a-z]{{0,2}}[fm]|[wb])?\b",
-        rf"\bage[ds]?:? (?:of )?{_OVER_89}(?!%)",
-        r"\b(?P<tens>ninety|(?:one )?hundred)(?:[ -](?:and )?(?P<units>\w+))?[ -]years?[ -]olds?\b",
-        r"\b(?P<over>nona|cente)(?:ge)?narians?\b",
-        r"\b(?:his|her|their) (?:(?:early|mid|late)[ -])?(?P<decade>90|100)'?s\b",
-    ),
 }
 
 _SAID: Final = ("texts", "obvious")
@@ -126,18 +114,6 @@ _COMPILED: Final = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, patterns in _PATTERNS.items() for pattern in patterns
 )
 
-# The line of a NEISS record's text that holds its coded age, as sources/neiss/decoding.py writes it. A narrative has no
-# line of its own.
-_CODED_AGE: Final = re.compile(r"^Age group:(?: [a-z ]+ \((\d{1,3}) years\)$)?", re.MULTILINE)
-
-_UNITS_IN_WORDS: Final = """
-    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-    nineteen twenty
-""".split()
-
-# Behind an age: the months that a code in years has not.
-_TO_THE_MONTH: Final = re.compile(r"[ ,]*(?:and |& )?\d{1,2}[ -]?(?:months?|mos?)(?:[ -]?olds?|[fm])\b", re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -149,20 +125,12 @@ class Found:
     end: int
 
 
-def personal_in(text: str, stated_age: int | None = None) -> list[Found]:
-    """What a text holds, from its beginning to its end; of two that overlap, the longer one.
-
-    Args:
-        text: The text.
-        stated_age: Years that the record's age column has, see ``stated_age_of``: an age that says no more passes.
-    """
+def personal_in(text: str) -> list[Found]:
+    """What a text holds, from its beginning to its end; of two that overlap, the longer one."""
     text = unicodedata.normalize("NFKC", text)
-    found: list[Found] = []
+    found = [Found("age over 89", match.start(), match.end()) for match in ages_over_89(text)]
     for kind, pattern in _COMPILED:
-        for match in pattern.finditer(text):
-            # Left out before the longer of two is chosen, so that it hides nothing else.
-            if kind != "age over 89" or not _is_stated(match, stated_age):
-                found.append(Found(kind, match.start(), match.end()))
+        found += [Found(kind, match.start(), match.end()) for match in pattern.finditer(text)]
     # "11 Birch Dr. BLISTERS": the title that a name would begin with is the end of an address.
     streets = [each for each in found if each.kind == "address"]
     found = [
@@ -178,43 +146,18 @@ def personal_in(text: str, stated_age: int | None = None) -> list[Found]:
     return sorted(kept, key=lambda each: each.start)
 
 
-def stated_age_of(context: str | None) -> int | None:
-    """The age in years that a NEISS record's text has from its age column; null if none, or more than one, is there."""
-    lines = [match[1] for match in _CODED_AGE.finditer(context or "")]
-    return int(lines[0]) if len(lines) == 1 and lines[0] is not None else None
-
-
-def _is_stated(match: re.Match[str], stated_age: int | None) -> bool:
-    """Whether an age in a text follows from the age that the record states."""
-    if stated_age is None or _TO_THE_MONTH.match(match.string, match.end()):
-        return False
-    told = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
-    if "age" in told:
-        return int(told["age"]) == stated_age
-    if "decade" in told:
-        return stated_age // 10 == int(told["decade"]) // 10
-    if "over" in told:
-        return 90 <= stated_age <= 99 if told["over"] == "nona" else stated_age >= 100
-    units = told.get("units")
-    if units is not None and units not in _UNITS_IN_WORDS:
-        return False
-    years = (90 if told["tens"] == "ninety" else 100) + (0 if units is None else _UNITS_IN_WORDS.index(units) + 1)
-    return years == stated_age
-
-
 def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
-    """What each text of a task holds, with the text's name; the age that its record states is nothing.
+    """What each text of a task holds, with the text's name.
 
     Args:
         row: As for ``texts_of_task``, and ``beside``: what ``texts_beside`` gives of the rows that go with the task. A
             text that stands in several places, as the accepted code does, is told of in the first.
     """
-    stated_age = stated_age_of(row.get("context"))
     seen = set()
     for name, text in (*texts_of_task(row), *(row.get("beside") or ())):
         if text not in seen:
             seen.add(text)
-            for each in personal_in(text, stated_age):
+            for each in personal_in(text):
                 yield name, each
 
 

@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
+from hazardmill.ages import coarsened
 from hazardmill.stages.sources import Refusal
 
 from . import values
@@ -198,6 +199,7 @@ class RowDecoder:
         narrative = values.narrative(first, second)
         if isinstance(narrative, Refusal):
             raise RowRefused(narrative, native_id)
+        narrative = coarsened(narrative)
         try:
             _, diagnosis, warned_1 = self._diagnosis[diagnosis_code]
             _, part, warned_2 = self._part[part_code]

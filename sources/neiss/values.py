@@ -6,6 +6,7 @@ import datetime
 import re
 from typing import Final
 
+from hazardmill.ages import COARSE, OLDEST_TOLD, coarsened
 from hazardmill.stages.sources import Refusal
 
 SPREADSHEET_ERRORS: Final = frozenset(
@@ -52,7 +53,7 @@ def _spreadsheet_error(text: str, column: str) -> Refusal | None:
 def remark(cell: str) -> str | None:
     """A free text beside a code, in one line; null where it says nothing."""
     text = " ".join(_unquoted(cell).split())
-    return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else text
+    return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else coarsened(text)
 
 
 def case_number(cell: str) -> str | Refusal:
@@ -136,7 +137,8 @@ def label_key(label: str) -> str:
 def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusal:
     """Age in whole years, age group, and the age in words; all null where it was not recorded.
 
-    Codes: 0 not recorded, 2 to 120 years, 201 to 223 = 1 to 23 months (201 also under one month).
+    Codes: 0 not recorded, 2 to 120 years, 201 to 223 = 1 to 23 months (201 also under one month). Whoever is over 89 is
+    90, in words 90+.
     """
     if value is None or value == 0:
         return None, None, None
@@ -149,6 +151,8 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusa
             f"age {value} is none: 0 is unknown, 2 to 120 are years, 201 to 223 are months + 200",
             "correct the age",
         )
+    if value > OLDEST_TOLD:
+        return OLDEST_TOLD + 1, "older adult", f"{COARSE} years"
     groups = ((13, "child"), (18, "teenager"), (65, "adult"))
     return value, next((group for below, group in groups if value < below), "older adult"), f"{value} years"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.records import Record
@@ -19,7 +18,6 @@ from hazardmill.release.personal import (
     _NO_NAMES,
     personal_in,
     personal_of_task,
-    stated_age_of,
     texts_beside,
     texts_of_task,
 )
@@ -33,8 +31,8 @@ NARRATIVES = (
 )
 
 
-def kinds(text: str, stated_age: int | None = None) -> list[str]:
-    return [found.kind for found in personal_in(text, stated_age)]
+def kinds(text: str) -> list[str]:
+    return [found.kind for found in personal_in(text)]
 
 
 def planted(text: str) -> st.SearchStrategy[str]:
@@ -215,131 +213,6 @@ def test_ages_in_words_are_found(text: str) -> None:
     assert "age over 89" in kinds(text)
 
 
-# The age that the record's own column has
-
-
-IN_WORDS = {
-    "a ninety-year-old": 90,
-    "a NINETY-TWO-year-old": 92,
-    "ninety nine years old": 99,
-    "a hundred-year-old": 100,
-    "one hundred and two years old": 102,
-    "hundred twenty year old": 120,
-}
-
-
-@given(st.data(), st.integers(90, 120))
-def test_the_stated_age_passes(data: st.DataObject, age: int) -> None:
-    written = data.draw(st.sampled_from(AGES)).format(age)
-    assert kinds(data.draw(planted(data.draw(cased(written)))), age) == []
-
-
-@given(st.data(), st.integers(90, 120), st.integers(0, 120))
-def test_another_age_than_the_stated_one_is_found(data: st.DataObject, age: int, stated: int) -> None:
-    assume(age != stated)
-    written = data.draw(st.sampled_from(AGES)).format(age)
-    assert kinds(data.draw(planted(written)), stated) == ["age over 89"]
-
-
-@given(st.integers(90, 119), st.sampled_from(AGES), st.sampled_from(AGES))
-def test_of_two_ages_the_other_one_is_found(age: int, one: str, other: str) -> None:
-    text = f"{one.format(age)} FELL, AS DID HER SISTER, {other.format(age + 1)}"
-    assert kinds(text, age) == kinds(text, age + 1) == ["age over 89"]
-
-
-@pytest.mark.parametrize(("text", "age"), IN_WORDS.items())
-def test_the_stated_age_passes_in_words_too(text: str, age: int) -> None:
-    assert [stated for stated in range(121) if kinds(text, stated) == []] == [age]
-
-
-@pytest.mark.parametrize(
-    ("text", "ages"),
-    [
-        ("a man in his late 90s", range(90, 100)),
-        ("now in her 100's", range(100, 110)),
-        ("a nonagenarian", range(90, 100)),
-        ("two centenarians", range(100, 121)),
-    ],
-)
-def test_a_decade_passes_that_has_the_stated_age(text: str, ages: range) -> None:
-    assert [stated for stated in range(121) if kinds(text, stated) == []] == [*ages]
-
-
-@pytest.mark.parametrize("text", ["a ninety-eleventy-year-old", "ninety odd years old", "a hundred plus year old"])
-def test_words_that_are_no_number_are_found(text: str) -> None:
-    assert all(kinds(text, stated) == ["age over 89"] for stated in range(121))
-
-
-@pytest.mark.parametrize("text", ["93 years and 4 months old", "93 YR, 11 MO OLD", "93 Y 4MOF FELL"])
-def test_an_age_to_the_month_is_more_than_is_stated(text: str) -> None:
-    assert kinds(text, 93) == ["age over 89"]
-
-
-@pytest.mark.parametrize("text", ["93 YOF 2 MONTHS AFTER SURGERY", "93YOM, 4 MO F/U OF A FALL"])
-def test_how_long_ago_it_was_is_no_age_to_the_month(text: str) -> None:
-    assert kinds(text, 93) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "planted"),
-    [
-        ("e-mail address", "jane.doe@example.com"),
-        ("telephone number", "555-867-5309"),
-        ("SSN", "123-45-6789"),
-        ("date", "MARCH 4, 2019"),
-        ("date", "DOB 3/4"),
-        ("name", "MRS MILLER"),
-        ("address", "12 MAPLE STREET"),
-        ("record number", "MRN 48213"),
-    ],
-)
-def test_the_stated_age_lets_nothing_else_pass(kind: str, planted: str) -> None:
-    assert kinds(f"93YOF SLIPPED, {planted}, AND BRUISED A KNEE", 93) == [kind]
-
-
-def test_the_stated_age_hides_nothing_that_it_overlaps() -> None:
-    assert kinds("age of 112-1234") == ["age over 89"]
-    assert kinds("age of 112-1234", 112) == ["telephone number"]
-
-
-@pytest.mark.parametrize(
-    ("context", "age"),
-    [
-        ("Narrative: FELL\nAge group: older adult (93 years)\nSex: female", 93),
-        ("Narrative: FELL\nAge group: child (7 years)\nSex: male", 7),
-        ("Narrative: FELL\nAge group: infant (7 months)\nSex: male", None),
-        ("Narrative: FELL\nAge group: not recorded\nSex: male", None),
-        ("Narrative: 93YOF FELL, Age group: older adult (93 years)\nSex: female", None),
-        ("Age group: older adult (93 years)\nAge group: older adult (94 years)", None),
-        ("Age group: older adult (93 years)\nAge group: unknown", None),
-        ("Age group: older adult (93 years) or so", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_a_record_states_its_age_in_one_line(context: str | None, age: int | None) -> None:
-    assert stated_age_of(context) == age
-
-
-@given(st.integers(90, 120), st.sampled_from(["danger", "texts", "code"]))
-def test_what_the_record_states_may_be_told_again_anywhere_in_its_task(age: int, place: str) -> None:
-    def row(told: int, context: str | None) -> dict[str, str | None]:
-        said = {each: f"a {told}-year-old" if each == place else "" for each in ("danger", "texts", "code")}
-        return {
-            "context": context,
-            "code": said["code"],
-            "danger": json.dumps({"setting": said["danger"]}),
-            "document": json.dumps({"texts": {"title": said["texts"]}}),
-        }
-
-    stated = f"Narrative: {age}YOF FELL\nAge group: older adult ({age} years)\nSex: female"
-    name = {"danger": "danger.setting", "texts": "texts.title"}.get(place, place)
-    assert list(personal_of_task(row(age, stated))) == []
-    (told_otherwise,) = personal_of_task(row(age + 1 if age < 120 else 90, stated))
-    (told_alone,) = personal_of_task(row(age, None))
-    assert [(at, found.kind) for at, found in (told_otherwise, told_alone)] == [(name, "age over 89")] * 2
-
-
 # Written alike
 
 
@@ -445,15 +318,14 @@ def test_every_text_that_is_released_beside_a_task_is_looked_at() -> None:
     ]
 
 
-def test_texts_beside_a_task_may_tell_the_age_that_its_record_states() -> None:
+def test_what_stands_in_two_places_is_told_of_once() -> None:
     row = {
-        "context": "Age group: older adult (91 years)",
+        "context": "Age group: older adult (90+ years)",
         "code": "x = 1",
         "danger": "{}",
         "document": "{}",
-        "beside": [("drafts[1].feedback", "91YOF"), ("drafts[2].feedback", "92YOF"), ("drafts[3].feedback", "92YOF")],
+        "beside": [("drafts[1].feedback", "90+YOF"), ("drafts[2].feedback", "92YOF"), ("drafts[3].feedback", "92YOF")],
     }
-    # What stands in two places is told of once.
     assert [(name, each.kind) for name, each in personal_of_task(row)] == [("drafts[2].feedback", "age over 89")]
 
 
@@ -469,10 +341,7 @@ def found_in(items: list[Record]) -> Counter[str]:
     """Kinds of what is found in records by themselves, each at most once a record."""
     found: Counter[str] = Counter()
     for item in items:
-        stated = stated_age_of(item.context)
-        # Of babies the column has months.
-        assert stated == (None if item.facts["age_group"] == "infant" else item.facts["age_years"]), item.context
-        found.update(set(kinds(item.context, stated)))
+        found.update(set(kinds(item.context)))
     return found
 
 
@@ -483,19 +352,17 @@ def oldest(items: list[Record]) -> list[Record]:
 def test_of_the_sample_nothing_is_taken_for_personal_data() -> None:
     items = records(load_source("neiss").sample)
     assert len(items) >= 36
-    assert [item.line for item in oldest(items)] == [33]
+    (old,) = oldest(items)
+    assert old.line == 33 and "Narrative: 90+YOF LIVES ALONE" in old.context
+    assert "Age group: older adult (90+ years)" in old.context and old.facts["age_years"] == 90
     assert found_in(items) == {}
 
 
-def test_of_generated_reports_nothing_is_found_but_ages_that_are_not_those_of_their_columns(tmp_path: Path) -> None:
+def test_of_generated_reports_nothing_is_found(tmp_path: Path) -> None:
     items = records(write_neiss(tmp_path, 2000).path)
     assert len(items) >= 1900
-    # In months some of them are, and those are of children.
-    ages = [re.match(r"(\d+) ?Y", str(item.facts["narrative"])) for item in items]
-    told = [(age and int(age[1]), item.facts["age_years"]) for age, item in zip(ages, items, strict=True)]
-    others = sum(age is not None and age > 89 and age != stated for age, stated in told)
-    assert others > 50
-    assert found_in(items) == {"age over 89": others}
+    assert sum(str(item.facts["narrative"]).startswith("90+") for item in items) > 50
+    assert found_in(items) == {}
 
 
 def test_of_real_reports_only_dates_that_are_dates(reference: Path) -> None:
