@@ -9,7 +9,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,7 +17,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from patience import PATIENCE_S
-from playwright.sync_api import TimeoutError
 from report.browsing import chromium
 
 from hazardmill.review.assigning import Wish
@@ -249,14 +247,10 @@ def lost_answer(ada: Reviewer, server: Server) -> None:
             # Whatever comes of it: a page that hears nothing says nothing.
             route.abort()
 
+    slip = ada.slip
     ada.page.route("**/decide", lose)
-    for _ in range(3):
-        # A key that comes while another answer is under way decides nothing, and is pressed again.
-        slip = ada.slip
-        ada.page.keyboard.press("a")
-        with suppress(TimeoutError):
-            ada.page.wait_for_selector("#trouble:not([hidden])", timeout=SHOWN_MS / 3)
-            break
+    ada.page.keyboard.press("a")
+    wait_trouble(ada.page)
     ada.page.unroute("**/decide")
     assert arrived == [303] and ada.slip == slip
     ada.decide("approve")
