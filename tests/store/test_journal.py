@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def test_a_line_is_on_disk_when_its_future_is_done(path: Path) -> None:
     segment.append(payload("a")).result()
     assert identities(path) == ["a"]
     segment.close()
+
+
+def test_who_writes_is_not_kept_waiting_by_who_computes(path: Path) -> None:
+    before = sys.getswitchinterval()
+    try:
+        for given, kept in ((0.005, 0.001), (0.0005, 0.0005)):
+            sys.setswitchinterval(given)
+            SegmentWriter(path.with_stem(f"segment-{given}"), "r").close()
+            assert sys.getswitchinterval() == pytest.approx(kept)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_a_torn_last_line_is_dropped_wherever_it_was_cut(written: Path) -> None:
