@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
-from hazardmill.records import Frozen, content_hash
+from hazardmill.records import Frozen, Round, content_hash
 
 Stage = Literal["extract", "author", "judge", "evaluate"]
 
@@ -25,11 +25,18 @@ class Message(Frozen):
 
 
 class OfflineKey(Frozen):
-    """What an offline answer is keyed on. Over HTTP it travels in a header; it is no part of the identity."""
+    """What an offline answer is keyed on. Over HTTP it travels in a header; it is no part of the identity.
+
+    It says which request of a run it is, so that a prompt that was edited since has the same key.
+    """
 
     record_hash: str
     stage: Stage
+    round: Round = 1
+    """Of the formalization."""
     draft: int | None = None
+    repair: int = 0
+    """Which repair turn it is; 0 is the first request."""
     sample: int = 0
 
 

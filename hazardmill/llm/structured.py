@@ -178,7 +178,9 @@ def _repair(request: Request, answer: Answer, problem: str) -> Request:
     # Providers refuse an empty message, so an empty answer is only spoken of.
     said = (Message(role="assistant", content=answer.text),) if answer.text.strip() else ()
     asked = Message(role="user", content=_REPAIR.format(problem=problem))
-    update = {"messages": (*request.messages, *said, asked), "repair": request.repair + 1}
+    turn = request.repair + 1
+    key = request.key and request.key.model_copy(update={"repair": turn})
+    update = {"messages": (*request.messages, *said, asked), "repair": turn, "key": key}
     return request.model_copy(update=update)
 
 

@@ -15,7 +15,7 @@ from hazardmill.errors import DocumentError, UnusableAnswer
 from hazardmill.formalism.render_code import task_code
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import parse_json, python_module, usable_text
-from hazardmill.records import Check, Danger, Draft, Record
+from hazardmill.records import Check, Danger, Draft, Record, Round
 from hazardmill.stages.mill import AuthorFormat, Mill
 from hazardmill.stages.outline import OUTLINE_FORMAT, Outline, document_of
 
@@ -30,7 +30,9 @@ class Authored:
     check: Check
 
 
-async def author(record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: Mill) -> Authored:
+async def author(
+    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: Mill, round_: Round = 1
+) -> Authored:
     """Ask for draft ``number`` of a task, showing the last of the earlier ones with what was found in it.
 
     What judges said of those before it stands there too: who reads of the last alone undoes what was mended.
@@ -43,6 +45,7 @@ async def author(record: Record, danger: Danger, number: int, earlier: Sequence[
         "author",
         mill.prompts.author,
         record,
+        round_=round_,
         draft=number,
         response_format=author_schema(form, structured=mill.structured),
         danger=danger.told(),

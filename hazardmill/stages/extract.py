@@ -62,8 +62,8 @@ async def extract(record: Record, mill: Mill, sent_back: SentBack | None = None)
     if sent_back is not None:
         reasons = [f"{issue['message']} (mend: {issue['mend']})" for issue in sent_back.issues]
         shown["sent_back"] = {"danger": sent_back.danger.told(), "reasons": reasons}
-    request = mill.request("extract", prompt, record, **shown)
     number: Round = 1 if sent_back is None else 2
+    request = mill.request("extract", prompt, record, round_=number, **shown)
     answers: list[Answer] = []
     try:
         found, _ = await ask_structured(mill, request, _ANSWER, answers=answers)

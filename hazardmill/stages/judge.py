@@ -16,7 +16,7 @@ from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge, Step
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
-from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record
+from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record, Round
 from hazardmill.stages.mill import Mill
 
 Row = dict[str, Any]
@@ -40,6 +40,7 @@ async def judge(
     certificate: Certificate,
     mill: Mill,
     earlier: Sequence[str] = (),
+    round_: Round = 1,
 ) -> Judged:
     """Ask the judge about a draft that passed every proof. Its code is not sent: ``describe`` says the same in words.
 
@@ -51,6 +52,7 @@ async def judge(
         certificate: What was proved of it.
         mill: Client, prompts and models.
         earlier: What judges said of the drafts before it, so that none asks for the opposite unawares.
+        round_: Of the formalization.
 
     Raises:
         ProviderError: The provider cannot be asked at all.
@@ -59,6 +61,7 @@ async def judge(
         "judge",
         mill.prompts.judge,
         record,
+        round_=round_,
         draft=number,
         danger=danger.told(),
         task=describe(document, certificate),

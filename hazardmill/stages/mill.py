@@ -11,7 +11,7 @@ from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, OfflineKey, Request, Stage
-from hazardmill.records import Frozen, Record
+from hazardmill.records import Frozen, Record, Round
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.warmup import Prefix, Warmup
 from hazardmill.stages.watch import Unwatched, Watch
@@ -104,6 +104,7 @@ class Mill:
         prompt: Prompt,
         record: Record,
         *,
+        round_: Round = 1,
         draft: int | None = None,
         response_format: JsonValue = None,
         **values: object,
@@ -114,6 +115,7 @@ class Mill:
             stage: Who is asked.
             prompt: The template.
             record: Which record it is about.
+            round_: Of its formalization.
             draft: Number of the draft, if it is about one.
             response_format: Schema that the provider is to hold the model to, if any.
             values: What the template shows besides the record.
@@ -124,6 +126,7 @@ class Mill:
             record,
             model=getattr(self.models, stage),
             sample=self.sample,
+            round_=round_,
             draft=draft,
             response_format=response_format,
             **values,
@@ -138,6 +141,7 @@ def stage_request(
     *,
     model: str,
     sample: int = 0,
+    round_: Round = 1,
     draft: int | None = None,
     response_format: JsonValue = None,
     **values: object,
@@ -151,7 +155,7 @@ def stage_request(
         sample=sample,
         record_id=record.record_id,
         input_hash=record.content_hash,
-        key=OfflineKey(record_hash=record.content_hash, stage=stage, draft=draft, sample=sample),
+        key=OfflineKey(record_hash=record.content_hash, stage=stage, round=round_, draft=draft, sample=sample),
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,
     )

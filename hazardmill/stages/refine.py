@@ -117,7 +117,7 @@ async def _following(record: Record, extraction: Extraction, draft: Draft, mill:
 async def _attempt(
     record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], mill: Mill
 ) -> Attempt:
-    authored = await author(record, danger, number, earlier, mill)
+    authored = await author(record, danger, number, earlier, mill, round_)
     checks = [authored.check]
     execution: Execution | None = None
     judge_answers: tuple[Answer, ...] = ()
@@ -137,7 +137,7 @@ async def _attempt(
     if authored.code is not None and execution is not None and execution.passed and formalized.passed:
         assert execution.document is not None and execution.certificate is not None  # what passed has both
         said = _judged(earlier, execution.document)
-        result = await judge(record, danger, number, execution.document, execution.certificate, mill, said)
+        result = await judge(record, danger, number, execution.document, execution.certificate, mill, said, round_)
         judged, judge_answers = result.check, result.answers
     checks.append(judged)
     accepted = all(check.passed for check in checks)

@@ -178,7 +178,9 @@ def test_a_bad_answer_is_shown_with_what_was_wrong(make_client, make_backend, ma
     assert third.messages[:4] == second.messages
     assert [m.role for m in third.messages[4:]] == ["user"], "an empty message would be refused"
     assert "empty" in third.messages[4].content
-    assert (second.key, second.parameters, second.record_id) == (asked.key, asked.parameters, asked.record_id)
+    assert (second.parameters, second.record_id) == (asked.parameters, asked.record_id)
+    keys = [each.key for each in backend.asked]
+    assert keys == [asked.key.model_copy(update={"repair": turn}) for turn in (0, 1, 2)]
 
 
 def test_repairs_are_limited_and_the_caller_has_all_answers(make_client, make_backend, make_request, make_completion):

@@ -31,7 +31,9 @@ def test_a_danger_is_found(store: Store, jail: Jail) -> None:
     assert request.key.model_dump() == {
         "record_hash": record().content_hash,
         "stage": "extract",
+        "round": 1,
         "draft": None,
+        "repair": 0,
         "sample": 0,
     }
     assert "SPILLED HOT SOUP" in request.messages[-1].content

@@ -162,6 +162,12 @@ def test_a_danger_that_the_judge_sends_back_is_asked_for_once_more_and_drafts_be
     assert "nobody has that errand (mend: another)" in asked[1].messages[1].content
     assert "nobody asks for that" not in asked[1].messages[1].content, "that is of the draft"
     assert len(extraction.answers) == 2 and result.usd == pytest.approx(8 * TOY_USD)
+    # Each request has a key of its own, whatever the prompts say.
+    keys = [(request.key.stage, request.key.round, request.key.draft) for request in backend.asked]
+    assert keys == [
+        *(("extract", 1, None), ("author", 1, 1), ("author", 1, 2), ("judge", 1, 2)),
+        *(("extract", 2, None), ("author", 2, 3), ("author", 2, 4), ("judge", 2, 4)),
+    ]
 
 
 def test_a_danger_is_sent_back_once_and_all_drafts_together_are_five(store: Store, jail: Jail) -> None:
