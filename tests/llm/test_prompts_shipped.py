@@ -73,7 +73,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "78f621fd4eebc0eca1edf6f127ea1ab83623cde9d5883f284701a3421fc10a32",
         "1.3": "d849dd22f1d19868329c1ec4c85101ba9613934f0b0166a906046b50c5977157",
         "2.0": "1f647b42bd19eb5462f7a46a2289b9ed8be68ac0b002a4bd8da54aa2e5022a08",
-        "2.1": "5f73fa5579b59793c641d1b52457b549607d5e2a33722642d8b1d87c03c511d3",
+        "2.1": "64485f4c8656e42091713da29e59a4ba4c1de60d5e54369480b36d14e7285f90",
     },
     "evaluate/plan": {"1.0": "fda1fbf1df1413674f67974db592ea195e81679f0ae8f8422930281e08cd41e3"},
     "evaluate/abilities/alternative": {"1.0": "ddccde9bfc05df04b4ca9f0b932adf2cfa96a1263d41b6012b1c4d6d0aa8afae"},
@@ -87,7 +87,7 @@ SYSTEM: dict[str, str] = {
     "extract/danger": "1c07e5f88f954f06a84b7c413d00de8fb3f9d956489614c2f0628458c41784a0",
     "author/task": "4295b7c67a336ef67188b823565ec254be7e036cedb16873d59d29b30a87e1a4",
     "author/document": "2a84fd6148d6d9278f8ec6cf353c559493294472bc6a7b33c4eb958de2b93703",
-    "judge/task": "0ac7ddf671a23fef5bc59d9a7b2a9520f58dd8f971df33ce90d8c5bcdf4f0771",
+    "judge/task": "794e19ec2d7f6ffbbd5bdd76b4f0fb4c0ea021caa7795a11d670ba4a8e5d5070",
 }
 """Hash of the message that all records and drafts have in common. A change makes every provider's cache cold once, and
 is meant to be seen here."""
