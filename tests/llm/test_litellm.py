@@ -78,7 +78,9 @@ def test_a_completion_with_its_usage(complete, server, model):
     assert json.loads(headers[OFFLINE_KEY_HEADER.lower()]) == {
         "record_hash": "in",
         "stage": "extract",
+        "round": 1,
         "draft": 2,
+        "repair": 0,
         "sample": 0,
     }
 
