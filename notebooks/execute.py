@@ -38,7 +38,10 @@ def main(release: str, out: str = str(SOURCE.with_suffix(".ipynb"))) -> None:
     with tempfile.TemporaryDirectory() as folder:
         # Sockets in a folder of our own: nobody else on this machine can send the kernel anything.
         config = Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
-        client = NotebookClient(notebook, config=config, timeout=120, record_timing=False, coalesce_streams=True)
+        # Nets only, for a machine that does much else: what a kernel takes there says nothing about the page.
+        client = NotebookClient(
+            notebook, config=config, startup_timeout=900, timeout=900, record_timing=False, coalesce_streams=True
+        )
         client.execute()
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"]}
     for place, cell in enumerate(notebook.cells):
