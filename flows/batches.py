@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import State
 from pydantic import BaseModel, Field
 
 from flows.budget import Thresholds, spent_by_others, teller
-from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable
+from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_unrecorded
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
 from hazardmill.commands.options import lens_of
 from hazardmill.errors import BudgetReached
@@ -73,6 +73,8 @@ class Milling:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._session is not None:
+            tell_unrecorded(self._session.unrecorded)
         self._session = None
         await self._open.__aexit__(kind, error, trace)
         await self._progress.show()

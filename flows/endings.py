@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from prefect import runtime
+from prefect import get_run_logger, runtime
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 from prefect.tasks import Task
@@ -15,6 +15,7 @@ from hazardmill.commands.running import command
 from hazardmill.errors import (
     InputError,
     JailUnavailable,
+    NotRecorded,
     ProviderError,
     RunStopped,
     StoreLocked,
@@ -42,6 +43,12 @@ def in_words(counts: Mapping[str, int]) -> str:
     accepted = counts.get(Outcome.ACCEPTED.value, 0)
     others = [f"{count} {name}" for name, count in counts.items() if count and name != Outcome.ACCEPTED.value]
     return f"{accepted} accepted of {sum(counts.values())} records" + (f": {', '.join(others)}" if others else "")
+
+
+def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
+    """Log of records that stay pending why."""
+    for error in errors:
+        get_run_logger().warning("stays pending: %s", error)
 
 
 def completed(run: Run, message: str, result: object) -> State[Any]:

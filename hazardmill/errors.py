@@ -30,7 +30,8 @@
     │   │   └── PromptRefused          this one request: filtered, too long, not valid
     │   ├── BreakerOpen                the provider does not answer; nothing more is sent
     │   ├── UnusableAnswer             empty, cut, refused or malformed answer
-    │   └── ReplayMiss                 the ledger holds no such request
+    │   ├── ReplayMiss                 the ledger holds no such request
+    │   └── NotRecorded                no answer to this request was recorded; other records go on
     ├── RunStopped                     stopped on purpose, resumable        (exit 4)
     │   └── BudgetReached              no money left for the next request
     ├── ReleaseRefused                 gates stopped a release              (exit 1)
@@ -259,6 +260,10 @@ class UnusableAnswer(ProviderError):
 
 class ReplayMiss(ProviderError):
     """The replay backend was asked for a request that the ledger does not hold."""
+
+
+class NotRecorded(ProviderError):
+    """There is no recorded answer to this one request: its record stays pending, and others go on."""
 
 
 class RunStopped(HazardmillError):

@@ -87,6 +87,12 @@ _SETTINGS = (
         metavar="SECONDS",
         help="For one request, all attempts and pauses together; two attempts, if one may take longer [default: 600].",
     ),
+    click.option(
+        "--recordings",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path, file_okay=False, exists=True, resolve_path=True),
+        help="Where recorded answers are, for the model `recorded` [default: those that come with the sources].",
+    ),
     *answer_limits,
     click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile."),
     click.option("--batch-size", type=click.IntRange(1, 1000), help="Records a batch."),
@@ -207,9 +213,9 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
         for item in config.inputs
     ]
     live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
-    if live == "offline":
+    if live != "litellm":
         if "api_base" in values:
-            raise no_server()
+            raise no_server(author)
         values["api_base"] = None
     if values.get("budget_usd", ...) is None:
         # A budget that is lifted is shared with nobody.

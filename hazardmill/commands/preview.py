@@ -133,12 +133,15 @@ def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_jso
 
 
 async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
+    from hazardmill.commands.running import tell_unrecorded
+
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does.
         loop.add_signal_handler(signal.SIGTERM, task.cancel)
     async with run.session(progress.on_retry, told) as session:
         await session.work_through(run.batches(), told.ended)
+    tell_unrecorded(session.unrecorded)
 
 
 def _whole(run: Run, kept: bool) -> dict[str, Any]:

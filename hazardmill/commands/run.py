@@ -1,4 +1,4 @@
-"""``hazardmill run estimate | preview | generate | resume | list | compare | recheck``."""
+"""``hazardmill run estimate | preview | generate | resume | list | compare | recheck | record``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hazardmill.commands.estimate import estimate
 from hazardmill.commands.options import json_option, lens_of, open_store, print_json, show_rejects, store_option
 from hazardmill.commands.preview import preview
 from hazardmill.commands.recheck import recheck
+from hazardmill.commands.record import record
 from hazardmill.errors import ProviderError, RunStopped
 
 if TYPE_CHECKING:
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: hazardmill run list")
 def run() -> None:
-    """Estimate what a run costs, preview it, generate tasks, resume, list and compare runs, check drafts again."""
+    """Estimate what a run costs, preview it; generate tasks; resume, list, compare, record runs; check drafts again."""
 
 
 run.add_command(compare)
 run.add_command(estimate)
 run.add_command(preview)
 run.add_command(recheck)
+run.add_command(record)
 
 
 @run.command(epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5")

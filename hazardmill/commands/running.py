@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -16,6 +16,7 @@ from hazardmill.commands.progress import RunProgress
 from hazardmill.errors import (
     BudgetReached,
     CorruptStore,
+    NotRecorded,
     ProviderError,
     RunStopped,
     SchemaMismatch,
@@ -28,6 +29,8 @@ from hazardmill.report.summary import funnel_and_cost
 from hazardmill.stages.run import Run
 from hazardmill.stages.spending import enough
 from hazardmill.store.store import Store
+
+_REASONS_SHOWN: Final = 5
 
 
 def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dict[str, int]:
@@ -144,6 +147,15 @@ async def _work(run: Run, quiet: bool) -> None:
     with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
         async with run.session(progress.on_retry) as session:
             await session.work_through(batches, progress)
+    tell_unrecorded(session.unrecorded)
+
+
+def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
+    """Say of records that stay pending why, the first few one by one."""
+    for error in errors[:_REASONS_SHOWN]:
+        click.echo(f"stays pending: {error}", err=True)
+    if len(errors) > _REASONS_SHOWN:
+        click.echo(f"and {len(errors) - _REASONS_SHOWN} more, for which no answer is recorded", err=True)
 
 
 def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:

@@ -20,7 +20,7 @@ from hazardmill.evaluation.runner import Asking, OnTask
 from hazardmill.evaluation.tasks import Task
 from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import Prompt, load_prompt
-from hazardmill.llm.requests import Answer, OfflineKey, Request
+from hazardmill.llm.requests import Answer, AnswerKey, Request
 from hazardmill.records import content_hash
 from hazardmill.stages.config import RunConfig
 
@@ -170,7 +170,7 @@ class AbilityRun(Asking[Questioned]):
             sample=sample,
             record_id=task.task_id,
             input_hash=asked,
-            key=OfflineKey(record_hash=asked, stage="evaluate", sample=sample),
+            key=AnswerKey(record_hash=asked, stage="evaluate", sample=sample),
             prompt_version=prompt.version,
             prompt_hash=prompt.hash,
         )

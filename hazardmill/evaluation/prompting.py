@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from hazardmill.evaluation.tasks import Task
 from hazardmill.llm.prompts import Prompt, load_prompt
-from hazardmill.llm.requests import OfflineKey, Request
+from hazardmill.llm.requests import AnswerKey, Request
 from hazardmill.records import content_hash
 
 
@@ -44,7 +44,7 @@ def plan_request(
         sample=sample,
         record_id=task.task_id,
         input_hash=shown,
-        key=OfflineKey(record_hash=shown, stage="evaluate", sample=sample),
+        key=AnswerKey(record_hash=shown, stage="evaluate", sample=sample),
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,
     )

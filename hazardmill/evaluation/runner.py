@@ -30,7 +30,7 @@ from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.prompts import Prompt
-from hazardmill.llm.requests import OFFLINE_MODEL, Answer, Request
+from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL, Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.stages.backend import named_backend, open_backend, open_limiter
 from hazardmill.stages.config import RunConfig, RunInput
@@ -64,12 +64,12 @@ def asking(tasks: TaskSet, model: str, **settings: Any) -> RunConfig:  # noqa: A
         settings: Fields of ``RunConfig``.
 
     Raises:
-        UsageError: The offline author is asked, which plans nothing.
+        UsageError: The offline author is asked, or recorded answers, which plan nothing.
         SettingsError: The address carries credentials, or litellm is not installed.
     """
-    if model == OFFLINE_MODEL:
+    if model in (OFFLINE_MODEL, RECORDED_MODEL):
         raise UsageError(
-            f"{OFFLINE_MODEL} writes tasks, and plans nothing",
+            f"{model} writes tasks, and plans nothing",
             remedy="name a language model with --model, as litellm does",
         )
     models = Models(extract=model, author=model, judge=model)

@@ -335,6 +335,9 @@ class Ledger:
             "repair": request.repair,
             "written_tokens": usage.written_tokens,
             "usd_overrun": attempt.usd_overrun,
+            "round": request.key.round if request.key is not None else None,
+            "recording": None if completion is None else completion.recording,
+            "recorded_for": None if completion is None else completion.recorded_for,
         }
         return {name: value for name, value in newer.items() if name in _newer_columns()} | {
             "run_id": self._run_id,
@@ -369,7 +372,7 @@ class Ledger:
         }
 
 
-_NEWER: Final = ("model_sent", "repair", "written_tokens", "usd_overrun")
+_NEWER: Final = ("model_sent", "repair", "written_tokens", "usd_overrun", "round", "recording", "recorded_for")
 
 
 @cache

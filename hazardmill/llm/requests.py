@@ -13,6 +13,9 @@ Stage = Literal["extract", "author", "judge", "evaluate"]
 OFFLINE_MODEL = "offline-author"
 """What the offline author calls itself, everywhere, also when served over HTTP."""
 
+RECORDED_MODEL: Final = "recorded"
+"""Asked for where recorded answers are wanted. Whoever answered has a name of its own."""
+
 MAX_REPAIRS: Final = 2
 """Most repair turns after an answer of no use."""
 
@@ -24,10 +27,10 @@ class Message(Frozen):
     content: str
 
 
-class OfflineKey(Frozen):
-    """What an offline answer is keyed on. Over HTTP it travels in a header; it is no part of the identity.
+class AnswerKey(Frozen):
+    """Which request of a run it is, without its words: a prompt that was edited since has the same key.
 
-    It says which request of a run it is, so that a prompt that was edited since has the same key.
+    Offline and recorded answers are found by it. Over HTTP it travels in a header; it is no part of the identity.
     """
 
     record_hash: str
@@ -55,7 +58,7 @@ class Request(Frozen):
     sample: int = 0
     record_id: str | None = None
     input_hash: str | None = None
-    key: OfflineKey | None = None
+    key: AnswerKey | None = None
     prompt_version: str | None = None
     prompt_hash: str | None = None
     fallbacks: tuple[str, ...] = ()
@@ -105,6 +108,10 @@ class Completion(Frozen):
     usage: Usage = Usage()
     model_sent: str | None = None
     """Model that was asked in truth, where the backend knows better than whoever asked it: a replay."""
+    recording: str | None = None
+    """SHA-256 of the file that it was recorded in, if it was."""
+    recorded_for: str | None = None
+    """Hash of the prompt template that it was given to, where it was recorded."""
 
 
 class Answer(Frozen):
@@ -132,7 +139,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """``litellm``, ``offline``; part of every identity."""
+        """``litellm``, ``offline``, ``recorded``; part of every identity."""
         ...
 
     @property

@@ -20,7 +20,7 @@ from hazardmill.store.snapshot import Snapshot, read_table
 RecordKey = tuple[str, str]
 """Run and record."""
 
-_CALL: Final = ("identity", "stage", "model_asked", "model_answered", "backend", "host")
+_CALL: Final = ("identity", "stage", "model_asked", "model_answered", "backend", "host", "recording")
 _STAGES: Final = ("extract", "author", "judge")
 
 
@@ -33,6 +33,7 @@ class Call:
     model_answered: str | None
     backend: str | None
     host: str | None
+    recording: str | None
 
 
 @dataclass
@@ -64,6 +65,10 @@ class Calls:
         """Every host that was asked for a record, with each model that answered there."""
         at = ((call.host, call.model_answered or call.model_asked) for call in self._of(record))
         return frozenset((host, model) for host, model in at if host is not None and model is not None)
+
+    def recorded_in(self, record: RecordKey) -> frozenset[str]:
+        """SHA-256 of every file that answers for a record were recorded in."""
+        return frozenset(call.recording for call in self._of(record) if call.recording is not None)
 
     def models(self, records: Iterable[RecordKey]) -> tuple[Model, ...]:
         """Who answered for some records, by stage; a request that several records used counts once."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
 import socket
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.gate_findings import Tally
+from hazardmill.resources import sources_folders
 from hazardmill.review.policies import REASON_WORDS, REJECTED
 from hazardmill.stages.sources import Source, list_sources
 from hazardmill.verification.stored import against_danger, against_draft
@@ -53,8 +56,24 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return None
 
 
-def see_offline(tally: Tally, row: Row, candidate: Candidate | None, allowed: bool) -> None:
-    """No part of a task was written by our rules, unless that is allowed."""
+def shipped_recordings() -> frozenset[str]:
+    """SHA-256 of the recorded answers that come with hazardmill; those of other folders of sources do not count."""
+    own, *_ = sources_folders()
+    return frozenset(hashlib.sha256(path.read_bytes()).hexdigest() for path in own.glob(f"*/{PLACE.as_posix()}"))
+
+
+def see_offline(
+    tally: Tally, row: Row, candidate: Candidate | None, allowed: bool, shipped: Collection[str] = frozenset()
+) -> None:
+    """No part of a task was written by our rules, or out of a file that anybody may have written.
+
+    Args:
+        tally: Of the gate.
+        row: Of the task.
+        candidate: What the ledger says of it, where it is at hand.
+        allowed: Whether it may be.
+        shipped: SHA-256 of the files of recorded answers that are trusted.
+    """
     answered = set() if candidate is None else candidate.answered_by
     # What the row says of itself counts too: it needs no ledger.
     ours = OFFLINE_MODEL in answered or row["model_answered"] == OFFLINE_MODEL or row["backend"] == "offline"
@@ -62,6 +81,14 @@ def see_offline(tally: Tally, row: Row, candidate: Candidate | None, allowed: bo
         tally.add(
             row["task_id"],
             f"{OFFLINE_MODEL} answered for it, which is no model",
+            f"{_MAKE_ANEW}, or allow it: --allow-offline",
+        )
+    unknown = frozenset() if candidate is None else candidate.recorded_in - frozenset(shipped)
+    if unknown and not allowed:
+        tally.add(
+            row["task_id"],
+            f"it was made of recorded answers that do not come with hazardmill ({', '.join(sorted(unknown))[:12]}...), "
+            "so that nobody knows who answered",
             f"{_MAKE_ANEW}, or allow it: --allow-offline",
         )
 

@@ -22,7 +22,15 @@ from hazardmill.release.gate_findings import GateResult as GateResult
 from hazardmill.release.gate_findings import Tally
 from hazardmill.release.gate_likeness import Likeness, Structures
 from hazardmill.release.gate_proofs import Examined, Examiners
-from hazardmill.release.gate_rules import Rights, see_attribution, see_local_model, see_offline, see_origin, see_review
+from hazardmill.release.gate_rules import (
+    Rights,
+    see_attribution,
+    see_local_model,
+    see_offline,
+    see_origin,
+    see_review,
+    shipped_recordings,
+)
 from hazardmill.release.personal import SOURCES, texts_beside
 
 if TYPE_CHECKING:
@@ -34,7 +42,7 @@ Row = Mapping[str, Any]
 
 SAYS: Final[Mapping[str, str]] = {
     "revalidation": "every task follows from its document: plans, lengths, claims and PDDL are found again",
-    "offline": "a language model wrote every task, or tasks of the offline author are allowed",
+    "offline": "a language model wrote every task, now or as hazardmill has it recorded, or other tasks are allowed",
     "local_model": "models at private addresses were named",
     "licence": "every task comes under the licence of its source",
     "attribution": "every task whose licence asks for credit has a credit line",
@@ -87,6 +95,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._documents: dict[str, Document] = {}
         """Of the tasks that are with the workers."""
         self._rights = Rights()
+        self._shipped = shipped_recordings()
         self._corpus = Corpus()
         self._likeness = Likeness()
         self._structures = Structures()
@@ -112,7 +121,7 @@ class Gates(AbstractContextManager["Gates"]):
         beside = tuple(beside)
         self._unseen.discard(row["task_id"])
         candidate = self._candidates.get(row["task_id"])
-        see_offline(tallies["offline"], row, candidate, options.allow_offline)
+        see_offline(tallies["offline"], row, candidate, options.allow_offline, self._shipped)
         if candidate is not None:
             see_local_model(tallies["local_model"], candidate, options.local_models)
         self._rights.see_licence(tallies["licence"], row)

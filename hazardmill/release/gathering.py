@@ -75,6 +75,8 @@ class Candidate:
     """Every model that answered a request of its record, whichever run paid; ``offline-author`` where our rules did."""
     answered_at: frozenset[tuple[str, str]]
     """Host of such a request, without its port, and the model that answered there; empty offline."""
+    recorded_in: frozenset[str] = frozenset()
+    """SHA-256 of the files that such answers were recorded in."""
 
 
 @dataclass
@@ -220,7 +222,12 @@ def _funnel(snapshot: Snapshot, runs: tuple[str, ...]) -> dict[str, int]:
 def _candidate(row: Row, calls: Calls) -> Candidate:
     record = (row["run_id"], row["record_id"])
     named = {row.pop("model_answered")} - {None}
-    return Candidate(**row, answered_by=calls.answered_by(record) | named, answered_at=calls.answered_at(record))
+    return Candidate(
+        **row,
+        answered_by=calls.answered_by(record) | named,
+        answered_at=calls.answered_at(record),
+        recorded_in=calls.recorded_in(record),
+    )
 
 
 def _spool(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hazardmill.errors import SettingsError
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
 from hazardmill.llm.limiter import Limiter
+from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import Backend
 from hazardmill.stages.config import RunConfig
+from hazardmill.stages.sources import load_source
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"
@@ -59,9 +63,18 @@ def named_backend(name: str, config: RunConfig) -> Backend:
         from hazardmill.llm.backends.offline.backend import OfflineBackend
 
         return OfflineBackend()
+    if name == "recorded":
+        from hazardmill.llm.backends.recorded import RecordedBackend
+
+        return RecordedBackend(lambda source: recording_of(source, config.recordings))
     return LitellmBackend(
         api_base=config.api_base, timeout_s=config.attempt_timeout, max_answer_bytes=config.max_answer_bytes
     )
+
+
+def recording_of(source: str, folder: Path | None) -> Path:
+    """Where the recorded answers of a source are: in ``folder``, or with the source itself."""
+    return (load_source(source).folder if folder is None else folder / source) / PLACE
 
 
 def _refuse_unaskable(config: RunConfig, host: str | None) -> None:

@@ -17,7 +17,8 @@ from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES, deadline_f
 from hazardmill.stages.mill import AuthorFormat, Models
 from hazardmill.stages.shards import Shard
 
-BackendName = Literal["offline", "litellm", "replay"]
+LiveBackend = Literal["offline", "recorded", "litellm"]
+BackendName = LiveBackend | Literal["replay"]
 JailProfile = Literal["auto", "full", "minimal"]
 
 ALTER_NOTHING: Final = frozenset(
@@ -75,7 +76,9 @@ class RunConfig(Frozen):
     structured: bool = False
     """Whether the author's model is sent the schema of a document, which not every provider takes."""
     api_base: str | None = None
-    replay_backend: Literal["offline", "litellm"] = "offline"
+    recordings: Path | None = None
+    """Folder with the recorded answers of the sources; null for those that come with the sources."""
+    replay_backend: LiveBackend = "offline"
     """Whose answers the replay backend looks for in the ledger."""
     replay_store: Path | None = None
     """The store whose ledger is replayed; null replays the run's own."""
@@ -108,6 +111,11 @@ class RunConfig(Frozen):
     def asked(self) -> tuple[str, ...]:
         """Every model that may be asked, each once: those of the stages, then fallbacks."""
         return tuple(dict.fromkeys([*self.models.model_dump().values(), *self.fallback_models]))
+
+    @property
+    def paid_before(self) -> bool:
+        """Whether nothing is paid for: each answer is that of an earlier run, replayed or recorded."""
+        return self.backend in ("replay", "recorded")
 
     @property
     def label(self) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 from hazardmill.errors import UsageError
-from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
 from hazardmill.settings import Settings, deadline_for
-from hazardmill.stages.config import RunConfig, RunInput
+from hazardmill.stages.config import LiveBackend, RunConfig, RunInput
 from hazardmill.stages.mill import Models
+
+_OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
+"""Models that no server is asked for, and who answers in their place."""
 
 
 def configured(
@@ -20,7 +23,7 @@ def configured(
 
     Args:
         settings: What holds where ``given`` says nothing. Of a model that ``given`` names, the settings' other models
-            and the address are not taken where they cannot go with it: offline-author asks nobody else.
+            and the address are not taken where they cannot go with it: offline-author and recorded ask nobody else.
         inputs: Its records.
         given: Fields of ``RunConfig`` by name, and ``model``, ``extract_model`` and ``judge_model``. What is missing is
             not said; a budget of null is none.
@@ -39,16 +42,16 @@ def configured(
     )
     said = {name: getattr(settings, name) for name in RunConfig.model_fields if name in settings.model_fields_set}
     chosen = {name: value for name, value in said.items() if value is not None}
-    if model == OFFLINE_MODEL and "fallback_models" not in values:
+    if model in _OURS and "fallback_models" not in values:
         chosen.pop("fallback_models", None)
     live = live_backend(
         [*models.model_dump().values(), *values.get("fallback_models", chosen.get("fallback_models", ()))]
     )
     address = values.pop("api_base", None)
-    if live == "offline":
+    if live != "litellm":
         by_settings = settings.api_base and not model and "model" not in settings.model_fields_set
         if address or by_settings:
-            raise no_server()
+            raise no_server(models.author)
     else:
         address = address or settings.api_base
     values = with_deadline(values, chosen.get("deadline_s"))
@@ -82,22 +85,23 @@ def with_deadline(given: Mapping[str, Any], deadline_s: float | None) -> dict[st
     return {**given, "deadline_s": deadline_for(given["attempt_timeout"], deadline_s)}
 
 
-def live_backend(models: Iterable[str]) -> Literal["offline", "litellm"]:
+def live_backend(models: Iterable[str]) -> LiveBackend:
     """The backend that asks these models.
 
     Raises:
         UsageError: No one backend can.
     """
-    offline = {name == OFFLINE_MODEL for name in models}
-    if len(offline) > 1:
+    named = set(models)
+    ours = sorted(named & _OURS.keys())
+    if ours and len(named) > 1:
         raise UsageError(
-            f"{OFFLINE_MODEL} cannot be mixed with other models",
+            f"{ours[0]} cannot be mixed with other models",
             remedy="name a model for each stage: options --model, --extract-model, --judge-model, --fallback-model, or "
             "the settings of these names",
         )
-    return "offline" if True in offline else "litellm"
+    return _OURS[ours[0]] if ours else "litellm"
 
 
-def no_server() -> UsageError:
+def no_server(model: str) -> UsageError:
     """The error of an address for a model that has none."""
-    return UsageError(f"{OFFLINE_MODEL} asks no server", remedy="give --model with the address of one")
+    return UsageError(f"{model} asks no server", remedy="give --model with the address of one")

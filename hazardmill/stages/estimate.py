@@ -133,7 +133,7 @@ def estimate(store: Store, config: RunConfig) -> Estimate:
     guesses = [_Guess(config, sizes, known, case) for case in CASES]
     spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
     totals = [_sum(case.values()) for case in spent]
-    models = [] if config.backend == "replay" else dict.fromkeys(_model(config, stage) for stage in STAGES)
+    models = [] if config.paid_before else dict.fromkeys(_model(config, stage) for stage in STAGES)
     return Estimate(
         records=sizes.records,
         answered=sizes.answered,
@@ -241,7 +241,7 @@ class _Guess:
 
     def _usd(self, stage: Stage, prices: Prices, prompt: float, cached: float, completion: float) -> float | None:
         model = _model(self.config, stage)
-        if self.config.backend == "replay":
+        if self.config.paid_before:
             return 0.0
         if model not in prices:
             return None

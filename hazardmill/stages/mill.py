@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
-from hazardmill.llm.requests import Answer, OfflineKey, Request, Stage
+from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
 from hazardmill.records import Frozen, Record, Round
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.warmup import Prefix, Warmup
@@ -155,7 +155,7 @@ def stage_request(
         sample=sample,
         record_id=record.record_id,
         input_hash=record.content_hash,
-        key=OfflineKey(record_hash=record.content_hash, stage=stage, round=round_, draft=draft, sample=sample),
+        key=AnswerKey(record_hash=record.content_hash, stage=stage, round=round_, draft=draft, sample=sample),
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,
     )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.errors import InputError, ProviderError, RunStopped
+from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.ledger import Ledger
 from hazardmill.quality.duplicates import structure_or_null
@@ -46,6 +46,8 @@ class Session:
 
     def __post_init__(self) -> None:
         keep_little()
+        self.unrecorded: list[NotRecorded] = []
+        """Why records stay pending to which no answer is recorded, in their order."""
         self._shelf = Shelf(self.run.store)
         self._kept = Kept(self.run.store, self.run.run_id)
 
@@ -60,7 +62,7 @@ class Session:
         always something to ask.
 
         Returns:
-            Records by outcome.
+            Records by outcome. One to which no answer is recorded has none, and is in ``unrecorded``.
 
         Raises:
             ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
@@ -78,8 +80,11 @@ class Session:
                     await self._look_what_others_paid()
                     await in_one_thread(give_back)
                     continue
-                (ordinal, record), (milled, crossed) = done
-                outcome = await self._commit(ordinal, milled, crossed)
+                (ordinal, record), worked = done
+                if isinstance(worked, NotRecorded):
+                    self.unrecorded.append(worked)
+                    continue
+                outcome = await self._commit(ordinal, *worked)
                 counts[outcome.value] += 1
                 if on_record is not None:
                     on_record(record.record_id, outcome)
@@ -101,8 +106,11 @@ class Session:
         for batch in batches:
             yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
 
-    async def _worked_on(self, numbered: tuple[int, Record]) -> tuple[Milled, dict[str, Any] | None]:
-        milled = await refine(numbered[1], self.mill)
+    async def _worked_on(self, numbered: tuple[int, Record]) -> tuple[Milled, dict[str, Any] | None] | NotRecorded:
+        try:
+            milled = await refine(numbered[1], self.mill)
+        except NotRecorded as error:
+            return error
         return milled, await self._cross_check(milled)
 
     def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:

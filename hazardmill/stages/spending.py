@@ -39,8 +39,7 @@ def check_budget(config: RunConfig, prices: Prices) -> None:
     Raises:
         SettingsError: The price of a model that may be asked is unknown.
     """
-    # What is replayed was paid for before.
-    if config.budget_usd is not None and config.backend != "replay":
+    if config.budget_usd is not None and not config.paid_before:
         check_prices(config.asked, prices)
 
 

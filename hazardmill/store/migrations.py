@@ -62,6 +62,7 @@ STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
     3: {
         "dangers": adds("dangers", "decline_reason", "changing_cause", "fixed_circumstances", "round", "sent_back"),
         "drafts": adds("drafts", "round"),
+        "llm_calls": adds("llm_calls", "round", "recording", "recorded_for"),
     },
 }
 """Version to the steps that lead on from it, by table. A table that is not named did not change."""

@@ -80,7 +80,7 @@ PROVENANCE: Final = (
     _c("prompt_hash", STR, "SHA-256 of the prompt template used."),
     _c("model_asked", STR, "Model that was asked for."),
     _c("model_answered", STR, "Model that answered; `offline-author` where our rules did."),
-    _c("backend", STR, "`litellm` or `offline`; a replay has the name of the backend that it replays."),
+    _c("backend", STR, "`litellm`, `offline` or `recorded`; a replay has the name of the backend that it replays."),
     _c("jail_profile", STR, "Jail that ran the code: its profile and layers; null where no code ran."),
     VERSION,
 )
@@ -167,6 +167,11 @@ LLM_CALLS = Table(
         _c("record_id", STR, "Record the request was made for."),
         _c("stage", STR, "`extract`, `author`, `judge` or `evaluate`.", required=True),
         _c("draft", INT, "Draft number 1..5; null outside drafts."),
+        _c(
+            "round",
+            INT,
+            "Which formalization of the record it was about: 1, or 2 where a judge sent the first one back.",
+        ),
         _c("sample", INT, "Which draw of the same request.", required=True),
         _c("host", STR, "Host of the endpoint, without port; null offline."),
         _c("request", STR, "Messages and parameters, JSON object.", required=True),
@@ -210,6 +215,13 @@ LLM_CALLS = Table(
         _c("latency_s", REAL, "Wall time of the attempt.", "s", volatile=True),
         _c("at", pa.timestamp("us", tz="UTC"), "When the attempt ended.", required=True, volatile=True),
         _c("model_sent", STR, "Model that this attempt was sent to: `model_asked`, or one of its fallbacks."),
+        _c("recording", STR, "SHA-256 of the file that the answer was recorded in; null if it was not recorded."),
+        _c(
+            "recorded_for",
+            STR,
+            "SHA-256 of the prompt template that a recorded answer was given to; it is `prompt_hash` unless the prompt "
+            "was edited since.",
+        ),
         *PROVENANCE,
     ),
 )

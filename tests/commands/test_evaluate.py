@@ -165,6 +165,7 @@ def test_the_verbs_of_the_group(hazardmill: Hazardmill) -> None:
     ("more", "code", "says"),
     [
         (("--model", "offline-author"), 2, "plans nothing"),
+        (("--model", "recorded"), 2, "plans nothing"),
         (("--model", "nobody-knows-it"), 3, "no provider"),
         (("--model", "openai/gpt-4o-mini"), 3, "OPENAI_API_KEY"),
         (("--model", "openai/x", "--api-base", "http://key@127.0.0.1:9/v1"), 3, "may be secret"),

@@ -16,6 +16,7 @@ from hazardmill.errors import (
     ConnectionFailed,
     CorruptStore,
     JailUnavailable,
+    NotRecorded,
     RateLimited,
     RunStopped,
     SchemaMismatch,
@@ -41,6 +42,7 @@ class Working(Run):
         self.finished: list[str] = []
         self.worked: list[list[int]] = []
         self.closed = 0
+        self.unrecorded: list[NotRecorded] = []
 
     def pending(self) -> list[int]:
         return [0, 1, 2][2 * len(self.worked) :]

@@ -91,7 +91,7 @@ NEW = {
     "dangers": ("decline_reason", "changing_cause", "fixed_circumstances", "round", "sent_back"),
     "drafts": ("round", "feedback_version", "feedback_hash", "fallback"),
     "tasks": ("structure_id",),
-    "llm_calls": ("repair", "model_sent"),
+    "llm_calls": ("round", "repair", "model_sent", "recording", "recorded_for"),
 }
 """What later schemas brought and a digest covers, by table."""
 

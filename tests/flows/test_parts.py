@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections import Counter
@@ -28,7 +29,7 @@ from flows.budget import EVENT, THRESHOLDS, Thresholds, spent_by_others
 from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.publishing import Progress, key, looked_at
-from hazardmill.errors import BudgetReached, InputError, ProviderDown, StoreError, StoreLocked
+from hazardmill.errors import BudgetReached, InputError, NotRecorded, ProviderDown, StoreError, StoreLocked
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models
 from hazardmill.stages.run import Run
@@ -98,6 +99,7 @@ class Session:
 
     def __init__(self, spends: list[float | BaseException], budget: SimpleNamespace) -> None:
         self.budget = budget
+        self.unrecorded: list[NotRecorded] = []
         self._spends = spends
 
     async def work(self, ordinals: list[int], on_record: Progress) -> Counter[str]:
@@ -161,6 +163,23 @@ def test_batches_share_one_session(told: list[int]) -> None:
     run, progress = Milled(1.0, 1.0), Progress(None, 0, 4)
     assert asyncio.run(mill(run, progress, [0, 1], [2, 3])) == [Counter(accepted=2)] * 2
     assert run.story == ["opened", "closed"] and progress.done == 4
+
+
+def test_why_records_stay_pending_is_logged_when_the_session_ends(
+    told: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(endings, "get_run_logger", lambda: logging.getLogger("flow"))
+
+    async def use() -> None:
+        async with Milling(Milled(1.0), Progress(None, 0, 4)) as milling:
+            await milling.work([0, 1])
+            assert milling._session is not None
+            milling._session.unrecorded.append(NotRecorded("there is no answer", record_id="neiss:1"))
+
+    asyncio.run(use())
+    assert [record.getMessage() for record in caplog.records if record.name == "flow"] == [
+        "stays pending: record neiss:1: there is no answer"
+    ]
 
 
 def test_a_batch_that_failed_is_tried_again_in_a_session_of_its_own(told: list[int]) -> None:

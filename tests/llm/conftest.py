@@ -16,7 +16,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
-from hazardmill.llm.requests import Completion, Message, OfflineKey, Request, Usage
+from hazardmill.llm.requests import AnswerKey, Completion, Message, Request, Usage
 
 from .wire import Server
 
@@ -111,7 +111,7 @@ def request(text: str = "What is dangerous here?", **changes: Any) -> Request:
         "input_hash": "in",
         "prompt_version": "3",
         "prompt_hash": "ph",
-        "key": OfflineKey(record_hash="in", stage="extract", draft=2),
+        "key": AnswerKey(record_hash="in", stage="extract", draft=2),
     }
     return Request(**(fields | changes))
 

@@ -29,7 +29,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
-from hazardmill.llm.requests import Message, OfflineKey, Usage
+from hazardmill.llm.requests import AnswerKey, Message, Usage
 from hazardmill.testing.llm_server import Fault, LlmServer
 
 from .wire import Handler, Reply, error, good
@@ -355,7 +355,7 @@ def test_the_offline_key_stays_on_this_machine(address, carried, make_request):
         def validate_environment(_):
             return {"keys_in_environment": True}
 
-    asked = make_request(key=OfflineKey(record_hash="h", stage="author"))
+    asked = make_request(key=AnswerKey(record_hash="h", stage="author"))
     where = LitellmBackend(address)._where(Module, asked)
     assert ("extra_headers" in where) is carried
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
 import pytest
 
 from hazardmill.formalism.expressions import canonical_json
+from hazardmill.llm.recordings import PLACE
 from hazardmill.quality.duplicates import Pool
+from hazardmill.release import gate_rules
 from hazardmill.release.gate_findings import LISTED, Tally
 from hazardmill.release.gate_rules import is_local
 from hazardmill.release.gates import GATES, NOBODY
@@ -81,6 +85,13 @@ def an_answer_of_the_offline_author(release: Release) -> tuple[str, str]:
     row = release.row("bddl")
     release.candidate(row["task_id"], answered_by=frozenset({"offline-author", "test/model-1"}))
     return row["task_id"], "offline-author answered"
+
+
+@stops("offline")
+def an_answer_out_of_anybodys_file(release: Release) -> tuple[str, str]:
+    row = release.row("alfred")
+    release.candidate(row["task_id"], recorded_in=frozenset({"f" * 64}))
+    return row["task_id"], "recorded answers that do not come with hazardmill (ffffffffffff"
 
 
 @stops("offline")
@@ -274,6 +285,26 @@ def test_what_the_offline_author_wrote_passes_where_it_is_allowed(release: Relea
     assert release.stopped() == {}
     # Also where it answered over HTTP, on this machine: no model did.
     release.candidate(release.rows[0]["task_id"], answered_at=frozenset({("127.0.0.1", "offline-author")}))
+    assert release.stopped() == {}
+
+
+def test_recorded_answers_pass_where_hazardmill_ships_them_or_they_are_allowed(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped, added = tmp_path / "shipped", tmp_path / "added"
+    hashes = []
+    for home in (shipped, added):
+        path = home / "notes" / PLACE
+        path.parent.mkdir(parents=True)
+        path.write_bytes(home.name.encode())
+        hashes.append(hashlib.sha256(home.name.encode()).hexdigest())
+    monkeypatch.setattr(gate_rules, "sources_folders", lambda: (shipped, added))
+    task_id = release.rows[0]["task_id"]
+    release.candidate(task_id, recorded_in=frozenset(hashes[:1]))
+    assert release.stopped() == {}
+    release.candidate(task_id, recorded_in=frozenset(hashes))
+    assert list(release.stopped()) == ["offline"]
+    release.options = release.options.model_copy(update={"allow_offline": True})
     assert release.stopped() == {}
 
 

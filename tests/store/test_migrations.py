@@ -22,7 +22,7 @@ NEW = {
     "runs": ["parent_run_id"],
     "drafts": ["round", "fallback", "feedback_version", "feedback_hash"],
     "tasks": ["structure_id"],
-    "llm_calls": ["repair", "written_tokens", "usd_overrun", "model_sent"],
+    "llm_calls": ["round", "repair", "written_tokens", "usd_overrun", "model_sent", "recording", "recorded_for"],
 }
 
 

@@ -61,8 +61,12 @@ def make_version_1(store: Store) -> None:
 
 def make_version_2(store: Store) -> None:
     """The same of version 2, which lacked the structure of a task and what came with version 4."""
-    drafts = [column.name for column in TABLES["drafts"].columns if column.name != "round"]
-    _make(store, 2, {"dangers": COLUMNS["dangers"], "drafts": drafts, "tasks": COLUMNS["tasks"]})
+    came = {"drafts": {"round"}, "llm_calls": {"round", "recording", "recorded_for"}}
+    older = {
+        name: [column.name for column in TABLES[name].columns if column.name not in later]
+        for name, later in came.items()
+    }
+    _make(store, 2, {"dangers": COLUMNS["dangers"], "tasks": COLUMNS["tasks"], **older})
 
 
 def _make(store: Store, version: int, columns: Columns) -> None:

@@ -19,7 +19,7 @@ import pytest
 from hazardmill.errors import InputError, StoreLocked
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
 from hazardmill.llm.backends.offline import answer
-from hazardmill.llm.requests import Message, OfflineKey
+from hazardmill.llm.requests import AnswerKey, Message
 from hazardmill.testing.llm_server import (
     FATAL,
     HOSTILE,
@@ -92,7 +92,7 @@ def ask():
 
 
 def test_the_offline_author_answers_under_its_own_name():
-    key = OfflineKey(record_hash="h", stage="extract")
+    key = AnswerKey(record_hash="h", stage="extract")
     with LlmServer() as server:
         asker = Asker(server)
         with asker.client:
@@ -416,7 +416,7 @@ def test_bodies_in_chunks_and_after_a_question_are_read(ask):
 
 def test_the_identity_is_all_that_tells_two_requests_apart(ask):
     asker = ask(lambda asked: asked.identity)
-    key = OfflineKey(record_hash="h", stage="author", draft=1)
+    key = AnswerKey(record_hash="h", stage="author", draft=1)
     same = [{}, {"headers": {"X-Other": "1"}}, {"messages": chat()["messages"]}]
     other = [
         {"model": "another"},

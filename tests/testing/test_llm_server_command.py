@@ -16,13 +16,13 @@ import httpx
 import pytest
 
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
-from hazardmill.llm.requests import OfflineKey
+from hazardmill.llm.requests import AnswerKey
 from hazardmill.testing.llm_server import FaultKind, LlmServer, read_journal
 from hazardmill.testing.llm_server.tokens import Dialect
 
 pytestmark = pytest.mark.full
 
-KEY = {OFFLINE_KEY_HEADER: OfflineKey(record_hash="h", stage="extract").model_dump_json()}
+KEY = {OFFLINE_KEY_HEADER: AnswerKey(record_hash="h", stage="extract").model_dump_json()}
 BODY = {"model": "m", "messages": [{"role": "user", "content": '<record source="t" id="t:1">\nWhat: x\n</record>'}]}
 COMMAND = [sys.executable, "-m", "hazardmill.testing.llm_server"]
 

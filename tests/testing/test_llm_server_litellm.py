@@ -10,7 +10,7 @@ from patience import PATIENCE_S
 
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.backends.offline import answer
-from hazardmill.llm.requests import Message, OfflineKey, Request
+from hazardmill.llm.requests import AnswerKey, Message, Request
 from hazardmill.testing.llm_server import HOSTILE, Dialect, FaultKind, LlmServer, ScriptedFaults
 
 pytestmark = pytest.mark.full
@@ -131,7 +131,7 @@ def test_our_backend_gets_the_answer_of_the_offline_author_and_the_count_of_the_
         Message(role="system", content="Be careful."),
         Message(role="user", content='<record source="toy" id="toy:1">\nWhat: made hot soup\nWho: a child\n</record>'),
     )
-    key = OfflineKey(record_hash="h", stage="extract")
+    key = AnswerKey(record_hash="h", stage="extract")
     asked = Request(stage="extract", model=model, messages=messages, parameters={"max_tokens": 900}, key=key)
 
     async def main():

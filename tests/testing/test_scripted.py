@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import RateLimited
-from hazardmill.llm.requests import Completion, Message, OfflineKey, Request, Usage
+from hazardmill.llm.requests import AnswerKey, Completion, Message, Request, Usage
 from hazardmill.testing.scripted import DEFAULT_USAGE, ScriptedBackend
 
 
@@ -14,7 +14,7 @@ def request(stage: str = "author", draft: int | None = None, turns: int = 1, rec
     messages = [Message(role="user", content="q")]
     for _ in range(turns - 1):
         messages += [Message(role="assistant", content="a"), Message(role="user", content="again")]
-    key = OfflineKey(record_hash="h", stage=stage, draft=draft)
+    key = AnswerKey(record_hash="h", stage=stage, draft=draft)
     return Request(stage=stage, model="m", messages=tuple(messages), record_id=record_id, key=key)
 
 

@@ -16,7 +16,7 @@ from hazardmill.errors import (
     SettingsError,
 )
 from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate
-from hazardmill.llm.requests import Completion, OfflineKey, Request, Usage
+from hazardmill.llm.requests import AnswerKey, Completion, Request, Usage
 from hazardmill.llm.scrub import ScrubbedLog, keep_secret, scrub, scrub_answer, secrets_in_address
 from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES
 
@@ -144,7 +144,7 @@ class LitellmBackend:
             # Local servers ask for no key; the client libraries do.
             where["api_key"] = _NO_KEY
         if self._local and request.key is not None:
-            where["extra_headers"] = {OFFLINE_KEY_HEADER: OfflineKey.model_dump_json(request.key)}
+            where["extra_headers"] = {OFFLINE_KEY_HEADER: AnswerKey.model_dump_json(request.key)}
         return where
 
 

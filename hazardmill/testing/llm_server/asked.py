@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from hazardmill.llm.requests import Message, OfflineKey
+from hazardmill.llm.requests import AnswerKey, Message
 from hazardmill.records import content_hash
 
 _ROLES: Final = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -39,7 +39,7 @@ class Asked:
     messages: tuple[Message, ...]
     parameters: dict[str, Any]
     """Everything in the body beside model and messages."""
-    key: OfflineKey | None
+    key: AnswerKey | None
     """What our client sends beside the body, for the offline author."""
     identity: str
     """SHA-256 of model, parameters, messages and key: all that the server can tell two requests apart by."""
@@ -106,10 +106,10 @@ def _is_text(part: object) -> bool:
     return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
-def _key(header: str | None) -> OfflineKey | None:
+def _key(header: str | None) -> AnswerKey | None:
     if header is None:
         return None
     try:
-        return OfflineKey.model_validate_json(header)
+        return AnswerKey.model_validate_json(header)
     except ValidationError as error:
         raise Refused(400, "the header with the offline key does not hold one") from error

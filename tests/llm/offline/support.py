@@ -12,7 +12,7 @@ from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.certificate import Certificate, certify
 from hazardmill.formalism.document import Document
 from hazardmill.llm.backends.offline import answer
-from hazardmill.llm.requests import Message, OfflineKey, Stage
+from hazardmill.llm.requests import AnswerKey, Message, Stage
 from hazardmill.stages.execute import REASONS
 from hazardmill.stages.judge import describe
 
@@ -85,8 +85,8 @@ def danger_block(danger: dict[str, Any]) -> str:
     return f"<danger>\n{json.dumps(danger, indent=1)}\n</danger>"
 
 
-def key(stage: Stage, record_hash: str = "0" * 64, draft: int | None = None, sample: int = 0) -> OfflineKey:
-    return OfflineKey(record_hash=record_hash, stage=stage, draft=draft, sample=sample)
+def key(stage: Stage, record_hash: str = "0" * 64, draft: int | None = None, sample: int = 0) -> AnswerKey:
+    return AnswerKey(record_hash=record_hash, stage=stage, draft=draft, sample=sample)
 
 
 def module_in(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from hazardmill.errors import RequestRefused
 from hazardmill.llm.backends.offline import OFFLINE_LABEL, OfflineBackend
-from hazardmill.llm.requests import OFFLINE_MODEL, Message, OfflineKey, Request
+from hazardmill.llm.requests import OFFLINE_MODEL, AnswerKey, Message, Request
 
 from .support import CONTEXTS, key, record_block, user
 
@@ -37,7 +37,7 @@ def test_the_answer_hangs_on_key_and_record_not_on_the_prompts_wording():
     plain = complete(request())
     edited = user("Please be brief.", record_block(CONTEXTS["knife"]), "Answer in JSON.")
     assert complete(request(messages=tuple(edited))).text == plain.text
-    others = {complete(request(key=OfflineKey(record_hash=f"{i:064}", stage="extract"))).text for i in range(8)}
+    others = {complete(request(key=AnswerKey(record_hash=f"{i:064}", stage="extract"))).text for i in range(8)}
     assert len(others) > 1
 
 

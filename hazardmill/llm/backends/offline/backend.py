@@ -11,7 +11,7 @@ from hazardmill.llm.backends.offline.author import author
 from hazardmill.llm.backends.offline.extraction import extract
 from hazardmill.llm.backends.offline.judge import judge
 from hazardmill.llm.backends.offline.prompt import read_prompt
-from hazardmill.llm.requests import OFFLINE_MODEL, Completion, Message, OfflineKey, Request, Usage
+from hazardmill.llm.requests import OFFLINE_MODEL, AnswerKey, Completion, Message, Request, Usage
 
 OFFLINE_LABEL: Final = (
     "Written by the offline author: rules and patterns, not a language model. It stands in for one where there is no"
@@ -35,7 +35,7 @@ class OfflineBackend:
         Raises:
             RequestRefused: The stage is none that the offline author can stand in for.
         """
-        key = request.key or OfflineKey(
+        key = request.key or AnswerKey(
             record_hash=_hash_of(request.messages), stage=request.stage, sample=request.sample
         )
         text = answer(request.messages, key)
@@ -51,7 +51,7 @@ class OfflineBackend:
         """Nothing to let go of."""
 
 
-def answer(messages: Sequence[Message], key: OfflineKey) -> str:
+def answer(messages: Sequence[Message], key: AnswerKey) -> str:
     """The offline author's answer: a function of the messages and the key.
 
     Raises:
