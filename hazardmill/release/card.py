@@ -99,6 +99,11 @@ def _notices(facts: Facts) -> Iterator[str]:
             " stand-in (`offline-author`) wrote them or a part of them, and no language model; they show that the mill"
             " works and are no benchmark."
         )
+    if manifest.recorded:
+        yield (
+            f"**Recorded elsewhere: {manifest.recorded:,} of {plural(manifest.tasks, 'task')}.** They were made of a"
+            " file of answers that does not come with hazardmill, and nobody can tell who wrote it."
+        )
     if manifest.policy == "none":
         yield "**Nobody reviewed these tasks**: what is proved is proved, and no person has judged the rest."
     if manifest.local_models:

@@ -151,10 +151,17 @@ def push(
 
 
 def _admit(local: LocalRelease, allow_offline: bool) -> None:
-    if local.manifest.offline and not allow_offline:
+    offline, recorded = local.manifest.offline, local.manifest.recorded
+    if (offline or recorded) and not allow_offline:
+        told = {
+            f"{offline} tasks of this release were written by our rules, and by no language model": offline,
+            f"{recorded} were made of recorded answers that do not come with hazardmill": recorded,
+        }
         raise ReleaseRefused(
-            f"{local.manifest.offline} tasks of this release were written by our rules, and by no language model",
-            findings=(f"offline: {local.manifest.offline} tasks",),
+            "; ".join(text for text, tasks in told.items() if tasks),
+            findings=tuple(
+                f"{name}: {tasks} tasks" for name, tasks in (("offline", offline), ("recorded", recorded)) if tasks
+            ),
             remedy="leave them out of the release, or push with --allow-offline",
         )
 

@@ -112,6 +112,8 @@ class Manifest(Frozen):
     """Released tasks, unavoidable ones included."""
     offline: int
     """Released tasks with anything that our rules wrote, and no language model."""
+    recorded: int = 0
+    """Released tasks made of recorded answers that do not come with hazardmill."""
     local_models: tuple[str, ...] = ()
     """Models behind a private address that answered for released tasks."""
     waived: dict[str, str] = Field(default_factory=dict)

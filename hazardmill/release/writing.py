@@ -16,6 +16,7 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.archive import Archives
 from hazardmill.release.callers import prices_of
 from hazardmill.release.facts import Facts, TaskFact, describe, task_fact
+from hazardmill.release.gate_rules import shipped_recordings
 from hazardmill.release.gathering import Candidate, Gathered, tally
 from hazardmill.release.manifest import Attribution, File, Manifest, Parent, file_of
 from hazardmill.release.options import Options
@@ -185,7 +186,7 @@ class Writing:
         records = [(candidate.run_id, candidate.record_id) for candidate in candidates]
         models = gathered.calls.models(records)
         answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
-        left_out = _left_out(gathered)
+        left_out, shipped = _left_out(gathered), shipped_recordings()
         credits = Counter((c.source, c.licence, c.attribution) for c in candidates)
         return Manifest(
             name=options.name,
@@ -196,6 +197,7 @@ class Writing:
             seed=options.seed,
             tasks=len(candidates),
             offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
+            recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
             local_models=tuple(name for name in options.local_models if name in answered),
             waived={result.name: result.waived for result in results if result.waived is not None},
             left_out=left_out,

@@ -335,6 +335,24 @@ def test_offline_tasks_are_refused_unless_they_are_allowed(mill_store: Store, op
     assert {row["model_answered"] for row in all_rows(made.folder, "drafts")} == {"offline-author"}
 
 
+def test_tasks_of_recorded_answers_that_nobody_knows_are_refused_unless_they_are_allowed(
+    model_store: Store, options: Options, tmp_path: Path
+) -> None:
+    task = model_store.rows("tasks")[0]
+
+    def recorded(table: str, row: dict[str, Any]) -> dict[str, Any]:
+        of_task = table == "llm_calls" and row["record_id"] == task["record_id"] and row["stage"] == "author"
+        return {**row, "backend": "recorded", "recording": "f" * 64} if of_task else row
+
+    store = rewritten(model_store, tmp_path / "store", recorded)
+    with pytest.raises(ReleaseRefused, match="refused by offline") as caught:
+        build(store, None, options, tmp_path / "release")
+    (finding,) = caught.value.findings
+    assert f"{task['task_id']}: it was made of recorded answers" in finding
+    made = build(store, None, options.model_copy(update={"allow_offline": True}), tmp_path / "release")
+    assert (made.manifest.recorded, made.manifest.offline) == (1, 0)
+
+
 def test_what_is_there_is_never_written_over(model_store: Store, options: Options, tmp_path: Path) -> None:
     for name in ("folder", "file", "link"):
         place = tmp_path / name

@@ -127,6 +127,10 @@ def test_the_first_line_says_that_tasks_are_offline_authored(tmp_path: Path) -> 
     assert "**Gates waived**: corpus (too few)." in line
 
 
+def test_the_first_line_says_that_answers_were_recorded_elsewhere(tmp_path: Path) -> None:
+    assert first_line(card(facts(tmp_path, recorded=1))).startswith("> **Recorded elsewhere: 1 of 4 tasks.**")
+
+
 def test_the_first_line_says_that_nobody_reviewed(tmp_path: Path) -> None:
     assert first_line(card(facts(tmp_path, policy="none"))).startswith("> **Nobody reviewed these tasks**")
 

@@ -486,6 +486,14 @@ def test_offline_tasks_go_out_only_when_allowed(server, tmp_path, pushed):
     assert pushed(folder, allow_offline=True).committed
 
 
+def test_tasks_out_of_anybodys_recordings_go_out_only_when_allowed(server, tmp_path, pushed):
+    folder = pushable(tmp_path / "recorded", recorded=2)
+    with pytest.raises(ReleaseRefused, match="2 were made of recorded answers that do not come with") as refused:
+        pushed(folder)
+    assert refused.value.findings == ("recorded: 2 tasks",) and server.requests == ()
+    assert pushed(folder, allow_offline=True).committed
+
+
 @pytest.mark.parametrize(
     "name", ["soups", "a/b/c", "../soups", "acme/", "acme/so ups", "-a/b", "acme/a--b", "acme/a..b"]
 )
