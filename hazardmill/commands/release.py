@@ -224,6 +224,7 @@ def _in_json(built: Built, options: Options) -> dict[str, object]:
                 "looked": gate.looked,
                 "found": gate.found,
                 "waived": gate.waived,
+                "not_judged": list(gate.not_judged),
                 "findings": list(gate.in_words),
             }
             for gate in built.gates
@@ -238,6 +239,8 @@ def _say(built: Built) -> None:
             click.echo(printable(f"gate {gate.name} waived: {gate.waived}"))
             for line in gate.in_words:
                 click.echo(printable(f"  {line}"))
+        if gate.not_judged:
+            click.echo(printable(f"gate {gate.name} did not judge: {'; '.join(gate.not_judged)}"))
     for config, splits in manifest.counts.items():
         told = ", ".join(f"{rows:,} {split}" for split, rows in splits.items())
         click.echo(f"{config}: {told}")

@@ -84,6 +84,8 @@ class Gate(Frozen):
     passed: bool | None
     """Null: unknown, and ``why`` says why."""
     why: str | None = None
+    too_few: bool = False
+    """Whether that is because the figure means nothing on so few tasks; a release is not refused for it."""
     tasks: int
     """Tasks that the figure is over."""
     unknown: int = 0
@@ -211,7 +213,8 @@ class Corpus:
         threshold: float = getattr(limits, name)
         # Tasks of unknown kind may all be of a common one, or of none.
         passed = _within(counts, counts + unknown, tasks, threshold)
-        why = _too_few(tasks, limits) or (_open(unknown) if passed is None else None)
+        few = _too_few(tasks, limits)
+        why = few or (_open(unknown) if passed is None else None)
         return Gate(
             name=name,
             says=says,
@@ -221,13 +224,15 @@ class Corpus:
             threshold=threshold,
             passed=None if why else passed,
             why=why,
+            too_few=few is not None,
             tasks=found.things,
             unknown=unknown,
         )
 
     def _effective(self, found: Spread, limits: Thresholds) -> Gate:
         unknown = self._tasks - found.things
-        why = _too_few(self._tasks, limits) or (_open(unknown) if unknown else None)
+        few = _too_few(self._tasks, limits)
+        why = few or (_open(unknown) if unknown else None)
         return Gate(
             name="effective_structures",
             says="effective number of distinct structures, exp of the Shannon entropy",
@@ -237,6 +242,7 @@ class Corpus:
             threshold=limits.effective_structures,
             passed=None if why or found.effective is None else found.effective >= limits.effective_structures,
             why=why,
+            too_few=few is not None,
             tasks=found.things,
             unknown=unknown,
         )
@@ -272,6 +278,7 @@ class _Tally:
             threshold=threshold,
             passed=None if few else passed,
             why=few or (None if passed is not None else _open(self.unknown) if tasks else "there is no task"),
+            too_few=few is not None,
             tasks=self.looked,
             unknown=self.unknown,
             examples=tuple(text for _, text in self.examples),

@@ -23,7 +23,6 @@ from hazardmill.report.pages import write_text
 from hazardmill.report.wording import count, plural, reason, share, usd
 
 if TYPE_CHECKING:
-    from hazardmill.release.gates import GateResult
     from hazardmill.review.agreement import Coefficient
 
 CARD: Final = "README.md"
@@ -132,7 +131,7 @@ def _text(facts: Facts) -> str:
         else None,
         natural=_natural(facts),
         gates=[
-            {"name": each.name, "says": each.says, "looked": each.looked, "verdict": _said(each)}
+            {"name": each.name, "says": each.says, "looked": each.looked, "verdict": each.verdict}
             for each in facts.gates
         ],
         splits=SPLITS,
@@ -173,13 +172,6 @@ def _funnel(facts: Facts) -> Ready:
     records = way[0][1]
     rows = [(name, count(number), share(number / records if records else None)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
-
-
-def _said(gate: GateResult) -> str:
-    if gate.passed:
-        return "passed"
-    waived = f"waived: {gate.waived}; " if gate.waived else ""
-    return f"{waived}{plural(gate.found, 'finding')}"
 
 
 def _each_base(facts: Facts) -> list[ConfigFact]:

@@ -42,6 +42,8 @@ class GateResult:
     """How many there are in all."""
     waived: str | None = None
     """The reason given why what it found stops nothing; null where it passed."""
+    not_judged: tuple[str, ...] = ()
+    """Figures that mean nothing on so few tasks; they stop nothing."""
 
     @property
     def stops(self) -> bool:
@@ -55,6 +57,13 @@ class GateResult:
         lines = [f"{self.name}: {finding.in_words}" for finding in self.findings]
         return (*lines, *([f"{self.name}: and {more:,} more"] if more else []))
 
+    @property
+    def verdict(self) -> str:
+        """In a line: passed or not, and what was not judged."""
+        waived = f"waived: {self.waived}; " if self.waived else ""
+        said = "passed" if self.passed else f"{waived}{self.found:,} {'finding' if self.found == 1 else 'findings'}"
+        return f"{said}; not judged: {'; '.join(self.not_judged)}" if self.not_judged else said
+
 
 class Tally:
     """Counts findings and keeps the first ones by task, in whatever order tasks come."""
@@ -65,6 +74,11 @@ class Tally:
         self._says = says
         self._found = 0
         self._first: list[tuple[str, str, Finding]] = []
+        self._not_judged: list[str] = []
+
+    def leave_open(self, message: str) -> None:
+        """Name a figure that cannot be judged, and that stops nothing."""
+        self._not_judged.append(message)
 
     def add(self, task_id: str | None, message: str, remedy: str) -> None:
         """Count one more."""
@@ -82,4 +96,5 @@ class Tally:
             findings=tuple(finding for _, _, finding in self._first),
             found=self._found,
             waived=waived if self._found else None,
+            not_judged=tuple(self._not_judged),
         )

@@ -150,7 +150,9 @@ class Gates(AbstractContextManager["Gates"]):
         self._structures.tell(tallies["split_leak"])
         see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
         for gate in self._corpus.report(self._options.thresholds).gates:
-            if not gate.passed:
+            if gate.too_few:
+                tallies["corpus"].leave_open(f"{gate.name} ({gate.why})")
+            elif not gate.passed:
                 tallies["corpus"].add(None, _figure(gate), "release other tasks, or waive the gate with a reason")
         return tuple(tallies[name].result(self._options.waive.get(name)) for name in GATES)
 

@@ -11,7 +11,7 @@ from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 from .conftest import Hazardmill
 
-NOBODY = ("--policy", "none", "--waive", "corpus=a few samples", "--jobs", 1)
+NOBODY = ("--policy", "none", "--waive", "corpus=a few samples", "--threshold", "enough=1", "--jobs", 1)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from patience import PATIENCE_S
 
+from hazardmill.quality.corpus import Thresholds
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store
@@ -25,7 +26,7 @@ pytestmark = [
 
 REPO = "acme/hazards"
 TOKEN = "hf_planted-" + "q8d2"
-OPTIONS = Options(version="1.0.0", policy="none", waive={"corpus": "a few samples"})
+OPTIONS = Options(version="1.0.0", policy="none", waive={"corpus": "a few samples"}, thresholds=Thresholds(enough=1))
 
 
 @pytest.fixture(scope="module")

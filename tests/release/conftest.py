@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.quality.corpus import Thresholds
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import by_model, rewritten, run_offline, with_unavoidable
@@ -26,7 +27,7 @@ def model_store(mill_store: Store, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def options() -> Options:
     """Of a release that nobody reviewed and that is too small for figures of a corpus."""
-    return Options(version="1.0.0", policy="none", waive=WAIVED)
+    return Options(version="1.0.0", policy="none", waive=WAIVED, thresholds=Thresholds(enough=1))
 
 
 @pytest.fixture(scope="session")
