@@ -76,7 +76,7 @@ def main():
             for number in range(repeats):
                 ours, theirs = (folder / f"{side}-{number}" for side in ("flow", "plain"))
                 words = ["--source", "neiss", "--input", path, "--limit", count, "--batch-size", options.batch]
-                words = [*words, "--store", theirs, "--run-id", "r", "--json"]
+                words = [*words, "--model", "offline-author", "--store", theirs, "--run-id", "r", "--json"]
                 ended = taken([sys.executable, "-m", "hazardmill.cli", "run", "generate", *words], {})
                 plain.append(Taken(*ended, run_seconds(theirs)))
                 before = rows_in(database)
@@ -112,11 +112,8 @@ def flow_process(path, count, batch, store, run_id):
     from flows.generate import generate
 
     # The state of a run of the flow is not looked at here: its store is.
-    asyncio.run(
-        generate(
-            source="neiss", path=Path(path), limit=int(count), batch_size=int(batch), store=Path(store), run_id=run_id
-        )
-    )
+    words = {"path": Path(path), "limit": int(count), "batch_size": int(batch), "store": Path(store), "run_id": run_id}
+    asyncio.run(generate(source="neiss", model="offline-author", **words))
     return 0
 
 

@@ -178,8 +178,8 @@ def run(tasks, folder):
 
     sample = Path(__file__).resolve().parent.parent / "sources" / "neiss" / "sample" / "sample.tsv"
     command = [sys.executable, "-m", "hazardmill.cli", "run", "generate", "--source", "neiss", "--input", str(sample)]
-    options = ["--run-id", "offline", "--limit", "25", "--jail", "minimal", "--store", str(folder / "store"), "--json"]
-    subprocess.run([*command, *options], stdout=subprocess.DEVNULL, check=True)
+    options = ["--model", "offline-author", "--run-id", "offline", "--limit", "25", "--jail", "minimal", "--json"]
+    subprocess.run([*command, *options, "--store", str(folder / "store")], stdout=subprocess.DEVNULL, check=True)
     accepted = Store.open(folder / "store").rows("outcomes", {"outcome": "accepted"}, ["record_id"])
     (folder / "record").write_text(accepted[-1]["record_id"])
     return {}

@@ -93,7 +93,7 @@ async def generate(
         limit: At most so many records.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
         shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
-        model: Model of all stages, as litellm names it; `offline-author` needs no network and costs nothing.
+        model: Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without any.
         extract_model: Another model for the extract stage.
         judge_model: Another model for the judge stage.
         fallback_models: Models to ask, in order, where that of a stage cannot answer.

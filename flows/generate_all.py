@@ -52,7 +52,7 @@ async def generate_all(
         sources: Whose records; null is every source.
         paths: File or folder by source; of a source without one, those the store holds.
         limit: At most so many records of each source.
-        model: Model of all stages, as litellm names it; `offline-author` needs no network and costs nothing.
+        model: Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without any.
         extract_model: Another model for the extract stage.
         judge_model: Another model for the judge stage.
         api_base: Address of an OpenAI-compatible server; no key in it.

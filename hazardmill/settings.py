@@ -59,8 +59,8 @@ class Settings(BaseSettings):
 
     store: Path = Path("generated/store")
     """Folder of the store."""
-    model: str = "offline-author"
-    """Model of all stages; ``offline-author`` needs no network."""
+    model: str | None = None
+    """Model of all stages, as litellm names it; ``recorded`` answers for the shipped samples. Null: a run names one."""
     extract_model: str | None = None
     judge_model: str | None = None
     fallback_models: Annotated[tuple[str, ...], NoDecode] = ()

@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the seed of property tests, and say how long a test may take; workers are told both."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    # Runs of a test that names no model are by our rules.
+    os.environ.setdefault("HAZARDMILL_MODEL", "offline-author")
     if config.option.timeout is not None:
         os.environ[TIMEOUT] = str(config.option.timeout)
     os.environ.setdefault(TIMEOUT, config.getini("timeout"))

@@ -23,7 +23,7 @@ def write(text: str | bytes) -> None:
 
 def test_defaults_need_no_network_and_no_file() -> None:
     settings = load_settings()
-    assert (settings.store, settings.model, settings.jail) == (Path("generated/store"), "offline-author", "auto")
+    assert (settings.store, settings.model, settings.jail) == (Path("generated/store"), None, "auto")
     assert (settings.batch_size, settings.cross_check, settings.api_base) == (25, 0.0, None)
 
 

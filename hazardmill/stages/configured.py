@@ -15,6 +15,11 @@ from hazardmill.stages.mill import Models
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
 """Models that no server is asked for, and who answers in their place."""
 
+_CHOOSE: Final = (
+    "choose one by --model (of a flow: `model`), or for all runs by the setting `model`: a language model as litellm "
+    f"names it, such as openai/gpt-5-mini; or {RECORDED_MODEL}, which answers for the shipped samples without any model"
+)
+
 
 def configured(
     settings: Settings, inputs: Sequence[RunInput], given: Mapping[str, Any], *, replay: str | None = None
@@ -30,11 +35,13 @@ def configured(
         replay: Store to answer from; empty for the run's own, null for no replay.
 
     Raises:
-        UsageError: What was said does not go together.
+        UsageError: What was said does not go together, or no model is named.
     """
     values = dict(given)
     model = values.pop("model", None)
     asked = model or settings.model
+    if asked is None:
+        raise UsageError("no model is named", remedy=_CHOOSE)
     models = Models(
         extract=values.pop("extract_model", None) or settings.extract_model or asked,
         author=asked,
@@ -49,8 +56,7 @@ def configured(
     )
     address = values.pop("api_base", None)
     if live != "litellm":
-        by_settings = settings.api_base and not model and "model" not in settings.model_fields_set
-        if address or by_settings:
+        if address:
             raise no_server(models.author)
     else:
         address = address or settings.api_base

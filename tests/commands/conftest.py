@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hazardmill.cli import main
+from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
 
 
@@ -33,9 +34,10 @@ Hazardmill = Callable[..., Ended]
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and no settings but the defaults."""
+    """An empty working folder, and no settings but the defaults and the model of our rules."""
     for variable in [name for name in os.environ if name.upper().startswith(PREFIX) and name not in NO_SETTINGS]:
         monkeypatch.delenv(variable)
+    monkeypatch.setenv("HAZARDMILL_MODEL", OFFLINE_MODEL)
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -118,6 +118,7 @@ def test_seconds_are_finite_and_above_0(option: str, seconds: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_named_by_option_variable_or_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     option, stage = MODELS[name]
+    monkeypatch.delenv("HAZARDMILL_MODEL")
     base = [] if name == "model" else MODEL
     write(name, "openai/a")
     assert getattr(configuration(*base).models, stage) == "openai/a"
@@ -145,12 +146,14 @@ def test_the_offline_author_takes_nothing_from_settings_that_is_for_others(monke
         configuration("--model", "offline-author", "--fallback-model", "openai/gpt-4o-mini")
 
 
-@pytest.mark.parametrize("variable", ["HAZARDMILL_API_BASE", "HAZARDMILL_FALLBACK_MODELS"])
-def test_settings_for_a_model_that_nobody_named_are_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Else a run that was to ask a model would quietly be an offline one.
-    monkeypatch.setenv(variable, "http://127.0.0.1:1")
-    with pytest.raises(UsageError, match="offline-author"):
-        configuration()
+@pytest.mark.parametrize("words", [(), ("--judge-model", "openai/gpt-4o"), ("--api-base", "http://127.0.0.1:1")])
+def test_a_run_whose_model_nobody_names_is_refused(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HAZARDMILL_MODEL")
+    with pytest.raises(UsageError, match="no model is named") as caught:
+        configuration(*words)
+    assert caught.value.remedy is not None
+    for choice in ("--model", "setting `model`", "recorded, which answers for the shipped samples"):
+        assert choice in caught.value.remedy
 
 
 def test_one_shard_is_of_every_source() -> None:

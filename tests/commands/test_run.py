@@ -114,14 +114,18 @@ def test_the_offline_author_is_not_mixed_with_others(generate: Hazardmill, empty
     assert not (empty_folder / "s").exists()
 
 
-def test_an_address_without_a_model_is_a_wrong_call(generate: Hazardmill, empty_folder: Path) -> None:
+def test_an_address_without_a_model_is_a_wrong_call(
+    generate: Hazardmill, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = "http://127.0.0.1:9/v1"
     for words in (("--api-base", address), ("--api-base", address, "--model", "offline-author")):
         ended = generate("--store", "s", *words)
         assert ended.code == 2
         assert "offline-author asks no server" in ended.err
     (empty_folder / "hazardmill.yaml").write_text(f"api_base: {address}\n")
-    assert generate("--store", "s").code == 2
+    monkeypatch.delenv("HAZARDMILL_MODEL")
+    ended = generate("--store", "s")
+    assert ended.code == 2 and "no model is named" in ended.err and "recorded" in ended.err
     assert not (empty_folder / "s").exists()
     # Who names the offline author over a file made for servers means it.
     assert generate("--store", "s", "--run-id", "r", "--model", "offline-author", "--limit", 1, "--json").code == 0

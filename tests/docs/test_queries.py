@@ -68,7 +68,18 @@ def store(settings: pytest.MonkeyPatch, project: Path, tmp_path_factory: pytest.
 
 def generate(run_id: str, *words: str) -> None:
     """Run ``hazardmill run generate`` with the weaker jail: the author is ours."""
-    arguments = ["run", "generate", *words, "--run-id", run_id, "--jail", "minimal", "--json"]
+    arguments = [
+        "run",
+        "generate",
+        "--model",
+        "offline-author",
+        *words,
+        "--run-id",
+        run_id,
+        "--jail",
+        "minimal",
+        "--json",
+    ]
     CliRunner().invoke(hazardmill, arguments, catch_exceptions=False)
 
 
