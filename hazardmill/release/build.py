@@ -86,7 +86,7 @@ def _build(
     included = _included(gathered)
     if not included:
         raise InputError(
-            "people are against every task that there is: nothing is left to release",
+            "reviewers are against every task that there is: nothing is left to release",
             remedy="see: hazardmill review stats",
         )
     groups = _groups(gathered, included, _kept(options.parent))

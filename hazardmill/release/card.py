@@ -21,6 +21,7 @@ from hazardmill.release.licences import LICENSES, OTHER, credits_of, hub_identif
 from hazardmill.release.markdown import Ready, block, render, table, words
 from hazardmill.report.pages import write_text
 from hazardmill.report.wording import count, plural, reason, share, usd
+from hazardmill.review.models import counted
 
 if TYPE_CHECKING:
     from hazardmill.review.agreement import Coefficient
@@ -78,7 +79,10 @@ def front_matter(facts: Facts) -> dict[str, Any]:
     value |= {
         "task_categories": ["robotics", "text-generation"],
         "size_categories": [size],
-        "annotations_creators": ["machine-generated", *(["expert-generated"] if manifest.review else [])],
+        "annotations_creators": [
+            "machine-generated",
+            *(["expert-generated"] if manifest.review and manifest.review.people else []),
+        ],
         "tags": list(TAGS),
         "configs": [_config(config, _default(facts) == config.name) for config in facts.configs],
     }
@@ -105,6 +109,9 @@ def _notices(facts: Facts) -> Iterator[str]:
         )
     if manifest.policy == "none":
         yield "**Nobody reviewed these tasks**: what is proved is proved, and no person has judged the rest."
+    elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
+        it = manifest.review
+        yield f"**Reviewed by {counted(it.people, it.models)}**: no person has judged these tasks."
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
         yield f"**Local models**: {names} answered at a private address, which nobody else can ask again."
@@ -275,8 +282,8 @@ def _review(facts: Facts) -> Iterator[str]:
     if manifest.review is not None:
         it = manifest.review
         yield (
-            f"{plural(it.reviewers, 'reviewer')}, {plural(it.decisions, 'decision')} on released tasks;"
-            f" {plural(it.rejected, 'task')} that people were against {'is' if it.rejected == 1 else 'are'} left out."
+            f"Reviewed by {counted(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
+            f" {plural(it.rejected, 'task')} that they were against {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:
         rejected, agreed = facts.review.rejected, facts.review.agreement

@@ -123,7 +123,12 @@ _FORMAL = (
 )
 _REVIEWED = (
     _own("review_policy", STR, "Policy of the review under which it is here; `none` where nobody's opinion counts."),
-    _own("reviewers", INT, "People who decided on it; null where nobody's opinion counts.", required=False),
+    _own(
+        "reviewers",
+        INT,
+        "Reviewers who decided on it, models among them; null where nobody's opinion counts.",
+        required=False,
+    ),
     _own("approvals", INT, "Those of them who approved; null where nobody's opinion counts.", required=False),
 )
 _ANSWERED_BY = _own(
@@ -228,12 +233,14 @@ DRAFTS: Final = Config(
 
 REVIEWS: Final = Config(
     "reviews",
-    "What people decided on each task, under pseudonyms, without times and notes.",
+    "What reviewers decided on each task, under pseudonyms, without times and notes.",
     (
         TASK_ID,
         *_of(schemas.TASKS, ["source"]),
         _own("kind", STR, "`task`: a reviewer asked about it; `adjudication`: one who decided between others."),
-        _own("reviewer", STR, "Pseudonym, the same all through one release: `reviewer-1`."),
+        _own(
+            "reviewer", STR, "Pseudonym, the same all through one release: `reviewer-1`; `model-2` of a language model."
+        ),
         _own("verdict", STR, "`approve`, `reject` or `unsure`."),
         _own("reasons", STR, "Criteria of the rubric that the reviewer named, JSON list."),
         _own("rubric", STR, "Version of the rubric."),

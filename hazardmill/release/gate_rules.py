@@ -168,7 +168,7 @@ def see_attribution(tally: Tally, row: Row) -> None:
 def see_review(
     tally: Tally, accepted: Accepted | None, candidates: Iterable[Candidate], released: Iterable[str]
 ) -> None:
-    """People settled every task, and accept those that are released; where nobody was asked, nothing is found."""
+    """Reviewers settled every task, and accept those that are released; where nobody was asked, nothing is found."""
     wanted, approved = set(released), set() if accepted is None else set(accepted.accepted)
     for candidate in candidates:
         tally.looked += 1
@@ -185,4 +185,4 @@ def see_review(
                 "let it be reviewed: hazardmill review serve",
             )
         elif task_id in wanted:
-            tally.add(task_id, f"people are against it: {REASON_WORDS[reason]}", "leave it out of the release")
+            tally.add(task_id, f"reviewers are against it: {REASON_WORDS[reason]}", "leave it out of the release")

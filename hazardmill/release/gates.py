@@ -49,7 +49,7 @@ SAYS: Final[Mapping[str, str]] = {
     "duplicates": "no two tasks are the same document, or of one structure in nearly the same words",
     "leaked_names": "no name that a planner sees has a word of safety or danger",
     "personal_data": "no text about people who were hurt holds what tells who they are",
-    "review": "people have settled every task",
+    "review": "reviewers have settled every task",
     "split_leak": "tasks of one structure are in one split",
     "corpus": "the figures of the whole corpus are within their thresholds",
 }

@@ -81,13 +81,20 @@ class Archive(Frozen):
 
 
 class Review(Frozen):
-    """What people had a say in."""
+    """What reviewers had a say in."""
 
     reviewers: int
+    models: int = 0
+    """Reviewers that are language models, of all."""
     decisions: int
     """Decisions on released tasks, adjudications included."""
     rejected: int
-    """Tasks that people are against; they are left out."""
+    """Tasks that reviewers are against; they are left out."""
+
+    @property
+    def people(self) -> int:
+        """Reviewers that are people."""
+        return self.reviewers - self.models
 
 
 class Parent(Frozen):

@@ -1,4 +1,4 @@
-"""Rows of ``reviews``: what people decided, under pseudonyms, without times and notes."""
+"""Rows of ``reviews``: what reviewers decided, under pseudonyms, without times and notes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.release.manifest import Review
+from hazardmill.review.models import is_model
 from hazardmill.review.opinions import Opinion
 from hazardmill.review.rubric import Verdict
 
@@ -18,10 +19,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Heard:
-    """What people said of one task."""
+    """What reviewers said of one task."""
 
     reviewers: int
-    """People who decided on the task as it is."""
+    """Reviewers who decided on the task as it is."""
     approvals: int
     """Those of them who approved."""
 
@@ -43,11 +44,12 @@ class Reviews:
         names = {each.slip.reviewer for opinions in self._of.values() for each in opinions}
         ranked = sorted(names, key=lambda reviewer: hashlib.sha256(f"{name}\n{reviewer}".encode()).hexdigest())
         self.pseudonyms: Mapping[str, str] = {
-            reviewer: f"reviewer-{place}" for place, reviewer in enumerate(ranked, start=1)
+            reviewer: f"{'model' if is_model(reviewer) else 'reviewer'}-{place}"
+            for place, reviewer in enumerate(ranked, start=1)
         }
 
     def heard(self, task_id: str) -> Heard:
-        """What people said of a task."""
+        """What reviewers said of a task."""
         current = [each for each in self._of.get(task_id, ()) if each.state == "decided"]
         approvals = sum(each.verdict is Verdict.APPROVE for each in current)
         return Heard(len({each.slip.reviewer for each in current}), approvals)
@@ -75,7 +77,8 @@ class Reviews:
 
         Args:
             task_ids: The released tasks.
-            rejected: Tasks that people are against.
+            rejected: Tasks that reviewers are against.
         """
         of = [each for task_id in task_ids for each in self._of.get(task_id, ())]
-        return Review(reviewers=len({each.slip.reviewer for each in of}), decisions=len(of), rejected=rejected)
+        names = {each.slip.reviewer for each in of}
+        return Review(reviewers=len(names), models=sum(map(is_model, names)), decisions=len(of), rejected=rejected)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hazardmill.review.agreement import Coefficient, Rate
+from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.review.statistics import Statistics, Time
 
@@ -33,12 +34,13 @@ def told_coefficient(found: Coefficient) -> str:
 
 def tables(figures: Statistics) -> Iterator[Table]:
     """Everything, as tables of text."""
+    reviewers = who(figures.reviewers)
     accepted = figures.accepted
     words: dict[str, str] = {"accepted": "accepted", **{str(code): told for code, told in REASON_WORDS.items()}}
     rows: Rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
     yield f"Tasks under {accepted.policy}", ("", "tasks"), rows
     yield (
-        "Rejected by people",
+        f"Rejected by {reviewers}",
         ("", "of tasks accepted or rejected"),
         [
             ("all", told_rate(figures.rejected)),
@@ -74,13 +76,13 @@ def tables(figures: Statistics) -> Iterator[Table]:
     )
     judge = figures.judge
     yield (
-        "The judge beside people",
-        ("", "rejected by people"),
+        f"The judge beside {reviewers}",
+        ("", f"rejected by {reviewers}"),
         [
             ("approved by the judge", told_rate(judge.rejected_of_approved)),
             ("sent back by the judge", told_rate(judge.sent_back.rejected)),
             *((f"sent back for {name}", told_rate(of.rejected)) for name, of in judge.by_criterion.items()),
-            ("may the judge reject by itself", _trusted(judge.sent_back.may_reject)),
+            ("may the judge reject by itself", _trusted(judge.sent_back.may_reject, reviewers)),
         ],
     )
     if figures.intent.plans:
@@ -88,7 +90,7 @@ def tables(figures: Statistics) -> Iterator[Table]:
             "Intent, and safety intention (SI)",
             ("", "value"),
             [
-                ("people and SI agree", told_rate(figures.intent.agreement)),
+                (f"{reviewers} and SI agree", told_rate(figures.intent.agreement)),
                 ("Cohen's kappa", told_coefficient(figures.intent.kappa)),
                 *((f"on purpose, {name}", told_rate(rate)) for name, rate in figures.intent.by_planner.items()),
             ],
@@ -103,5 +105,6 @@ def told_time(time: Time) -> str:
     return f"median {time.median:.0f} s ({time.first_quartile:.0f} to {time.third_quartile:.0f}){unknown}"
 
 
-def _trusted(may: bool | None) -> str:
-    return {True: "yes", False: "no: people keep too much of it", None: "nobody knows yet: too few were audited"}[may]
+def _trusted(may: bool | None, reviewers: str) -> str:
+    no = f"no: {reviewers} keep too much of it"
+    return {True: "yes", False: no, None: "nobody knows yet: too few were audited"}[may]

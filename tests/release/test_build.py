@@ -565,7 +565,19 @@ def test_what_people_are_against_is_left_out(
     for row in all_rows(made.folder, "tasks"):
         assert (row["review_policy"], row["reviewers"], row["approvals"]) == ("any-reject", 2, 2)
     assert made.manifest.review is not None
-    assert made.manifest.review.model_dump() == {"reviewers": 2, "decisions": len(reviews), "rejected": 1}
+    assert made.manifest.review.model_dump() == {"reviewers": 2, "models": 0, "decisions": len(reviews), "rejected": 1}
+
+
+def test_a_model_among_reviewers_is_counted_as_one_and_so_are_its_rows(
+    model_store: Store, options: Options, tmp_path: Path, reviewed: Reviewed
+) -> None:
+    folder = reviewed({}, "model-claude")
+    made = build(model_store, folder, options.model_copy(update={"policy": "any-reject"}), tmp_path / "release")
+    assert made.manifest.review is not None
+    assert (made.manifest.review.reviewers, made.manifest.review.models) == (2, 1)
+    kinds = {row["reviewer"].partition("-")[0] for row in all_rows(made.folder, "reviews")}
+    assert kinds == {"model", "reviewer"}
+    assert "Reviewed by one person and one language model" in (made.folder / "README.md").read_text()
 
 
 def test_what_is_not_settled_is_neither_released_nor_silently_dropped(

@@ -225,11 +225,32 @@ def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path:
     told = section(card(facts(tmp_path, other={"review": review}, policy="majority", review=counted)), "Review")
 
     assert "Policy `majority`" in told
-    assert "2 reviewers, 9 decisions on released tasks; 1 task that people were against is left out." in told
+    assert "Reviewed by two people, 9 decisions on released tasks; 1 task that they were against is left out." in told
     assert "Rejected: 25.0 % of 4 settled tasks (95 % interval 5.0 % to 70.0 %)." in told
     assert "| Fleiss' kappa | 0.71 | 0.60 to 0.80 | 90 |" in told
     assert "| Krippendorff's alpha | none: nobody judged the same | none | 0 |" in told
     assert "Anna" not in told
+
+
+@pytest.mark.parametrize(
+    ("models", "said", "notice", "creators"),
+    [
+        (0, "Reviewed by two people, ", None, ["machine-generated", "expert-generated"]),
+        (1, "Reviewed by one person and one language model, ", None, ["machine-generated", "expert-generated"]),
+        (2, "Reviewed by two language models, ", "**Reviewed by two language models**", ["machine-generated"]),
+    ],
+)
+def test_models_that_reviewed_are_never_told_as_people(
+    tmp_path: Path, models: int, said: str, notice: str | None, creators: list[str]
+) -> None:
+    review = Review(reviewers=2, models=models, decisions=4, rejected=0)
+    found = facts(tmp_path, policy="majority", review=review)
+
+    told = card(found)
+
+    assert said in section(told, "Review")
+    assert (notice or "**Reviewed by") in first_line(told) if notice else "Reviewed by" not in first_line(told)
+    assert front_matter(found)["annotations_creators"] == creators
 
 
 def test_an_example_is_shown_with_both_plans_and_its_pddl(tmp_path: Path) -> None:

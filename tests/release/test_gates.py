@@ -225,7 +225,7 @@ def a_task_that_nobody_was_asked_about(release: Release) -> tuple[str, str]:
 def a_rejected_task_that_is_released_all_the_same(release: Release) -> tuple[str, str]:
     task_id = release.row("bddl")["task_id"]
     release.accepted = people(release, others={task_id: "rejected_by_adjudicator"})
-    return task_id, "people are against it"
+    return task_id, "reviewers are against it"
 
 
 @stops("split_leak")

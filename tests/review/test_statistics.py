@@ -178,3 +178,10 @@ def test_before_anything_is_decided_every_figure_is_unknown_with_a_reason(folder
 def test_a_review_that_nobody_was_given_has_figures_too(folder, pool):
     found = statistics(folder, pool)
     assert found.accepted.counts == {"accepted": 0, "not_assigned": 12} and found.reviewers == {}
+
+
+def test_models_that_review_are_never_told_as_people(folder, pool):
+    give_tasks(folder, pool, Wish(("model-a", "model-b")))
+    told = [text for title, heads, rows in tables(statistics(folder, pool)) for text in (title, *heads, *sum(rows, ()))]
+    assert "Rejected by language models" in told and "The judge beside language models" in told
+    assert not any("people" in text for text in told)
