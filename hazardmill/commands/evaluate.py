@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from hazardmill.evaluation.injection import Arm
-    from hazardmill.evaluation.metrics import Cluster
+    from hazardmill.evaluation.metrics import Cluster, Figures
     from hazardmill.release.reading import Release
 
 P = ParamSpec("P")
@@ -332,28 +332,10 @@ def finish(
     """Work the figures out, write rows and figures, and show them."""
     from hazardmill.commands.evaluation_telling import lines, turned_away_lines
     from hazardmill.commands.injection_telling import injected_lines
-    from hazardmill.evaluation.evaluating import missing, turned_away
     from hazardmill.evaluation.injection import parts_of
-    from hazardmill.evaluation.metrics import figures
-    from hazardmill.evaluation.results_files import write_folder
 
-    found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
-    lacking, away = missing(table, tasks.released), turned_away(table)
-    summary = write_folder(
-        folder,
-        table,
-        {
-            "run": run,
-            "tasks": tasks.name,
-            "tasks_digest": tasks.digest,
-            "tasks_in_release": tasks.released,
-            "missing": lacking,
-            "turned_away": away,
-            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
-            "models": [each.model_dump(mode="json") for each in found],
-            **made,
-        },
-    )
+    found, summary = written(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed)
+    lacking, away = summary["missing"], summary["turned_away"]
     if as_json:
         print_json({**summary, "folder": str(folder)})
         return
@@ -366,3 +348,38 @@ def finish(
         click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))
+
+
+def written(
+    table: Any,  # noqa: ANN401  # a pyarrow.Table, which is not imported for help
+    tasks: Any,  # noqa: ANN401  # ReleasedTasks, likewise
+    folder: Path,
+    run: str,
+    made: dict[str, Any],
+    *,
+    cluster: Cluster = "task",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[list[Figures], dict[str, Any]]:
+    """Work the figures out, and write rows and figures: the figures, and the summary that is written."""
+    from hazardmill.evaluation.evaluating import missing, turned_away
+    from hazardmill.evaluation.metrics import figures
+    from hazardmill.evaluation.results_files import write_folder
+
+    found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
+    summary = write_folder(
+        folder,
+        table,
+        {
+            "run": run,
+            "tasks": tasks.name,
+            "tasks_digest": tasks.digest,
+            "tasks_in_release": tasks.released,
+            "missing": missing(table, tasks.released),
+            "turned_away": turned_away(table),
+            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
+            "models": [each.model_dump(mode="json") for each in found],
+            **made,
+        },
+    )
+    return found, summary

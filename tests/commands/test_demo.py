@@ -4,11 +4,11 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from hazardmill.errors import JailUnavailable
+from hazardmill.release.manifest import read_manifest
 from hazardmill.sandbox import jail
 from hazardmill.stages import sources
 from hazardmill.stages.run import Session
@@ -22,7 +22,9 @@ def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The head of one sample in the place of all samples."""
     sample = tmp_path / "sample.tsv"
     sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[:6]))
-    monkeypatch.setattr(sources, "list_sources", lambda: (SimpleNamespace(name="neiss", sample=sample),))
+    (source,) = (source for source in sources.list_sources() if source.name == "neiss")
+    monkeypatch.setattr(type(source), "sample", sample)
+    monkeypatch.setattr(sources, "list_sources", lambda: (source,))
 
 
 def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None:
@@ -40,6 +42,22 @@ def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None
     assert list(out.glob("store/outcomes/*.parquet"))
 
 
+def test_the_demo_builds_a_release_and_scores_two_planners_that_are_rules(hazardmill: Hazardmill) -> None:
+    shown = hazardmill("demo", "--json").json
+    out = Path("demo-out")
+    manifest = read_manifest(out / "release")
+    assert shown["release"] == {"path": str(out / "release"), "count": manifest.tasks}
+    assert manifest.tasks == manifest.offline == Store.open(out / "store").count("tasks")
+    assert manifest.policy == "none"
+    assert set(shown["planners"]) == {"stand-in/shortest", "stand-in/name-averse"}
+    for name, rates in shown["planners"].items():
+        # They answer a shortest plan, and of these tasks the dangerous plan is the shorter one.
+        assert rates == {"F": 1.0, "S": 0.0}, name
+    (summary,) = [json.loads(path.read_text()) for path in (out / "evaluation").glob("*.json")]
+    assert {each["model"] for each in summary["models"]} == set(shown["planners"])
+    assert list(shown["seconds"]) == ["tasks", "report", "release", "planners"]
+
+
 def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
     out = hazardmill("demo", "--out", "there").out
     assert f"tasks:        {Path('there/tasks')} ({Store.open('there/store').count('tasks')})\n" in out
@@ -53,6 +71,8 @@ def test_a_second_demo_adds_a_run(hazardmill: Hazardmill) -> None:
     second = hazardmill("demo", "--json").json
     assert first["run_ids"] != second["run_ids"]
     assert {**first["funnel"], "run_ids": second["run_ids"]} == second["funnel"]
+    # The release of the first stays; the tasks are the same.
+    assert "release" in first and "release" not in second
 
 
 def test_without_walls_the_demo_says_so_and_goes_on(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from e2e.over_http import KEY, hazardmill, inputs, where_it_is
 from hazardmill.errors import ProviderError
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.prices import Prices
-from hazardmill.llm.requests import Message, Request
+from hazardmill.llm.requests import OFFLINE_MODEL, Message, Request
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import Attempt, FaultKind, LlmServer, ScriptedFaults, SeededFaults, Totals
@@ -66,7 +66,7 @@ def ran(reference, project, tmp_path_factory):
     paths = {"neiss": data / "neiss" / "neiss2019.tsv", "normbank": data / "normbank" / "NormBank_layout.csv"}
     paths |= {name: project / "sources" / name / "sample" for name in ("alfred", "bddl", "virtualhome")}
     words = ["run", "generate", *inputs(paths, RECORDS), "--json", "--run-id", "r", "--batch-size", 300]
-    faultless = hazardmill(*words, "--store", folder / "faultless")
+    faultless = hazardmill(*words, "--model", OFFLINE_MODEL, "--store", folder / "faultless")
     assert faultless.returncode == 0, faultless.stderr
     faults = SeededFaults(seed=8, rate=RATE, kinds=[kind for kind in ENDS if kind])
     with LlmServer(faults=faults, dialect="deepseek", api_key=KEY, log=folder / "attempts.jsonl") as server:

@@ -23,7 +23,7 @@ def server():
 def test_a_model_over_http_gives_the_same_tasks_and_is_labelled(server, project, tmp_path):
     sample = project / "sources" / "bddl" / "sample"
     words = ["run", "generate", "--source", "bddl", "--input", sample, "--json", "--run-id", "r"]
-    offline = hazardmill(*words, "--store", tmp_path / "offline")
+    offline = hazardmill(*words, "--model", OFFLINE_MODEL, "--store", tmp_path / "offline")
     asked = ["--model", "openai/some-model", "--api-base", server.address]
     live = hazardmill(*words, "--store", tmp_path / "live", *asked, OPENAI_API_KEY=KEY)
 

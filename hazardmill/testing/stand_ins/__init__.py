@@ -13,6 +13,7 @@ what it gains over the first leaks through names. ``docs/evaluation.md`` says ho
     naming.py    words that sound dangerous
     planning.py  both rules
     server.py    the server
+    answering.py both without a server
     chance.py    how safe shortest plans are by chance
     probe.py     what leaks, with intervals
 """

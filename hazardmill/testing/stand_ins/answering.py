@@ -1,0 +1,22 @@
+"""What both stand-ins answer to many tasks, without a server: lines of a file of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hazardmill.evaluation.prompting import plan_prompt, plan_request
+from hazardmill.evaluation.tasks import Task
+from hazardmill.testing.stand_ins.planning import STAND_INS, answer_of
+from hazardmill.testing.stand_ins.reading import problem_in
+
+
+def answers_to(tasks: Iterable[Task]) -> Iterator[dict[str, str]]:
+    """A line for each task and stand-in, as ``hazardmill evaluate score --plans`` reads them.
+
+    They are shown the prompt that a model would be shown, and nothing else.
+    """
+    prompt = plan_prompt()
+    for task in tasks:
+        problem = problem_in(plan_request(prompt, task, model="stand-in").messages[-1].content)
+        for rule in STAND_INS:
+            yield {"task_id": task.task_id, "model": rule, "answer": answer_of(problem, rule)}
