@@ -224,6 +224,33 @@ def _say_imported(result: Imported) -> None:
         click.echo(printable(f"  conflict of {each.reviewer} on {each.item}: {said} (slip {each.slip})"))
 
 
+@review.command(epilog="Example: hazardmill review record --review review --store store --out recordings")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write SOURCE/recorded/reviews.jsonl to; what is there is replaced.",
+)
+@folder_option
+@store_option
+@json_option
+def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> None:
+    """Record what language models decided on the tasks of a store, to lie beside recorded answers.
+
+    Reviewers whose names begin with `model-` are language models. What people decided stays in their review folder.
+    """
+    from hazardmill.review.pool import load_pool
+    from hazardmill.review.recorded import record_reviews
+
+    made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
+    if as_json:
+        print_json([each.model_dump(mode="json") for each in made])
+        return
+    for each in made:
+        said = f"{each.decisions} decisions of {', '.join(each.reviewers)} on {each.tasks} tasks"
+        click.echo(f"{each.source}: {said}: {each.path}")
+
+
 @review.command(epilog="Example: hazardmill review unblind --review review")
 @folder_option
 @json_option

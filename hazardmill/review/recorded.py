@@ -1,0 +1,144 @@
+"""What language models decided on recorded tasks: files that travel with a source, and the folder that they make.
+
+``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions as the files of a review folder do, the
+slip of a task before what was decided on it. Only models' are recorded: the work of people stays where they did it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Discriminator, TypeAdapter
+
+from hazardmill.errors import InputError
+from hazardmill.files import read_regular
+from hazardmill.records import Frozen
+from hazardmill.resources import review_folder
+from hazardmill.review.decisions import Decision, Undo
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.logfile import read_line
+from hazardmill.review.models import is_model
+from hazardmill.review.pool import Item
+from hazardmill.review.slips import Slip
+from hazardmill.store.durable import make_folder, write_file
+
+PLACE: Final = Path("recorded", "reviews.jsonl")
+"""Of the file, in the folder of its source."""
+
+_REMEDY: Final = "install hazardmill anew, or record again: hazardmill review record"
+
+Line: TypeAlias = Annotated[Slip | Decision | Undo, Discriminator("row")]
+
+_LINE: Final[TypeAdapter[Slip | Decision | Undo]] = TypeAdapter(Line)
+
+
+class RecordedReviews(Frozen):
+    """What was recorded of one source."""
+
+    source: str
+    path: Path
+    tasks: int
+    decisions: int
+    reviewers: tuple[str, ...]
+
+
+def record_reviews(folder: ReviewFolder, items: Mapping[str, Item], out: Path) -> list[RecordedReviews]:
+    """Write what models decided on tasks, a file a source. Nothing is chosen: rejections are among them.
+
+    Args:
+        folder: The review.
+        items: Every item there is; of those that are none of it, nothing is written.
+        out: Gets ``SOURCE/recorded/reviews.jsonl``; a file that is there is replaced.
+
+    Raises:
+        InputError: No model has decided on any of these tasks, or a file of the review is damaged.
+        StoreError: A file cannot be written.
+    """
+    books = folder.books()
+    found: dict[str, list[Slip]] = defaultdict(list)
+    for slip in folder.slips():
+        item = items.get(slip.item)
+        if slip.kind == "task" and is_model(slip.reviewer) and item is not None:
+            found[item.source].append(slip)
+    made = []
+    for source, slips in sorted(found.items()):
+        lines: list[Slip | Decision | Undo] = []
+        for slip in sorted(slips, key=lambda slip: (slip.item, slip.reviewer)):
+            said = [entry for entry in books[slip.reviewer].entries if entry.slip == slip.id]
+            lines += [slip, *said] if said else []
+        if not lines:
+            continue
+        path = out / source / PLACE
+        make_folder(path.parent.absolute())
+        write_file(path, "".join(f"{line.line()}\n" for line in lines).encode())
+        decisions = [line for line in lines if isinstance(line, Decision)]
+        made.append(
+            RecordedReviews(
+                source=source,
+                path=path,
+                tasks=len({line.item for line in decisions}),
+                decisions=len(decisions),
+                reviewers=tuple(sorted({line.reviewer for line in decisions})),
+            )
+        )
+    if not made:
+        raise InputError(
+            "no language model has decided on any of these tasks",
+            file=str(folder.path),
+            remedy="name a review in which reviewers whose names begin with model- decided",
+        )
+    return made
+
+
+def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
+    """Make a review folder of recorded files; what is in it already stays, and is not written twice.
+
+    Args:
+        files: The recorded files.
+        folder: The review; its folder is made, with our rubric, if it is not there.
+
+    Returns:
+        How many decisions it has of them.
+
+    Raises:
+        InputError: A file cannot be read or is damaged; names file and line.
+        StoreError: The folder cannot be written.
+    """
+    lines = [line for path in files for line in _read(path)]
+    if not folder.rubric.exists():
+        make_folder(folder.path.absolute())
+        write_file(folder.rubric, (review_folder() / "rubric.md").read_bytes())
+    with folder.assigning() as give:
+        there = set(folder.given().by_id)
+        give([line for line in lines if isinstance(line, Slip) and line.id not in there])
+    said: dict[str, list[Decision | Undo]] = defaultdict(list)
+    for line in lines:
+        if not isinstance(line, Slip):
+            said[line.reviewer].append(line)
+    for reviewer, entries in sorted(said.items()):
+        with folder.diary(reviewer).writing() as (book, append):
+            append([entry for entry in sorted(entries, key=lambda entry: entry.at) if entry.id not in book])
+    return sum(isinstance(line, Decision) for line in lines)
+
+
+def _read(path: Path) -> Iterator[Slip | Decision | Undo]:
+    try:
+        data = read_regular(path)
+    except OSError as error:
+        raise InputError(
+            f"recorded reviews cannot be read: {error.strerror}", file=str(path), remedy=_REMEDY
+        ) from error
+    for number, text in enumerate(data.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            line = read_line(text, path, number, _LINE.validate_python)
+            if not is_model(line.reviewer):
+                raise InputError(f"{line.reviewer} is no model, and only what models decided is recorded")
+        except InputError as error:
+            error.file, error.line, error.remedy = str(path), number, _REMEDY
+            raise
+        yield line
