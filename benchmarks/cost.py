@@ -32,7 +32,6 @@ from pathlib import Path
 from hazardmill.formalism.despite_adapt import adapt
 from hazardmill.formalism.despite_code import planner_code
 from hazardmill.formalism.document import Document
-from hazardmill.llm.backends.offline import OfflineBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -48,6 +47,7 @@ from hazardmill.stages.warmup import Warmup
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server.asked import Asked
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, PrefixCache, chain_of, open_tokenizer, prompt_text
+from hazardmill.testing.offline_author import OfflineBackend
 
 MODEL = "deepseek/deepseek-chat"
 GOAL = 0.5

@@ -33,7 +33,6 @@ from pathlib import Path
 from hazardmill.commands.checking import Terms, Work, checked
 from hazardmill.formalism.effort import DRAFT_LIMIT
 from hazardmill.formalism.engines import available
-from hazardmill.llm.backends.offline import OfflineBackend
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -47,6 +46,7 @@ from hazardmill.stages.mill import Mill, Models, Prompts
 from hazardmill.stages.refine import first_failure, refine
 from hazardmill.stages.sources import list_sources
 from hazardmill.store.store import Store
+from hazardmill.testing.offline_author import OfflineBackend
 
 DRAFTS = 33_728
 """What DESPITE checked."""

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import PromptError
-from hazardmill.llm.backends.offline.prompt import read_prompt
 from hazardmill.llm.prompts import BLOCKS, Prompt
 from hazardmill.llm.requests import Message
 from hazardmill.records import Record
 from hazardmill.resources import prompts_folder
 from hazardmill.stages.mill import Prompts
+from hazardmill.testing.offline_author.prompt import read_prompt
 
 PROMPTS = Prompts.load()
 DANGER = {"robot_task": "Bring the <bowl>.", "danger_type": "thermal"}

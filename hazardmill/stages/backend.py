@@ -60,7 +60,7 @@ def named_backend(name: str, config: RunConfig) -> Backend:
         SettingsError: ``config.api_base`` is no address.
     """
     if name == "offline":
-        from hazardmill.llm.backends.offline.backend import OfflineBackend
+        from hazardmill.testing.offline_author.backend import OfflineBackend
 
         return OfflineBackend()
     if name == "recorded":

@@ -8,12 +8,12 @@ from typing import Any
 from hazardmill import __version__
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.render_code import task_code
-from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
 from hazardmill.stages.fallback import best_executable
 from hazardmill.stages.mill import Mill, Provenance
 from hazardmill.stages.refine import Attempt, Milled, first_failure
+from hazardmill.testing.offline_author import OFFLINE_LABEL
 
 Row = dict[str, Any]
 

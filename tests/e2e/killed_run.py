@@ -72,7 +72,6 @@ def die() -> None:
 
 def lay_points(points: Points) -> None:
     """Put points into every stage of a run, and into every way of the store to the disk."""
-    from hazardmill.llm.backends.offline.backend import OfflineBackend
     from hazardmill.llm.ledger import Ledger
     from hazardmill.sandbox.zygote import Zygote
     from hazardmill.stages import execute, intake, refine, run, session
@@ -80,6 +79,7 @@ def lay_points(points: Points) -> None:
     from hazardmill.store.schemas import TABLES
     from hazardmill.store.store import Store
     from hazardmill.store.writer import Writer
+    from hazardmill.testing.offline_author.backend import OfflineBackend
 
     points.around(intake, "_record_row", "ingest.record")
     points.around(run, "take_in", "ingest.input")

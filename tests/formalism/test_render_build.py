@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from llm.offline.support import CONTEXTS, SOURCES, mill
+from testing.offline_author.support import CONTEXTS, SOURCES, mill
 
 from hazardmill.errors import DocumentError, NotExpressible
 from hazardmill.formalism.authoring import PlanningTask

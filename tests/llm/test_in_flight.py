@@ -10,13 +10,13 @@ import pytest
 
 from hazardmill.errors import ProviderDown, StoreError
 from hazardmill.llm.backends.litellm import LitellmBackend
-from hazardmill.llm.backends.offline.backend import OfflineBackend
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.budget import Budget
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import IN_FLIGHT, Ledger, LedgerIndex
 from hazardmill.llm.limiter import Limiter
 from hazardmill.store import Store
+from hazardmill.testing.offline_author.backend import OfflineBackend
 
 UPPER = (len("Be careful.") + len("What is dangerous here?")) * 2.0 / 1e6 + 200 * 8.0 / 1e6
 

@@ -18,9 +18,9 @@ from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.render_code import code_file
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
-from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, write_task_folders
+from hazardmill.testing.offline_author import OFFLINE_LABEL
 
 from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 

@@ -8,7 +8,6 @@ from itertools import islice
 
 import pytest
 
-from hazardmill.llm.backends.offline import OfflineBackend
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Record
 from hazardmill.sandbox.jail import Jail
@@ -17,6 +16,7 @@ from hazardmill.stages.mill import AuthorFormat, Models, Prompts
 from hazardmill.stages.refine import Milled, refine
 from hazardmill.stages.sources import list_sources
 from hazardmill.store.store import Store
+from hazardmill.testing.offline_author import OfflineBackend
 
 from .support import opened
 

@@ -10,7 +10,6 @@ from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.expressions import canonical_json
 from hazardmill.formalism.render_code import task_code
-from hazardmill.llm.backends.offline import OFFLINE_LABEL
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import DANGER_LISTS, Danger, Outcome
 from hazardmill.sandbox.jail import Jail
@@ -20,6 +19,7 @@ from hazardmill.stages.rows import record_rows, task_id_of
 from hazardmill.store.rows import pack
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
+from hazardmill.testing.offline_author import OFFLINE_LABEL
 from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import (

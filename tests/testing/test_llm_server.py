@@ -18,7 +18,6 @@ import pytest
 
 from hazardmill.errors import InputError, StoreLocked
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
-from hazardmill.llm.backends.offline import answer
 from hazardmill.llm.requests import AnswerKey, Message
 from hazardmill.testing.llm_server import (
     FATAL,
@@ -33,6 +32,7 @@ from hazardmill.testing.llm_server import (
     read_journal,
 )
 from hazardmill.testing.llm_server.answers import bomb
+from hazardmill.testing.offline_author import answer
 
 JSON_ANSWER = '{"verdict": "needs_revision", "issues": [{"criterion": "entity", "problem": "the cup is no person"}]}'
 RECORD = '<record source="toy" id="toy:1">\nWhat: made hot soup\nWho: a child\n</record>'

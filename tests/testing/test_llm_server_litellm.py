@@ -9,9 +9,9 @@ import pytest
 from patience import PATIENCE_S
 
 from hazardmill.llm.backends.litellm import LitellmBackend
-from hazardmill.llm.backends.offline import answer
 from hazardmill.llm.requests import AnswerKey, Message, Request
 from hazardmill.testing.llm_server import HOSTILE, Dialect, FaultKind, LlmServer, ScriptedFaults
+from hazardmill.testing.offline_author import answer
 
 pytestmark = pytest.mark.full
 

@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 
 from hazardmill.errors import RequestRefused
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
-from hazardmill.llm.backends.offline import answer as offline_answer_to
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.llm_server.answers import (
     ERRORS,
@@ -38,6 +37,7 @@ from hazardmill.testing.llm_server.tokens import (
     usage_body,
 )
 from hazardmill.testing.llm_server.wire import Connection, Incoming
+from hazardmill.testing.offline_author import answer as offline_answer_to
 from hazardmill.testing.serving import LoopbackServer
 
 AnswerFunction: TypeAlias = Callable[[Asked], str | Awaitable[str]]

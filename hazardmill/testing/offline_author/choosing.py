@@ -1,0 +1,81 @@
+"""Which pattern a record suggests, and who plays in it; or why it suggests none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hazardmill.records import DeclineReason
+from hazardmill.testing.offline_author.composing import ROOMS
+from hazardmill.testing.offline_author.draws import Draws
+from hazardmill.testing.offline_author.patterns import PATTERNS, Pattern
+
+_NEAR_BEST: Final = 0.5
+"""Patterns with at least this share of the best score are plausible; one of them is drawn by score."""
+_NO_PART: Final = 0.08
+"""Share of records of which it is said that a robot has no part in them."""
+_UNSEEMLY: Final = re.compile(r"\b(sexual\w*|kiss\w*|nude|naked|gun|kill\w*|shot|stab\w*|assault\w*|rape\w*)\b")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The pattern for a record, and role to name."""
+
+    pattern: Pattern
+    names: dict[str, str]
+
+    def say(self, text: str) -> str:
+        """A sentence of the pattern in the record's words."""
+        return text.format_map({role: name.replace("_", " ") for role, name in self.names.items()})
+
+
+@dataclass(frozen=True)
+class Declined:
+    """Why a record holds no danger that a robot's task could bring about."""
+
+    reason: str
+    code: DeclineReason
+
+
+def choose(record: str, draws: Draws) -> Plan | Declined:
+    """Choose a pattern by the record's words; where several are near the best, draw one by score."""
+    if _UNSEEMLY.search(record.lower()):
+        return Declined("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
+    words = words_of(record)
+    scores = [(pattern, len(words & set(pattern.cues.split()))) for pattern in PATTERNS]
+    best = max(score for _, score in scores)
+    if not best:
+        return Declined("nothing in it speaks of anything that could do harm", DeclineReason.NOTHING_TO_BUILD_ON)
+    if draws.chance("no part", _NO_PART):
+        return Declined("a robot has no part in it", DeclineReason.NO_ROBOT_PART)
+    return _cast(draws.weighted("pattern", [each for each in scores if each[1] >= _NEAR_BEST * best]), words, draws)
+
+
+def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> Plan | None:
+    """The plan that a formalization was made by; else one of its type; null if there is none."""
+    chosen = choose(record, draws)
+    if isinstance(chosen, Plan) and chosen.pattern.type.value == danger_type:
+        return chosen
+    words = words_of(f"{record} {robot_task}")
+    ours = [pattern for pattern in PATTERNS if pattern.type.value == danger_type]
+    return _cast(draws.pick("pattern of the type", ours), words, draws) if ours else None
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, and what may be their singulars."""
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    return frozenset(words | {word[:-1] for word in words if word.endswith("s")})
+
+
+def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> Plan:
+    draws = draws.under("cast", pattern.name)
+
+    def named(role: str, options: Sequence[str]) -> str:
+        return draws.pick(role, [name for name in options if name in words] or options)
+
+    here, *others = [room for room in ROOMS if room in words] + draws.some("rooms", ROOMS, len(ROOMS))
+    there = next(room for room in others if room != here)
+    names = {"who": named("who", pattern.who), "item": named("item", pattern.item), "here": here, "there": there}
+    return Plan(pattern, names)

@@ -1,0 +1,58 @@
+"""The answer to an extract prompt: a danger formalization, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from hazardmill.testing.offline_author.choosing import Declined, Plan, choose
+from hazardmill.testing.offline_author.composing import compose
+from hazardmill.testing.offline_author.draws import Draws
+from hazardmill.testing.offline_author.prompt import Prompt
+
+TRUNCATED_SHARE: Final = 0.07
+"""Share of records whose first extraction stops in the middle of the JSON; the repair turn mends it."""
+PROSE_SHARE: Final = 0.1
+"""Share of records whose extraction has a sentence before and after the JSON."""
+
+
+def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
+    """Answer an extract prompt."""
+    chosen = choose(prompt.record or "\n".join(prompt.texts), Draws(record_hash, "plan"))
+    if isinstance(chosen, Declined):
+        text = json.dumps({"no_danger": _sentence(chosen.reason), "decline_reason": chosen.code})
+    else:
+        text = json.dumps({"danger": formalization(chosen, Draws(record_hash, "plan", sample, 0))})
+    draws = Draws(record_hash, "extract", sample)
+    if prompt.is_repair:
+        return text
+    if draws.chance("truncated", TRUNCATED_SHARE):
+        return text[: len(text) * 2 // 3]
+    if draws.chance("prose", PROSE_SHARE):
+        return f"Here is what I make of the record:\n\n```json\n{text}\n```\n\nI can say more about it if you wish."
+    return text
+
+
+def formalization(plan: Plan, draws: Draws) -> dict[str, str | list[str]]:
+    """The danger of a plan, field by field; ``draws`` are those of the task as it is meant."""
+    pattern, say = plan.pattern, plan.say
+    fixed = [name.replace("_", " ") for name in compose(pattern, plan.names, draws).fixed]
+    return {
+        "setting": say("a house: {here} and {there}"),
+        "robot_role": "household robot",
+        "robot_task": _sentence(say(pattern.task)),
+        "danger_group": pattern.type.group.value,
+        "danger_type": pattern.type.value,
+        "changing_cause": [_sentence(say(pattern.cause))],
+        "fixed_circumstances": [_sentence(text) for text in fixed],
+        "entity_in_danger": pattern.entity,
+        "result_of_danger": _sentence(say(pattern.result)),
+        "danger_action": _sentence(say(pattern.act).replace("_", " ")),
+        "instantaneous_avoidability": "avoidable",
+        "instantaneous_solution": _sentence(say(pattern.solution)),
+        "assumptions": f"The record speaks of no robot; one does what people there would. Assumed: {fixed[0]}.",
+    }
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
