@@ -13,6 +13,7 @@ from hazardmill.commands.options import json_option, lens_of, open_store, print_
 from hazardmill.errors import InputError
 
 if TYPE_CHECKING:
+    from hazardmill.review.statistics import Statistics
     from hazardmill.store.store import Store
 
 
@@ -36,10 +37,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder to write the report and the task folders to.",
 )
+@click.option(
+    "--review",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of a review whose figures the report is to have [default: none].",
+)
 @store_option
 @json_option
 def report(
-    runs: tuple[str, ...], sources: tuple[str, ...], form: str, out: Path, store_path: Path | None, as_json: bool
+    runs: tuple[str, ...],
+    sources: tuple[str, ...],
+    form: str,
+    out: Path,
+    folder: Path | None,
+    store_path: Path | None,
+    as_json: bool,
 ) -> None:
     """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
     from hazardmill.report.folders import write_task_folders
@@ -60,7 +73,8 @@ def report(
     _check_sources(store, chosen, wanted)
     lens = lens_of(store)
     write = write_markdown if form == "md" else write_report
-    page = write(store, chosen, out / f"report.{form}", wanted)
+    review = None if folder is None else review_figures(store, folder)
+    page = write(store, chosen, out / f"report.{form}", wanted, review)
     folders = write_task_folders(store, chosen, out / "tasks", wanted)
     if as_json:
         tasks = [str(path) for path in folders]
@@ -75,6 +89,15 @@ def report(
         )
         return
     click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
+
+
+def review_figures(store: Store, folder: Path) -> Statistics:
+    """The figures of a review of the tasks of a store, under the policy ``any-reject``."""
+    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.pool import load_pool
+    from hazardmill.review.statistics import statistics
+
+    return statistics(ReviewFolder(folder), load_pool(store))
 
 
 def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) -> None:

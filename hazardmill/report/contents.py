@@ -21,10 +21,31 @@ from hazardmill.report.funnel import Funnel, funnel
 from hazardmill.report.published import Comparison, compare, others_grid
 from hazardmill.report.queries import Row, latest_tasks, narrow, select
 from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, share, usd_per_task
+from hazardmill.report.wording import count, plural, share, usd_per_task
+from hazardmill.review.models import counted, is_model, who
+from hazardmill.review.statistics import Statistics
+from hazardmill.review.telling import tables as review_tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class RecordedAnswers:
+    """Answers of runs that were recorded earlier."""
+
+    models: tuple[str, ...]
+    """Who answered then."""
+    answers: int
+    older: int
+    """Answers to another wording of the prompt than the run would send."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence on whose answers they are, and how old."""
+        names = ", ".join(self.models)
+        older = f" {self.older:,} of them are answers to earlier prompts than those of today." if self.older else ""
+        return f"{plural(self.answers, 'answer')} of {names}, recorded earlier; nobody was asked in these runs.{older}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,10 @@ class Contents:
     """What is known of each run."""
     offline: bool
     """Whether the offline author answered in any of them."""
+    recorded: RecordedAnswers | None
+    """Null where every answer was given in the runs themselves."""
+    review: Statistics | None
+    """Null where no review was named."""
     funnel: Funnel
     cost: Cost
     corpus: CorpusReport
@@ -66,18 +91,45 @@ class Contents:
         return [gates_grid(self.corpus), spreads_grid(self.corpus)]
 
     @property
+    def reviewed(self) -> str:
+        """One sentence on who reviewed the tasks, and what came of it."""
+        if self.review is None or not self.review.reviewers:
+            return "Nobody has reviewed these tasks yet."
+        models = sum(map(is_model, self.review.reviewers))
+        accepted = self.review.accepted
+        nobody = "" if who(self.review.reviewers) != "language models" else " No person has reviewed them yet."
+        return (
+            f"Reviewed by {counted(len(self.review.reviewers) - models, models)}, blind to each other and to the judge:"
+            f" {len(accepted.accepted):,} of {plural(len(accepted.accepted) + len(accepted.others), 'task')} approved"
+            f" by all who were asked.{nobody}"
+        )
+
+    @property
+    def reviews(self) -> list[Grid]:
+        """The figures of the review as tables; none if there is no review."""
+        if self.review is None or not self.review.reviewers:
+            return []
+        return [Grid(title, heads, tuple(rows)) for title, heads, rows in review_tables(self.review)]
+
+    @property
     def published(self) -> Grid:
         """What else was published, beside ours."""
         return others_grid(self.comparison)
 
 
-def gather(connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()) -> Contents:
+def gather(
+    connection: DuckDBPyConnection,
+    run_ids: Sequence[str],
+    sources: Sequence[str] = (),
+    review: Statistics | None = None,
+) -> Contents:
     """Read everything that a report says.
 
     Args:
         connection: Has one view a table. With ``sources`` it is the caller's alone, and stays narrowed to them.
         run_ids: The runs, oldest first; runs of ingestion may be among them.
         sources: The sources to restrict it to; all if none.
+        review: What reviewers decided on the tasks of the store, under ``any-reject``.
 
     Raises:
         DocumentError: The store holds a task that this version cannot read.
@@ -94,6 +146,8 @@ def gather(connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequ
         sources=tuple(sources),
         runs=tuple(_runs(connection, run_ids)),
         offline=offline,
+        recorded=_recorded(connection, run_ids),
+        review=review,
         funnel=found,
         cost=spent,
         corpus=corpus(connection, run_ids, key),
@@ -125,6 +179,13 @@ _MODELS: Final = """
 """
 
 
+_RECORDED: Final = """
+    SELECT count(*) AS answers, count(*) FILTER (recorded_for IS DISTINCT FROM prompt_hash) AS older,
+           list(DISTINCT model_answered ORDER BY model_answered) AS models
+    FROM llm_calls WHERE recording IS NOT NULL AND answered AND list_contains($runs, run_id)
+"""
+
+
 def _runs(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> list[Row]:
     """What is known of each run; a run without a row of its own is named all the same."""
     answered = {row["run_id"]: row for row in select(connection, _MODELS, run_ids)}
@@ -147,6 +208,13 @@ def _runs(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> list[Row]:
 
 def _answered_offline(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> bool:
     return any(OFFLINE_MODEL in (row["models"] or ()) for row in select(connection, _MODELS, run_ids))
+
+
+def _recorded(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> RecordedAnswers | None:
+    [row] = select(connection, _RECORDED, run_ids)
+    if not row["answers"]:
+        return None
+    return RecordedAnswers(models=tuple(row["models"]), answers=row["answers"], older=row["older"])
 
 
 def _remembered(structure: Structure) -> Structure:

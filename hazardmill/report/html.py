@@ -12,12 +12,19 @@ from hazardmill.report.contents import gather
 from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE
+from hazardmill.review.statistics import Statistics
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: Sequence[str] = ()) -> Path:
+def write_report(
+    store: Readable,
+    run_ids: Sequence[str],
+    path: Path,
+    sources: Sequence[str] = (),
+    review: Statistics | None = None,
+) -> Path:
     """Write the page of some runs.
 
     Args:
@@ -25,6 +32,7 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: S
         run_ids: The runs, oldest first; runs of ingestion may be among them.
         path: The file to write; its folder is made.
         sources: The sources to restrict it to; all if none.
+        review: What reviewers decided; null if the page is not to tell of any.
 
     Returns:
         The path.
@@ -33,13 +41,18 @@ def write_report(store: Readable, run_ids: Sequence[str], path: Path, sources: S
         StoreError: The file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    write_text(path, store.query(lambda views: render_report(views, run_ids, sources)))
+    write_text(path, store.query(lambda views: render_report(views, run_ids, sources, review)))
     return path
 
 
-def render_report(connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()) -> str:
+def render_report(
+    connection: DuckDBPyConnection,
+    run_ids: Sequence[str],
+    sources: Sequence[str] = (),
+    review: Statistics | None = None,
+) -> str:
     """The page as HTML; see ``hazardmill.report.contents.gather`` for the arguments."""
-    contents = gather(connection, run_ids, sources)
+    contents = gather(connection, run_ids, sources, review)
     return (
         environment()
         .get_template("report.html.j2")

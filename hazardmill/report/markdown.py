@@ -19,6 +19,7 @@ from hazardmill.report.drawing import Figure
 from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE, UNKNOWN
+from hazardmill.review.statistics import Statistics
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -33,7 +34,13 @@ _OFFLINE: Final = (
 )
 
 
-def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources: Sequence[str] = ()) -> Path:
+def write_markdown(
+    store: Readable,
+    run_ids: Sequence[str],
+    path: Path,
+    sources: Sequence[str] = (),
+    review: Statistics | None = None,
+) -> Path:
     """Write the report of some runs as Markdown, and its figures into the folder ``FIGURES`` beside it.
 
     Args:
@@ -41,6 +48,7 @@ def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources:
         run_ids: The runs, oldest first.
         path: The file to write; its folder is made.
         sources: The sources to restrict it to; all if none.
+        review: What reviewers decided; null if the report is not to tell of any.
 
     Returns:
         The path.
@@ -49,7 +57,7 @@ def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources:
         StoreError: A file cannot be written.
         DocumentError: The store holds a task that this version cannot read.
     """
-    text, figures = store.query(lambda views: render_markdown(views, run_ids, sources))
+    text, figures = store.query(lambda views: render_markdown(views, run_ids, sources, review))
     for name, svg in figures.items():
         write_text(path.parent / name, svg)
     write_text(path, text)
@@ -57,13 +65,16 @@ def write_markdown(store: Readable, run_ids: Sequence[str], path: Path, sources:
 
 
 def render_markdown(
-    connection: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str] = ()
+    connection: DuckDBPyConnection,
+    run_ids: Sequence[str],
+    sources: Sequence[str] = (),
+    review: Statistics | None = None,
 ) -> tuple[str, dict[str, str]]:
     """The report as Markdown, and its figures: path beside it to SVG.
 
     See ``hazardmill.report.contents.gather`` for the arguments.
     """
-    contents = gather(connection, run_ids, sources)
+    contents = gather(connection, run_ids, sources, review)
     text = "\n\n".join(_blocks(contents)) + "\n"
     return text, {_address(figure): f"{figure.standalone}\n" for figure in contents.figures}
 
@@ -76,6 +87,8 @@ def _blocks(it: Contents) -> Iterator[str]:
         yield (f"Restricted to {', '.join(map(_code, it.sources))}; requests made for no one record are left out.")
     if it.offline:
         yield _OFFLINE
+    if it.recorded is not None:
+        yield f"> **Recorded answers.** {plain(it.recorded.summary)}"
     if it.funnel.balance():
         yield f"> **The funnel does not add up.** {plain(it.notes[-1])}"
     yield "\n".join(f"- **{plain(figure)}** {words}" for figure, words in it.headline)
@@ -97,6 +110,10 @@ def _blocks(it: Contents) -> Iterator[str]:
     yield "## The tasks as a corpus"
     for grid in it.gates:
         yield grid_markdown(grid)
+    yield "## Who reviewed the tasks"
+    yield plain(it.reviewed)
+    for grid in it.reviews:
+        yield _folded(grid)
     yield "## Beside the published figures of DESPITE"
     yield _picture(figures["published"])
     yield grid_markdown(it.published)

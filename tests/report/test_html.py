@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,9 +9,17 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.report.html import render_report, write_report
+from hazardmill.report.markdown import render_markdown
 from hazardmill.report.showcase import choose, show
+from hazardmill.resources import review_folder
+from hazardmill.review.assigning import Wish
+from hazardmill.review.desk import Desk
+from hazardmill.review.forms import Answer
+from hazardmill.review.rounds import give_tasks
+from hazardmill.review.statistics import Statistics, statistics
+from tests.review.support import answer, make_folder, make_store
 
-from .support import DANGER, Shelf, connect, mill, task, unavoidable
+from .support import DANGER, Shelf, call, connect, mill, task, unavoidable
 
 HOSTILE = '<script>alert("x")</script><img src="http://evil.example/x.png" onerror=1>'
 
@@ -107,6 +116,59 @@ def test_the_offline_author_is_named_at_the_head_and_only_where_it_answered(page
     offline = Page(render_report(connect(**tables), ["r"]))
     assert offline.text.index("Written by the offline author") < offline.text.index("Where the records went")
     assert "offline-author (rules, not a language model)" in offline.text
+
+
+def recorded(identity: str, **given: object) -> dict[str, object]:
+    known = {"model_answered": "claude", "backend": "recorded", "recording": "f" * 64, "answered": True}
+    return call(identity, "neiss:1", "author", **{**known, "prompt_hash": "new", "recorded_for": "new", **given})
+
+
+def test_recorded_answers_are_told_at_the_head_with_how_many_are_older_than_their_prompts(page: Page) -> None:
+    assert "Recorded answers" not in page.text
+    tables = mill()
+    tables["llm_calls"] = [
+        recorded("a"),
+        recorded("b", recorded_for="old"),
+        recorded("c", answered=False, recorded_for="old", recording=None),
+    ]
+    text = Page(render_report(connect(**tables), ["r"])).text
+    assert "2 answers of claude, recorded earlier; nobody was asked in these runs. 1 of them are answers to" in text
+    assert text.index("Recorded answers.") < text.index("Where the records went")
+    tables["llm_calls"] = [recorded("a")]
+    assert "earlier prompts" not in Page(render_report(connect(**tables), ["r"])).text
+
+
+def test_who_reviewed_is_told_models_as_models(page: Page, reviewed: Callable[..., Statistics]) -> None:
+    assert "Nobody has reviewed these tasks yet." in page.text
+    by_models = Page(render_report(connect(**mill()), ["r"], review=reviewed("model-ada", "model-ben")))
+    assert by_models.open == []
+    assert (
+        "Reviewed by two language models, blind to each other and to the judge: 1 of 2 tasks approved by all who were"
+        " asked. No person has reviewed them yet."
+    ) in by_models.text
+    assert "Rejected by language models" in by_models.text and "Krippendorff's alpha" in by_models.text
+    mixed = Page(render_report(connect(**mill()), ["r"], review=reviewed("ada", "model-ben"))).text
+    assert "Reviewed by one person and one language model" in mixed and "No person" not in mixed
+    markdown, _ = render_markdown(connect(**mill()), ["r"], review=reviewed("ada", "ben"))
+    assert "Reviewed by two people" in markdown and "<summary>Agreement between reviewers" in markdown
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Callable[..., Statistics]:
+    """The figures of a review of two tasks by the named reviewers, of whom the second rejects one."""
+
+    def review(*reviewers: str) -> Statistics:
+        place = tmp_path / "-".join(reviewers)
+        store = make_store(place / "store", tasks=2)
+        folder = make_folder(place / "review", review_folder().parent)
+        desk = Desk.open(store, folder)
+        give_tasks(folder, desk.pool, Wish(reviewers=reviewers, per_task=2, calibration=0, repeats=0))
+        for reviewer in reviewers:
+            no = iter([Answer(verdict="reject", reasons=("request",))] if reviewer == reviewers[1] else [])
+            answer(desk, reviewer, lambda slip, sheet, no=no: next(no, Answer(verdict="approve")))
+        return statistics(folder, desk.pool)
+
+    return review
 
 
 def test_a_task_without_a_safe_plan_is_shown_as_such() -> None:
