@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,14 +24,17 @@ from hazardmill.store.schemas import DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECOR
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 
 
-def digest(snapshot: Snapshot, run_id: str | None = None) -> dict[str, str]:
+def digest(snapshot: Snapshot, run_id: str | None = None, without: Collection[str] = ()) -> dict[str, str]:
     """SHA-256 (hex) by table, and of all of them under ``total``.
 
     Args:
         snapshot: The view to digest.
         run_id: Restricts it to what this run stands on.
+        without: Columns that are left out of every table, as though they were volatile.
     """
-    digests = {name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id)) for name, table in TABLES.items()}
+    digests = {
+        name: _hash_rows(snapshot, table, _counting(snapshot, table, run_id), without) for name, table in TABLES.items()
+    }
     digests["total"] = hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
     return digests
 
@@ -85,8 +89,8 @@ def _among(column: pa.ChunkedArray, values: set[str]) -> pa.Array:
     return pc.is_in(column, value_set=pa.array(sorted(values), pa.string())).combine_chunks()
 
 
-def _hash_rows(snapshot: Snapshot, table: Table, counting: pa.Array) -> str:
-    names = list(table.stable_columns)
+def _hash_rows(snapshot: Snapshot, table: Table, counting: pa.Array, without: Collection[str]) -> str:
+    names = [name for name in table.stable_columns if name not in without]
     hashes = sorted(
         hashlib.sha256(json.dumps([row[name] for name in names], default=str).encode()).digest()
         for data in read_batches(snapshot, table, names, counting)

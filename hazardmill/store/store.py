@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -408,13 +408,14 @@ class Store:
             self.read(lambda snapshot: lens.write_lens(snapshot, place.absolute()))
         return place
 
-    def digest(self, run_id: str | None = None) -> dict[str, str]:
+    def digest(self, run_id: str | None = None, without: Collection[str] = ()) -> dict[str, str]:
         """SHA-256 (hex) by table and in ``total``: equal for equal runs (see ``hazardmill.store.digest``).
 
         Args:
             run_id: Restricts the digest to what this run stands on.
+            without: Columns to leave out, such as the version that wrote a row.
         """
-        return self.read(lambda snapshot: digest.digest(snapshot, run_id))
+        return self.read(lambda snapshot: digest.digest(snapshot, run_id, without))
 
     def verify(self) -> list[Finding]:
         """Everything wrong with the files of the store, and rows that others stand on and that are missing.
