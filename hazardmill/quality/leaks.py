@@ -9,8 +9,13 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.names import tokens
 from hazardmill.formalism.plans import parse_plan
 
-TOLD: Final = ("cause_of_danger", "result_of_danger")
-"""Fields of a danger formalization that tell of the danger. Its act and its way out are named by the task anyway."""
+TOLD: Final = ("fixed_circumstances", "result_of_danger")
+"""Fields of a danger formalization that tell of the danger.
+
+The task names the danger's act and its way out anyway, and with the way out what that changes (``changing_cause``).
+Formalizations that do not tell these apart have one text for both, ``cause_of_danger``, and are read by that."""
+
+_TOGETHER: Final = "cause_of_danger"
 
 ERRAND: Final = "robot_task"
 """The field whose words everybody is told."""
@@ -30,7 +35,13 @@ _ENDINGS: Final = ("ing", "ed", "es", "s")
 
 def told_words(danger: Mapping[str, Any]) -> frozenset[str]:
     """The stems of the words that tell of a danger, without those of the errand."""
-    return _stems(str(danger.get(field) or "") for field in TOLD) - _stems([str(danger.get(ERRAND) or "")])
+    parted = bool(danger.get("changing_cause"))
+    fields = TOLD if parted else (_TOGETHER, *TOLD)
+    return _stems(_text(danger.get(field)) for field in fields) - _stems([_text(danger.get(ERRAND))])
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
 
 
 def leaking_way(document: Document, danger: Mapping[str, Any], safe_plan: str | None, unsafe_plan: str) -> list[str]:

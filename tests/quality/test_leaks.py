@@ -29,6 +29,19 @@ def test_words_of_the_errand_and_of_both_ways_give_nothing_away():
     assert leaking("It is carried from the kitchen.") == []
 
 
+def test_what_the_way_out_changes_is_named_by_its_acts_anyway():
+    danger = {
+        "cause_of_danger": "The bowl is not slowed. The tile is loose.",
+        "changing_cause": ["The bowl is not slowed."],
+        "fixed_circumstances": ["The tile is loose."],
+        "result_of_danger": "The soup spills.",
+    }
+    assert told_words(danger) == {"tile", "loos", "soup", "spill"}
+    assert leaking_way(soup_document(), danger, SAFE, UNSAFE) == []
+    danger["fixed_circumstances"] = ["Others slow down there."]
+    assert leaking_way(soup_document(), danger, SAFE, UNSAFE) == ["slow_down"]
+
+
 def test_without_a_safe_plan_nothing_leaks():
     assert leaking("slow", None) == []
 
