@@ -58,7 +58,8 @@ def test_a_recorded_run_comes_out_as_it_did(recorded: Ended, generate: Hazardmil
     assert (made["records"], made["answers"]) == (4, len(asked))
 
     ended = replayed(generate)
-    assert ended.code == 0 and "pending: " not in ended.err, ended.err
+    assert ended.code == 0, ended.err
+    assert "pending: " not in ended.err and "earlier prompts" not in ended.err
     for table in COMPARED:
         assert rows("again", table) == rows("first", table), table
     calls = Store("again").rows("llm_calls")
@@ -79,11 +80,14 @@ def test_answers_are_found_after_a_prompt_was_edited_and_say_so(
     judge.write_text(judge.read_text() + "\nThink twice.\n")
     monkeypatch.setattr(prompts_module, "prompts_folder", lambda: folder)
 
-    assert replayed(generate).code == 0
+    ended = replayed(generate)
+    assert ended.code == 0
     for table in COMPARED:
         assert rows("again", table) == rows("first", table), table
-    older = {call["stage"] for call in Store("again").rows("llm_calls") if call["recorded_for"] != call["prompt_hash"]}
-    assert older == {"judge"}
+    calls = Store("again").rows("llm_calls")
+    older = [call["stage"] for call in calls if call["recorded_for"] != call["prompt_hash"]]
+    assert older and {*older} == {"judge"}
+    assert f"{len(older)} of {len(calls)} recorded answers are to earlier prompts (judge): " in ended.err
 
 
 def test_a_record_without_an_answer_stays_pending_and_the_rest_goes_on(recorded: Ended, generate: Hazardmill) -> None:
@@ -114,7 +118,7 @@ def test_a_damaged_file_leaves_all_records_of_its_source_pending(recorded: Ended
 
 
 def test_a_source_that_has_no_recording_is_told_of(generate: Hazardmill) -> None:
-    ended = generate("--model", "recorded", "--store", "again", limit=1)
+    ended = generate("--model", "recorded", "--recordings", ".", "--store", "again", limit=1)
     assert ended.code == 0 and "recorded answers cannot be read: No such file" in ended.err
 
 
