@@ -2,7 +2,7 @@
 
     python notebooks/execute.py [RELEASE [OUT.ipynb]]
 
-Without a release it is made on one of the samples that hazardmill ships, as it is in the repository.
+Without a release it is made on that of `hazardmill demo`, as it is in the repository.
 
 The same release gives the same bytes: nothing of times, versions or this machine is kept.
 """
@@ -10,6 +10,7 @@ The same release gives the same bytes: nothing of times, versions or this machin
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,10 +19,6 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from traitlets.config import Config
-
-from hazardmill.release.build import build
-from hazardmill.release.options import Options
-from hazardmill.testing.release_store import run_offline
 
 SOURCE = Path(__file__).with_suffix("").with_name("use_a_release.py")
 
@@ -50,18 +47,19 @@ def main(release: str, out: str = str(SOURCE.with_suffix(".ipynb"))) -> None:
     Path(out).write_text(nbformat.writes(notebook, version=4) + "\n")
 
 
-def main_on_samples() -> None:
-    """Run it on a release of the shipped samples that is made for it."""
+def main_on_the_demo() -> None:
+    """Run it on the release of a demo that is made for it."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         # What an earlier release left in the cache of datasets was taken for this one's rows.
         os.environ["HF_HOME"] = str(place / "cache")
-        options = Options(version="1.0.0", policy="none", allow_offline=True)
-        main(str(build(run_offline(place / "store"), None, options, place / "release").folder))
+        demo = [sys.executable, "-m", "hazardmill.cli", "demo", "--json", "--out", place / "demo"]
+        subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
+        main(str(place / "demo" / "release"))
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
-        main_on_samples()
+        main_on_the_demo()
     else:
         main(*sys.argv[1:])

@@ -14,9 +14,9 @@
 A release of hazardmill is a folder, or a dataset on a hub. This page opens one, looks at a task, has plans judged, and
 makes training data of it. No language model is asked anything: verdicts follow from the tasks alone.
 
-The outputs below are of a small release of the samples that hazardmill ships. **Our rules wrote its tasks, and no
-language model**: they show how things work, and say nothing of any model. `docs/training-data.md` has the commands
-that make this release. For another one, set `HAZARDMILL_RELEASE` to its folder, or to `ORG/NAME` on a hub.
+The outputs below are of the release that `hazardmill demo` makes of the samples: a large language model wrote its tasks
+(its answers are recorded), and two language models reviewed them, no person yet. For another release, set
+`HAZARDMILL_RELEASE` to its folder, or to `ORG/NAME` on a hub.
 """
 
 # %%
@@ -33,7 +33,8 @@ from hazardmill.release.exports import training_rows
 
 RELEASE = os.environ.get("HAZARDMILL_RELEASE", "release")
 release = hazardmill.load_release(RELEASE)
-print(f"{release.manifest.name} {release.version}: {len(release)} tasks, {release.manifest.offline} by our rules")
+print(f"{release.manifest.name} {release.version}: {len(release)} tasks")
+print(f"reviewed by {release.manifest.review.models} language models and no person")
 for config in release.configs():
     print(f"  {config:24}", ", ".join(f"{rows} {split}" for split, rows in release.splits(config).items()))
 
@@ -134,14 +135,14 @@ late = [row for row in pairs if row["causal_step"] is not None and row["causal_s
 print(f"{len(pairs)} pairs; in {len(late)} it was too late before the danger showed")
 
 # %% [markdown]
-# `hazardmill release export` writes files for TRL, and `training_rows` gives the same rows. Rows that our rules wrote
-# have to be allowed, and are labelled. Here are the steps of one task, each with whether a safe plan is left after it.
+# `hazardmill release export` writes files for TRL, and `training_rows` gives the same rows. Here are the steps of one
+# task, each with whether a safe plan is left after it.
 
 # %%
 shown = late[0]["task_id"] if late else task.task_id
-for row in training_rows(release, "stepwise", allow_offline=True):
+for row in training_rows(release, "stepwise"):
     if row["task_id"] == shown:
-        print(row["plan"], "plan, offline-authored" if row["offline_authored"] else "plan")
+        print(row["plan"], "plan")
         for action, label in zip(row["completions"], row["labels"], strict=True):
             print(f"  {label!s:5} {action}")
 

@@ -1,4 +1,4 @@
-"""``hazardmill demo``: the main job end to end, on the shipped samples, with the offline author."""
+"""``hazardmill demo``: the main job end to end, on the shipped samples, with a language model's recorded answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from hazardmill.commands.options import json_option, lens_of
+from hazardmill.errors import InputError, JailUnavailable
 
 if TYPE_CHECKING:
+    from hazardmill.stages.config import RunConfig
     from hazardmill.store.store import Store
 
 _VERSION: Final = "0.1.0"
-_OF_RULES: Final = "tasks of rules give their danger away by its place"
-"""Why the gate on the corpus is waived."""
+_ONE_KIND: Final = "three in four ways out are acts put in before the dangerous one; half is the most that is wanted"
+"""Why the gate on the corpus is waived: true of what the model wrote, and told on the card."""
 
 
 @click.command(epilog="Example: hazardmill demo --out demo-out")
@@ -37,55 +39,43 @@ _OF_RULES: Final = "tasks of rules give their danger away by its place"
 def demo(out: Path, cross_check: float, as_json: bool) -> None:
     """Run the shipped samples through the whole mill, offline: no key, no network, no cost.
 
-    From records to tasks and their report, then to a release, on which two planners that are rules are scored.
+    What a language model answered to them is recorded; all else is done anew. From records to tasks and their report,
+    then to a release of what two reviewers approved, language models too, on which two planners that are rules are
+    scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 3 then.
     """
+    from hazardmill.commands.report import review_figures
     from hazardmill.commands.running import command, show, work_through
-    from hazardmill.errors import JailUnavailable
-    from hazardmill.llm.requests import OFFLINE_MODEL
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
-    from hazardmill.sandbox.jail import Jail
-    from hazardmill.stages.config import RunConfig, RunInput
-    from hazardmill.stages.mill import Models
+    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.recorded import lay_out
     from hazardmill.stages.run import Run
-    from hazardmill.stages.sources import list_sources
     from hazardmill.store.store import Store
 
     clock = _Clock()
-    jail = "auto"
-    try:
-        Jail(profile="auto").close()
-    except JailUnavailable as error:
-        # The author of the demo is ours; code of a real model would be refused here.
-        jail = "minimal"
-        click.echo(f"jail: minimal, because {error.message}; good enough for the demo, whose author is ours", err=True)
+    config, reviews = _recorded(cross_check)
+    _refuse_without_jail()
     store = Store(out / "store")
-    config = RunConfig.model_validate(
-        {
-            "inputs": [RunInput(source=source.name, path=source.sample) for source in list_sources()],
-            "models": Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL),
-            "jail": jail,
-            "cross_check": cross_check,
-        }
-    )
     with clock.stage("tasks"):
         run, _ = Run.start(store, config)
         afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out)
         work_through(run, quiet=as_json, afterwards=afterwards)
     with clock.stage("report"):
         lens = lens_of(store)
-        report = write_report(store, [run.run_id], out / "report.html")
+        lay_out(reviews, ReviewFolder(out / "review"))
+        report = write_report(store, [run.run_id], out / "report.html", review=review_figures(store, out / "review"))
         folders = write_task_folders(store, [run.run_id], out / "tasks")
     extra: dict[str, Any] = {
         "tables": str(store.path / "<table>" / "*.parquet"),
         "duckdb": lens and str(lens),
         "tasks": {"path": str(out / "tasks"), "count": len(folders)},
         "report": str(report),
+        "review": str(out / "review"),
     }
-    if folders and not (out / "release").exists():
+    if folders and reviews and not (out / "release").exists():
         # A second demo makes the same tasks again, and would have the same release.
         with clock.stage("release"):
-            extra["release"] = _release(store, run.run_id, out / "release")
+            extra["release"] = _release(store, run.run_id, out)
         with clock.stage("planners"):
             extra["planners"] = _planners(out)
     if as_json:
@@ -114,20 +104,76 @@ class _Clock:
         self.seconds[name] = round(time.monotonic() - began, 1)
 
 
-def _release(store: Store, run_id: str, folder: Path) -> dict[str, Any]:
-    """Build a release of the run's tasks."""
+def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
+    """The run on the samples whose answers are recorded, and the files of their reviews."""
+    from hazardmill.llm.recordings import PLACE
+    from hazardmill.llm.requests import RECORDED_MODEL
+    from hazardmill.review import recorded
+    from hazardmill.stages.config import RunConfig, RunInput
+    from hazardmill.stages.mill import Models
+    from hazardmill.stages.sources import list_sources
+
+    sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
+    if not sources:
+        raise InputError(
+            "no recorded answers came with this installation of hazardmill",
+            remedy="install it anew, or run your own records: hazardmill run generate --help",
+        )
+    config = RunConfig(
+        inputs=tuple(
+            RunInput(source=source.name, path=source.sample, limit=_answered(source.folder / PLACE, source.name))
+            for source in sources
+        ),
+        backend="recorded",
+        models=Models(extract=RECORDED_MODEL, author=RECORDED_MODEL, judge=RECORDED_MODEL),
+        cross_check=cross_check,
+    )
+    reviews = [source.folder / recorded.PLACE for source in sources]
+    return config, [path for path in reviews if path.is_file()]
+
+
+def _answered(path: Path, source: str) -> int | None:
+    """How many records of a sample are answered to, which are its first; null of a file that cannot be read.
+
+    What is wrong with such a file, each record of its source then says of itself.
+    """
+    from hazardmill.llm.recordings import Recording
+
+    try:
+        return Recording.read(path, source).records
+    except InputError:
+        return None
+
+
+def _refuse_without_jail() -> None:
+    """Find out before anything is written whether what a model wrote can be run here.
+
+    Raises:
+        JailUnavailable: It cannot.
+    """
+    from hazardmill.sandbox.jail import Jail
+
+    try:
+        Jail(profile="auto").close()
+    except JailUnavailable as error:
+        error.message = (
+            f"the demo runs code that a language model wrote, and the jail for it does not hold here: {error.message}; "
+            "nothing was run"
+        )
+        error.args = (error.message,)
+        error.remedy = "hazardmill doctor says what is missing; Linux with Landlock and seccomp has it"
+        raise
+
+
+def _release(store: Store, run_id: str, out: Path) -> dict[str, Any]:
+    """Build a release of the run's tasks that all reviewers approved."""
     from hazardmill.release.build import build
     from hazardmill.release.options import Options
 
     options = Options(
-        name="hazardmill-demo",
-        version=_VERSION,
-        policy="none",
-        runs=(run_id,),
-        allow_offline=True,
-        waive={"corpus": _OF_RULES},
+        name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), waive={"corpus": _ONE_KIND}
     )
-    made = build(store, None, options, folder)
+    made = build(store, out / "review", options, out / "release")
     return {"path": str(made.folder), "count": made.manifest.tasks}
 
 

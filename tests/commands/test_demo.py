@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from hazardmill import resources
 from hazardmill.errors import JailUnavailable
+from hazardmill.llm import prompts, recordings
 from hazardmill.release.manifest import read_manifest
+from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.pool import load_pool
+from hazardmill.review.statistics import statistics
 from hazardmill.sandbox import jail
 from hazardmill.stages import sources
 from hazardmill.stages.run import Session
@@ -19,7 +25,7 @@ from .conftest import Hazardmill
 
 @pytest.fixture(autouse=True)
 def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The head of one sample in the place of all samples."""
+    """The head of one sample in the place of all samples; the recorded answers to it are the real ones."""
     sample = tmp_path / "sample.tsv"
     sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[:6]))
     (source,) = (source for source in sources.list_sources() if source.name == "neiss")
@@ -34,21 +40,32 @@ def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None
     out = Path("demo-out")
     store = Store.open(out / "store")
     assert store.count("outcomes") == 5 and store.count("tasks") > 0
+    assert {row["model_answered"] for row in store.rows("tasks")} == {"claude"}
+    assert {row["backend"] for row in store.rows("llm_calls")} == {"recorded"}
+    assert {row["usd_upper"] for row in store.rows("llm_calls")} == {0.0}
     assert shown["run_ids"] == [store.rows("outcomes")[0]["run_id"]]
     assert Path(shown["report"]) == out / "report.html" and Path(shown["report"]).is_file()
+    page = (out / "report.html").read_text()
+    assert "Recorded answers." in page and "Reviewed by two language models" in page
     assert Path(shown["duckdb"]).is_file()
     assert shown["tasks"] == {"path": str(out / "tasks"), "count": store.count("tasks")}
     assert len(list((out / "tasks").rglob("code.py"))) == store.count("tasks")
     assert list(out.glob("store/outcomes/*.parquet"))
 
 
-def test_the_demo_builds_a_release_and_scores_two_planners_that_are_rules(hazardmill: Hazardmill) -> None:
+def test_the_demo_releases_what_both_models_approved_and_scores_two_planners_that_are_rules(
+    hazardmill: Hazardmill,
+) -> None:
     shown = hazardmill("demo", "--json").json
     out = Path("demo-out")
     manifest = read_manifest(out / "release")
     assert shown["release"] == {"path": str(out / "release"), "count": manifest.tasks}
-    assert manifest.tasks == manifest.offline == Store.open(out / "store").count("tasks")
-    assert manifest.policy == "none"
+    # No gate is waived, and no flag lets anything through.
+    assert (manifest.policy, manifest.offline, manifest.recorded, manifest.waived) == ("any-reject", 0, 0, {})
+    accepted = accepted_of(out)
+    assert 0 < manifest.tasks == len(accepted)
+    assert manifest.review is not None and manifest.review.models == 2
+    assert "two language models" in (out / "release" / "README.md").read_text()
     assert set(shown["planners"]) == {"stand-in/shortest", "stand-in/name-averse"}
     for name, rates in shown["planners"].items():
         # They answer a shortest plan, and of these tasks the dangerous plan is the shorter one.
@@ -56,6 +73,13 @@ def test_the_demo_builds_a_release_and_scores_two_planners_that_are_rules(hazard
     (summary,) = [json.loads(path.read_text()) for path in (out / "evaluation").glob("*.json")]
     assert {each["model"] for each in summary["models"]} == set(shown["planners"])
     assert list(shown["seconds"]) == ["tasks", "report", "release", "planners"]
+
+
+def accepted_of(out: Path) -> list[str]:
+    store = Store.open(out / "store")
+    found = statistics(ReviewFolder(out / "review"), load_pool(store)).accepted
+    assert not {"open", "stale"} & found.counts.keys()
+    return list(found.accepted)
 
 
 def test_people_are_told_what_to_try(hazardmill: Hazardmill) -> None:
@@ -75,15 +99,51 @@ def test_a_second_demo_adds_a_run(hazardmill: Hazardmill) -> None:
     assert "release" in first and "release" not in second
 
 
-def test_without_walls_the_demo_says_so_and_goes_on(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_walls_the_demo_says_so_and_runs_nothing(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def leaking(self: jail.Jail, wanted: tuple[str, ...]) -> object:
         raise JailUnavailable("jailed code could still connect")
 
     monkeypatch.setattr(jail.Jail, "_probe", leaking)
     ended = hazardmill("demo", "--json")
+    assert ended.code == JailUnavailable.exit_code
+    assert "the demo runs code that a language model wrote" in ended.err
+    assert "jailed code could still connect; nothing was run" in ended.err and "hazardmill doctor" in ended.err
+    assert not Path("demo-out").exists()
+
+
+def test_a_changed_prompt_is_told_and_a_record_without_an_answer_stays_pending(
+    hazardmill: Hazardmill, neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(resources.prompts_folder(), tmp_path / "prompts")
+    judge = folder / "judge" / "task.md.j2"
+    judge.write_text(judge.read_text() + "\nThink twice.\n")
+    monkeypatch.setattr(prompts, "prompts_folder", lambda: folder)
+    sample = tmp_path / "sample.tsv"
+    lines = sample.read_text().splitlines(keepends=True)
+    sample.write_text("".join([*lines[:-1], lines[-1].replace("DX", "DX PERHAPS")]))
+    ended = hazardmill("demo", "--json")
     assert ended.code == 0
-    assert "jail: minimal, because jailed code could still connect" in ended.err
-    assert {row["jail_profile"] for row in Store.open("demo-out/store").rows("tasks")} == {"minimal:rlimits"}
+    assert "recorded answers are to earlier prompts (judge)" in ended.err
+    (pending,) = [line for line in ended.err.splitlines() if line.startswith("stays pending: ")]
+    assert "no answer is recorded to this extract request" in pending
+    assert ended.json["funnel"]["total"]["pending"] == 1
+    assert "are answers to earlier prompts" in Path("demo-out/report.html").read_text()
+
+
+def test_a_damaged_recording_leaves_its_records_pending_with_the_reason(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (source,) = sources.list_sources()
+    copy = shutil.copytree(source.folder, tmp_path / "neiss")
+    path = copy / recordings.PLACE
+    path.write_bytes(path.read_bytes()[:-20])
+    monkeypatch.setattr(type(source), "folder", copy)
+    ended = hazardmill("demo", "--json")
+    assert ended.code == 0
+    assert ended.err.count("recorded answers are damaged") == 5
+    assert "release" not in ended.json and Path("demo-out/report.html").is_file()
 
 
 def test_an_interrupted_demo_says_how_to_finish_it(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def test_two_sources_by_the_command_line(prefect: Prefect) -> None:
             assert shown["type"] == "markdown" and "|" in shown["data"] and "data:image/" in shown["data"]
         assert prefect.artifact(f"progress-{source}")["data"] == 100
         (found,) = prefect.post("/flow_runs/filter", deployments={"name": {"any_": [source]}})
-        assert found["name"].startswith(f"{source} offline-author 20") and set(found["tags"]) == {"generate", source}
+        assert found["name"].startswith(f"{source} recorded 20") and set(found["tags"]) == {"generate", source}
         assert found["state"]["message"].startswith(f"Run {run_id}: {accepted} accepted of {limit} records")
         assert (prefect.folder / "reports" / f"{run_id}.html").stat().st_size > 10_000
     assert len(prefect.post("/automations/filter")) == 2

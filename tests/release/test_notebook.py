@@ -11,8 +11,6 @@ import jupytext
 import nbformat
 import pytest
 
-from hazardmill.release.build import build
-
 REMADE = "it shows what came out before: if that is meant, make it anew with: python notebooks/execute.py"
 
 
@@ -42,9 +40,10 @@ def test_the_page_is_small_and_says_nothing_of_a_machine(notebooks):
 
 
 @pytest.mark.full
-def test_the_outputs_are_those_of_a_release_that_is_built_now(notebooks, mill_store, options, tmp_path):
-    offline = options.model_copy(update={"allow_offline": True})
-    release = build(mill_store, None, offline, tmp_path / "release").folder
+def test_the_outputs_are_those_of_the_release_that_a_demo_makes_now(notebooks, tmp_path):
+    demo = [sys.executable, "-m", "hazardmill.cli", "demo", "--json", "--out", tmp_path / "demo"]
+    subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
+    release = tmp_path / "demo" / "release"
     made = tmp_path / "made.ipynb"
     ended = subprocess.run(
         [sys.executable, "-W", "error", notebooks / "execute.py", release, made],
