@@ -14,7 +14,6 @@ from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
 from hazardmill.commands.options import open_store
-from hazardmill.printable import printable
 from hazardmill.settings import Settings, load_settings
 from hazardmill.stages.alike import CHUNK as TASKS
 from hazardmill.stages.alike import Alike, alike_in, groups, structures_of, task_chunks
@@ -22,6 +21,7 @@ from hazardmill.stages.config import JailProfile
 from hazardmill.stages.recheck import CHUNK as DRAFTS
 from hazardmill.stages.recheck import Chunk, Rechecked, chunks, recheck
 from hazardmill.store.store import Store
+from hazardmill.text.printable import printable
 
 ChunkSize = Annotated[int, Field(ge=1, le=10_000)]
 _LISTED = 20

@@ -19,12 +19,12 @@ from pydantic import BaseModel, Field
 
 from hazardmill.commands.options import open_store
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
-from hazardmill.printable import printable
 from hazardmill.release.build import build
 from hazardmill.release.hub import Pushed, push
 from hazardmill.release.hub_folder import read_folder
 from hazardmill.release.manifest import Manifest
 from hazardmill.release.options import Options
+from hazardmill.text.printable import printable
 
 LOOK_EVERY_S: Final = 10
 

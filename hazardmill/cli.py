@@ -10,7 +10,7 @@ import click
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError
-from hazardmill.printable import printable_lines
+from hazardmill.text.printable import printable_lines
 
 COMMANDS: Final = {
     "dedupe": ("hazardmill.commands.dedupe", "Find near-duplicates, and what another corpus has of these tasks."),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hazardmill.parsing import parse
+from hazardmill.text.parse import parse
 
 NESTED = "x = " + "(" * 40 + "1" + ")" * 40 + "\n" + "\n".join(f"y{i} = [a.b(c) for a in d if e]" for i in range(50))
 

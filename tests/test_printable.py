@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hazardmill import cli
 from hazardmill.commands.options import print_json
 from hazardmill.errors import InputError
-from hazardmill.printable import STEERING, escape_in_json, printable, printable_lines
+from hazardmill.text.printable import STEERING, escape_in_json, printable, printable_lines
 
 STEERS = "\x00\x07\x1b\r\x7f\x9b\u061c\u200b\u2028\u202e\u2066\ufeff"
 

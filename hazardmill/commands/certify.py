@@ -123,7 +123,7 @@ def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
     """A certificate for people."""
     from hazardmill.formalism.certificate import described
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     yield printable(f"{document.name}: document {certificate.document_hash[:12]}")
     counts: Counter[str] = Counter()

@@ -191,7 +191,7 @@ def _modules_below(folder: Path) -> Iterator[Path]:
 
 def in_words(result: Checked) -> Iterator[str]:
     """One file for people."""
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     if result.accepted:
         plans = f"safe {result.safe_plan or 'none'}; unsafe {result.unsafe_plan or 'none'}"

@@ -89,8 +89,8 @@ def _review(folder: Path | None) -> Path | None:
 
 def _show(found: Comparison) -> None:
     from hazardmill.comparison.telling import grids, records_grid, sentences
-    from hazardmill.printable import printable
     from hazardmill.report.console import print_grids
+    from hazardmill.text.printable import printable
 
     for sentence in sentences(found):
         click.echo(printable(sentence))

@@ -278,7 +278,7 @@ class _Clock:
 
 def in_words(found: Found, examples: int) -> Iterator[str]:
     """What was found, for people."""
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     for title, lines in _sections(found):
         yield title

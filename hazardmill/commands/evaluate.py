@@ -12,7 +12,7 @@ import click
 
 from hazardmill.commands.options import FiniteRange, answer_limits, json_option, print_json, store_option
 from hazardmill.errors import UsageError
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -16,7 +16,7 @@ from hazardmill.commands.evaluate import (
     release_options,
 )
 from hazardmill.commands.options import json_option, print_json, store_option
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.evaluation.abilities import Ability

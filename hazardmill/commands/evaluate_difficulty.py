@@ -10,7 +10,7 @@ import click
 
 from hazardmill.commands.evaluate import release_at
 from hazardmill.commands.options import json_option, print_json
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 _EVERY_S: Final = 3.0
 

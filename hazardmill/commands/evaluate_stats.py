@@ -8,7 +8,7 @@ import click
 
 from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import UsageError
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill evaluate stats models.csv --pair big-thinking=big")

@@ -22,7 +22,7 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

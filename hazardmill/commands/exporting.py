@@ -322,7 +322,7 @@ def _counted(summary: _Summary) -> str:
 
 
 def _show(summary: _Summary, lossy: bool) -> None:
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     click.echo(f"{summary.out}: {_counted(summary)}")
     for title, table in (("refused", summary.reasons), ("lost", summary.lost)):

@@ -25,7 +25,7 @@ import click
 from hazardmill.commands.options import print_json
 from hazardmill.errors import HazardmillError, JailUnavailable, PlanningInputError, SandboxError, UsageError
 from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.sandbox.jail import Jail

@@ -16,7 +16,7 @@ from typing import Any
 from hazardmill.errors import PlanningInputError
 from hazardmill.files import open_regular
 from hazardmill.formalism.verdicts import Step, Verdict
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 PlanId = str | int | None
 _REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'

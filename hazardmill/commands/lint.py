@@ -223,7 +223,7 @@ def _watched(items: Iterable[Item]) -> Iterator[Item]:
 
 def in_words(report: Report) -> Iterator[str]:
     """A report for people."""
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     for row in report.rows:
         yield f"{row.level:<9}  {row.rule}: {row.tasks} of {report.tasks} tasks"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
-from hazardmill.printable import escape_in_json
+from hazardmill.text.printable import escape_in_json
 
 if TYPE_CHECKING:
     from hazardmill.records import Reject

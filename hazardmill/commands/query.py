@@ -11,7 +11,7 @@ import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.errors import InputError
-from hazardmill.printable import printable_lines
+from hazardmill.text.printable import printable_lines
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.stages.config import JailProfile

@@ -15,7 +15,7 @@ import click
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.commands.review import folder_option
 from hazardmill.errors import ReleaseRefused, UsageError
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

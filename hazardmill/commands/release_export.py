@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from hazardmill.commands.options import json_option, print_json
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.release.exports import Exported, Format

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hazardmill.commands.options import json_option, print_json
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.release.hub import Pushed

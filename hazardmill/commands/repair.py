@@ -61,7 +61,7 @@ def repair(
     from hazardmill.commands.finding import find_task
     from hazardmill.formalism.checking import check_integer
     from hazardmill.formalism.repair import feedback_text, repair_plan
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     document = find_task(name, store_path)
     if max_danger is not None:

@@ -11,7 +11,7 @@ import click
 
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.errors import UsageError
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.review.exchange import Imported

@@ -166,7 +166,7 @@ def solve(name: str, engine: str, limit: int, timeout: float, store_path: Path |
 
 def _said(answer: Answer) -> str:
     """What is known of one kind of plan, for people."""
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     if answer.plan is not None:
         # The empty plan is a plan.

@@ -49,7 +49,7 @@ def verify(place: str, as_json: bool) -> None:
 
 def show_findings(findings: Iterable[Finding]) -> None:
     """A line for each finding."""
-    from hazardmill.printable import printable
+    from hazardmill.text.printable import printable
 
     for finding in findings:
         click.echo(printable(str(finding)))

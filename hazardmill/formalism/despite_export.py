@@ -20,7 +20,7 @@ from hazardmill.formalism.plans import plan_text
 from hazardmill.formalism.search import attempt_to_solve
 from hazardmill.formalism.system import System
 from hazardmill.formalism.verdicts import Judge
-from hazardmill.printable import comment
+from hazardmill.text.printable import comment
 
 FILES: Final = ("code.py", "domain.pddl", "problem.pddl", "metadata.json")
 

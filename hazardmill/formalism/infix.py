@@ -27,7 +27,7 @@ from typing import Final, NoReturn
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document import Operation
 from hazardmill.formalism.expressions import Expr, iff, negate
-from hazardmill.parsing import parse
+from hazardmill.text.parse import parse
 
 MAX_LENGTH: Final = 20_000
 

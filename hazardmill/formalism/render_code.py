@@ -16,8 +16,8 @@ from hazardmill.formalism.document import Document
 from hazardmill.formalism.json_task import JsonTask
 from hazardmill.formalism.python_names import class_name
 from hazardmill.formalism.render_build import build_code
-from hazardmill.parsing import MAX_BYTES, MAX_NODES, nodes, parse
-from hazardmill.printable import comment
+from hazardmill.text.parse import MAX_BYTES, MAX_NODES, nodes, parse
+from hazardmill.text.printable import comment
 
 _CHARACTERS_A_LINE: Final = 100
 # Shorter code cannot have too many nodes: a node takes a quarter of a character at the least.

@@ -11,7 +11,7 @@ from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism import expressions
 from hazardmill.formalism.document import FluentDecl
 from hazardmill.formalism.expressions import Expr
-from hazardmill.printable import ADDRESS
+from hazardmill.text.printable import ADDRESS
 
 ADDRESSED: Final = "shows a value of Python, with its address in memory"
 IN_WORDS: Final = "say it in words; what self.type, self.object, self.fluent and self.action give shows its name"

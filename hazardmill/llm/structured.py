@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.llm.requests import MAX_REPAIRS, Answer, Message, Request
-from hazardmill.parsing import parse
+from hazardmill.text.parse import parse
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.printable import printable
 from hazardmill.release.citation import bibtex
 from hazardmill.release.configs import CONFIGS, SPLITS, base_of
 from hazardmill.release.facts import ConfigFact, Facts
@@ -22,6 +21,7 @@ from hazardmill.release.markdown import Ready, block, render, table, words
 from hazardmill.report.pages import write_text
 from hazardmill.report.wording import count, plural, reason, share, usd
 from hazardmill.review.models import counted
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.review.agreement import Coefficient

@@ -7,10 +7,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.printable import printable
 from hazardmill.release.facts import Facts
 from hazardmill.release.licences import known
 from hazardmill.report.pages import write_text
+from hazardmill.text.printable import printable
 
 CITATION: Final = "CITATION.cff"
 

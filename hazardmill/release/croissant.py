@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from hazardmill.printable import escape_in_json
 from hazardmill.release.citation import AUTHORS, KEYWORDS, abstract, bibtex
 from hazardmill.release.configs import CONFIGS, base_of
 from hazardmill.release.facts import ColumnFact, ConfigFact, Facts
 from hazardmill.release.licences import known
 from hazardmill.report.pages import write_text
+from hazardmill.text.printable import escape_in_json
 
 CROISSANT: Final = "croissant.json"
 

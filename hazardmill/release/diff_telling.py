@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from hazardmill.printable import printable
 from hazardmill.release.configs import SPLITS
 from hazardmill.release.diff import Beside, Came, Changed, Diff, Which
+from hazardmill.text.printable import printable
 
 STEP_WORDS: Final = {
     "none": "the same version",

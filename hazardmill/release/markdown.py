@@ -14,7 +14,7 @@ from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from hazardmill.printable import printable, printable_lines
+from hazardmill.text.printable import printable, printable_lines
 
 TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 

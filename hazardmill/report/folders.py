@@ -14,10 +14,10 @@ from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.render_code import code_file
-from hazardmill.printable import comment
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.report.queries import Readable, Row, each_latest_task, narrow
 from hazardmill.stages.rows import provenance
+from hazardmill.text.printable import comment
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

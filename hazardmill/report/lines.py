@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Final
 
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 LABEL: Final = 15
 """Columns of a field's name."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hazardmill import __version__
-from hazardmill.printable import printable
 from hazardmill.report import tables
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.contents import Contents, gather
@@ -20,6 +19,7 @@ from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE, UNKNOWN
 from hazardmill.review.statistics import Statistics
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hazardmill.errors import StoreError
-from hazardmill.printable import STEERING, printable
+from hazardmill.text.printable import STEERING, printable
 
 TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 

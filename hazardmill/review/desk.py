@@ -27,7 +27,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from hazardmill.errors import StoreError
-from hazardmill.printable import printable
 from hazardmill.review.decisions import Book, Decision, Undo
 from hazardmill.review.exchange import about
 from hazardmill.review.folder import APP, Given, ReviewFolder, reviewer_name
@@ -41,6 +40,7 @@ from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, Verdict
 from hazardmill.review.sheets import ShownPlan, Table, Task
 from hazardmill.review.slips import Slip
 from hazardmill.store.store import Store
+from hazardmill.text.printable import printable
 
 _TABLES: Final = 64
 """Tasks that are kept ready."""

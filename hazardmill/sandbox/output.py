@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NoReturn
 
-from hazardmill.printable import ADDRESS, STEERING
+from hazardmill.text.printable import ADDRESS, STEERING
 
 MAX_DEPTH: Final = 100
 _MAX_DIGITS: Final = 20

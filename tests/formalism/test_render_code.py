@@ -18,10 +18,10 @@ from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism.document import Document
 from hazardmill.formalism.json_task import JsonTask
 from hazardmill.formalism.render_code import code_file, is_too_large, json_code, task_code, without_closing
-from hazardmill.parsing import MAX_BYTES
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.check import Failure, check
 from hazardmill.sandbox.jail import Jail
+from hazardmill.text.parse import MAX_BYTES
 
 from .random_tasks import tasks
 from .soup import action, boolean, soup, soup_document

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.parsing import parse
 from hazardmill.sandbox.policy import inspect
 from hazardmill.sandbox.scopes import names_from_outside
+from hazardmill.text.parse import parse
 
 NAMES = frozenset({"eval", "open"})
 

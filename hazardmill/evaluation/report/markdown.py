@@ -10,10 +10,10 @@ from hazardmill.evaluation.report.contents import Contents
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.naming import RULES
 from hazardmill.evaluation.report.samples import Sample
-from hazardmill.printable import printable
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.drawing import Figure
 from hazardmill.report.tables import Grid
+from hazardmill.text.printable import printable
 
 FIGURES: Final = "report-figures"
 """Folder of the figures, beside the file."""

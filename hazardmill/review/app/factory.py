@@ -22,11 +22,11 @@ from starlette.types import Lifespan, Scope
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, InputError
-from hazardmill.printable import STEERING, printable
 from hazardmill.review.app.doors import Doors, SignInFirst
 from hazardmill.review.app.guards import HEADERS, Headed, Limited
 from hazardmill.review.app.pages import STATUS, router
 from hazardmill.review.forms import Refusal
+from hazardmill.text.printable import STEERING, printable
 
 _HERE: Final = Path(__file__).resolve().parent
 _UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")

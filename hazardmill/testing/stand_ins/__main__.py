@@ -9,7 +9,7 @@ import click
 
 from hazardmill.errors import HazardmillError
 from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.printable import printable
+from hazardmill.text.printable import printable
 
 
 @click.group()
