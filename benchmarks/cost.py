@@ -29,9 +29,9 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hazardmill.formalism.despite_adapt import adapt
-from hazardmill.formalism.despite_code import planner_code
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.adapt import adapt
+from hazardmill.formalism.formats.despite.code import planner_code
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter

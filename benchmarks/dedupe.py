@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from string import Formatter
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 TASKS, QUICK = 100_000, 2_000
 SAMPLE, QUICK_SAMPLE = 4_000, 1_000

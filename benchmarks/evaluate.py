@@ -27,7 +27,7 @@ from hazardmill.evaluation.plans_file import PlansFile
 from hazardmill.evaluation.results_files import write_folder
 from hazardmill.evaluation.scoring import Scorer
 from hazardmill.evaluation.tasks import Task
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.testing.release_store import run_offline
 
 TASKS, MODELS = 12_279, 23
@@ -191,7 +191,7 @@ def beside_unified_planning(folder, made):
     from unified_planning.engines.results import ValidationResultStatus
     from unified_planning.shortcuts import get_environment
 
-    from hazardmill.formalism.bridge import from_actions, load_unified_planning, to_up
+    from hazardmill.formalism.formats.up.convert import from_actions, load_unified_planning, to_up
 
     load_unified_planning()
     get_environment().credits_stream = None

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hazardmill.commands.checking import Terms, Work, checked
-from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.formalism.engines import available
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.formalism.search.engines.external import available
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.limiter import Limiter
@@ -304,7 +304,7 @@ def run_baseline(sample):
 
 def baseline(path):
     """The child of ``run_baseline``."""
-    from hazardmill.formalism.bridge import load_unified_planning
+    from hazardmill.formalism.formats.up.convert import load_unified_planning
 
     load_unified_planning()
     before = core_seconds()
@@ -319,8 +319,8 @@ def solved_by_enhsp(code):
     from unified_planning.io import PDDLWriter
 
     from hazardmill.formalism.authoring import PlanningTask
-    from hazardmill.formalism.bridge import to_up
-    from hazardmill.formalism.engine_child import solve_enhsp
+    from hazardmill.formalism.formats.up.convert import to_up
+    from hazardmill.formalism.search.engines.child import solve_enhsp
 
     names = {"__name__": "__task__"}
     try:

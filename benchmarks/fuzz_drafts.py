@@ -524,8 +524,8 @@ def run_codes(folder):
     import runpy
 
     from hazardmill.formalism.authoring import PlanningTask
-    from hazardmill.formalism.command import main as _loaded  # noqa: F401  # nothing is imported from here on
     from hazardmill.formalism.json_task import JsonTask
+    from hazardmill.formalism.task_main import main as _loaded  # noqa: F401  # nothing is imported from here on
 
     sys.dont_write_bytecode = True
     refused = ("socket.", "subprocess.", "os.", "shutil.", "ctypes.", "signal.", "mmap.", "sqlite3.", "urllib.")

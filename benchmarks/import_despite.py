@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from hazardmill.commands.importing import import_folder, imports
-from hazardmill.formalism.despite_export import Origin, despite_files
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.write import Origin, despite_files
 from hazardmill.records import DangerType
 from hazardmill.sandbox.jail import PLANNERS, Jail
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from execute import below, ending, offline_drafts, reached
 
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.sandbox.jail import Jail, JailFailure, Limits
 from hazardmill.stages.execute import execute
 

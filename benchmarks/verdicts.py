@@ -21,14 +21,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from hazardmill.formalism.bridge import load_unified_planning, to_up
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.engine_child import solve_enhsp
-from hazardmill.formalism.engines import available, solve_with
-from hazardmill.formalism.pddl_import import read_pddl
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.reader import read_pddl
+from hazardmill.formalism.formats.up.convert import load_unified_planning, to_up
+from hazardmill.formalism.search.engines.child import solve_enhsp
+from hazardmill.formalism.search.engines.external import available, solve_with
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 TASKS = ("neiss_11125", "neiss_2888", "normbank_14564")
 DOCUMENTS = 33_728

@@ -26,9 +26,9 @@ from collections import Counter
 import datasets
 
 import hazardmill
-from hazardmill.formalism.expressions import render
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.expressions import render
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.exports import training_rows
 
 RELEASE = os.environ.get("HAZARDMILL_RELEASE", "release")

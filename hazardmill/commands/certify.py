@@ -14,11 +14,11 @@ import click
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
-from hazardmill.formalism.effort import DEFAULT_LIMIT
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.formalism.certificate import Certificate
-    from hazardmill.formalism.document import Document
+    from hazardmill.formalism.document.document import Document
+    from hazardmill.formalism.proofs.certificate import Certificate
 
 
 @click.command(epilog="Example: hazardmill task certify demo-out/tasks/TASK --twin twin.json")
@@ -61,7 +61,7 @@ def certify(
     """
     from hazardmill.commands.finding import find_task
     from hazardmill.commands.judging import integers_of_any_size
-    from hazardmill.formalism.certificate import certify as prove
+    from hazardmill.formalism.proofs.certificate import certify as prove
     from hazardmill.sandbox.proving import provers
 
     document = find_task(name, store_path)
@@ -122,7 +122,7 @@ def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
 
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
     """A certificate for people."""
-    from hazardmill.formalism.certificate import described
+    from hazardmill.formalism.proofs.certificate import described
     from hazardmill.text.printable import printable
 
     yield printable(f"{document.name}: document {certificate.document_hash[:12]}")

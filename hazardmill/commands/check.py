@@ -18,7 +18,7 @@ import click
 from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import InputError, UsageError
 from hazardmill.files import walk_folders
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
     from hazardmill.commands.checking import Checked, Work

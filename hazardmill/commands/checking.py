@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self, cast
 
 from hazardmill.errors import HazardmillError, JailUnavailable, SandboxError, StoreError
 from hazardmill.files import open_regular
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
     from hazardmill.stages.execute import Execution
@@ -144,7 +144,7 @@ class Bench:
             JailUnavailable: There is no jail any more.
             StoreError: The task folder cannot be written.
         """
-        from hazardmill.formalism.render_code import without_closing
+        from hazardmill.formalism.formats.python_writer import without_closing
         from hazardmill.stages.execute import execute
 
         try:
@@ -213,8 +213,8 @@ def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) ->
 def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]:
     from hazardmill import __version__
     from hazardmill.commands.certify import twin_json
-    from hazardmill.formalism.pddl import sidecar
-    from hazardmill.formalism.render_code import code_file
+    from hazardmill.formalism.formats.pddl.writer import sidecar
+    from hazardmill.formalism.formats.python_writer import code_file
 
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None

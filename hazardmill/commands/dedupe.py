@@ -192,7 +192,7 @@ def _is_contaminated(each: Overlap) -> bool:
 
 
 def _within(store: Store, run_id: str | None, *, compared: bool) -> Found:
-    from hazardmill.formalism.document import Document
+    from hazardmill.formalism.document.document import Document
     from hazardmill.quality.contamination import Comparison
     from hazardmill.quality.duplicates import Pool
     from hazardmill.quality.text import fields_of

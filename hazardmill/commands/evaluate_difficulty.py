@@ -55,7 +55,7 @@ def difficulty(
     Parquet files with licences, to be added to the release as a config. docs/evaluation-abilities.md has more.
     """
     from hazardmill.evaluation.difficulty_release import card_lines, panel_of, read_panel, write_difficulty
-    from hazardmill.formalism.effort import DEFAULT_LIMIT
+    from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
     release = release_at(release_name)
     rows = read_panel(results, release)

@@ -21,13 +21,13 @@ from hazardmill.commands.finding import TASK_HELP, find_task, task_folders
 from hazardmill.commands.options import open_store, print_json
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.formalism.despite_adapt import Obstacle
-    from hazardmill.formalism.despite_export import Origin
+    from hazardmill.formalism.formats.despite.adapt import Obstacle
+    from hazardmill.formalism.formats.despite.write import Origin
     from hazardmill.store.store import Store
 
 _EVERY_S: Final = 3.0
@@ -162,7 +162,7 @@ def _from_path(path: Path) -> _Task:
     Raises:
         InputError: It, or the metadata beside it, cannot be read.
     """
-    from hazardmill.formalism.despite_export import Origin
+    from hazardmill.formalism.formats.despite.write import Origin
 
     document = find_task(str(path))
     folder = path if path.is_dir() else path.parent
@@ -226,7 +226,7 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
 
 def _from_row(row: Mapping[str, Any]) -> _Task:
-    from hazardmill.formalism.despite_export import Origin
+    from hazardmill.formalism.formats.despite.write import Origin
 
     origin = Origin(
         row["task_id"],
@@ -246,8 +246,8 @@ def _place(out: Path, task_id: str) -> Path:
 
 
 def _export(task: _Task, folder: Path, taken: set[str], summary: _Summary, lossy: bool, force: bool) -> None:
-    from hazardmill.formalism.despite_adapt import Obstacle, adapt, refusal
-    from hazardmill.formalism.despite_export import adapted_files
+    from hazardmill.formalism.formats.despite.adapt import Obstacle, adapt, refusal
+    from hazardmill.formalism.formats.despite.write import adapted_files
 
     if task.document is None or task.origin is None:
         summary.refuse(task.name, (Obstacle("unreadable", task.unreadable or TASK_HELP),))

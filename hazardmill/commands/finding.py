@@ -14,7 +14,7 @@ from typing import Final
 from hazardmill.commands.options import open_store
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular, walk_folders
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored task (with --store where it is stored)."
 
@@ -124,7 +124,7 @@ def _parsed(content: str | bytes, place: str) -> Document:
         ) from error
     except DocumentError as error:
         error.file = place
-        error.remedy = error.remedy or "see hazardmill/formalism/document.schema.json"
+        error.remedy = error.remedy or "see hazardmill/formalism/document/document.schema.json"
         raise
     # UnicodeDecodeError, integers of thousands of digits; brackets nested thousands deep.
     except (ValueError, RecursionError) as error:

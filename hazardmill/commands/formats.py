@@ -59,7 +59,7 @@ def import_(
 def _import_pddl(domain: Path, problem: Path, dangers: Path, out: Path, as_json: bool) -> None:
     import warnings
 
-    from hazardmill.formalism.pddl_import import import_task
+    from hazardmill.formalism.formats.pddl.reader import import_task
 
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
@@ -147,17 +147,17 @@ def _export_pddl(
     as_json: bool,
 ) -> None:
     from hazardmill.commands.finding import find_task
-    from hazardmill.formalism import pddl
+    from hazardmill.formalism.formats.pddl import writer
 
     document = find_task(name, store_path)
     if augmented:
-        domain, problem = pddl.augmented(document, goal=goal, rename=rename)
+        domain, problem = writer.augmented(document, goal=goal, rename=rename)
     else:
-        domain = pddl.domain_pddl(document, rename=rename)
-        problem = pddl.problem_pddl(document, rename=rename)
+        domain = writer.domain_pddl(document, rename=rename)
+        problem = writer.problem_pddl(document, rename=rename)
     files = {"domain.pddl": domain, "problem.pddl": problem}
     if not augmented:
-        sidecar = json.dumps(pddl.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
+        sidecar = json.dumps(writer.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
         files["dangers.json"] = sidecar + "\n"
     try:
         out.mkdir(parents=True, exist_ok=True)

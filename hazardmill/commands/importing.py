@@ -24,7 +24,7 @@ import click
 
 from hazardmill.commands.options import print_json
 from hazardmill.errors import HazardmillError, JailUnavailable, PlanningInputError, SandboxError, UsageError
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def import_despite(root: Path, out: Path | None, jobs: int | None, as_json: bool
         JailUnavailable: The jail cannot contain code here.
         SystemExit: 1 if some folder failed.
     """
-    from hazardmill.formalism.despite_import import CODE, folders
+    from hazardmill.formalism.formats.despite.read import CODE, folders
 
     if importlib.util.find_spec("unified_planning") is None:
         raise UsageError("Unified Planning is not installed", remedy="pip install 'hazardmill[up]'")
@@ -175,7 +175,7 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderResult:
     Raises:
         JailUnavailable: There is no jail any more.
     """
-    from hazardmill.formalism.despite_import import examine, read_claims, read_code, write_folder
+    from hazardmill.formalism.formats.despite.read import examine, read_claims, read_code, write_folder
     from hazardmill.sandbox.check import Failure, check_planner
     from hazardmill.sandbox.proving import provers
 

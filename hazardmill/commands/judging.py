@@ -15,7 +15,7 @@ from typing import Any
 
 from hazardmill.errors import PlanningInputError
 from hazardmill.files import open_regular
-from hazardmill.formalism.verdicts import Step, Verdict
+from hazardmill.formalism.semantics.plan_validator import Step, Verdict
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
@@ -99,7 +99,7 @@ def _step(step: Step | None) -> dict[str, Any] | None:
 
 def to_text(plan_id: PlanId, verdict: Verdict) -> str:
     """A verdict for people: one line, then its reasons."""
-    from hazardmill.formalism.command import reasons
+    from hazardmill.formalism.task_main import reasons
 
     word = "safe" if verdict.safe else "feasible, not safe" if verdict.feasible else "infeasible"
     danger = "" if verdict.danger is None else f"danger {verdict.danger}, "

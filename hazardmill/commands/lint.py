@@ -14,7 +14,7 @@ import click
 from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -67,7 +67,7 @@ def lint(
     Exit code 1 if any task is refused, 3 if there is no task to look at. With --gate a gate that is unknown is not
     passed.
     """
-    from hazardmill.formalism.certificate import certify
+    from hazardmill.formalism.proofs.certificate import certify
     from hazardmill.quality.lint import Linter
     from hazardmill.quality.lint import lint as looked_at
     from hazardmill.quality.structure import structure_id
@@ -179,7 +179,7 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
 
 def _in_store(store: Store, imported: bool) -> Iterator[Item]:
     from hazardmill.commands.certify import is_imported
-    from hazardmill.formalism.document import Document
+    from hazardmill.formalism.document.document import Document
     from hazardmill.quality.lint import Item
 
     cursor, rows = store.query(_first_of_all)

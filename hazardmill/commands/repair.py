@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from hazardmill.commands.options import json_option, store_option
-from hazardmill.formalism.effort import DEFAULT_LIMIT
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.formalism.repair import Wanted
+    from hazardmill.formalism.repair.repair import Wanted
 
 
 @click.command(epilog="Example: hazardmill task repair demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -59,8 +59,8 @@ def repair(
     from dataclasses import replace
 
     from hazardmill.commands.finding import find_task
-    from hazardmill.formalism.checking import check_integer
-    from hazardmill.formalism.repair import feedback_text, repair_plan
+    from hazardmill.formalism.document.validation import check_integer
+    from hazardmill.formalism.repair.repair import feedback_text, repair_plan
     from hazardmill.text.printable import printable
 
     document = find_task(name, store_path)

@@ -23,7 +23,7 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
-from hazardmill.formalism.engines import ENGINES, available
+from hazardmill.formalism.search.engines.external import ENGINES, available
 from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.stages.run import Run

@@ -19,14 +19,14 @@ from hazardmill.commands.options import json_option, print_json, store_option
 from hazardmill.commands.repair import repair
 from hazardmill.commands.verify import verify
 from hazardmill.errors import InputError, PlanningInputError, SearchLimitReached
-from hazardmill.formalism.effort import DEFAULT_LIMIT
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.formalism.document import Document
-    from hazardmill.formalism.search import Attempt
-    from hazardmill.formalism.solving import Answer, Choice
+    from hazardmill.formalism.document.document import Document
+    from hazardmill.formalism.search.exact import Attempt
+    from hazardmill.formalism.search.planner_cascade import Answer, Choice
 
-# Those of hazardmill.formalism.solving, which is too slow to be imported for the sake of `task validate`.
+# Those of ``planner_cascade``, which is too slow to be imported for the sake of `task validate`.
 ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
 
 
@@ -71,9 +71,9 @@ def validate(
 
     from hazardmill.commands import judging
     from hazardmill.commands.finding import find_task
-    from hazardmill.formalism.checking import check_integer
-    from hazardmill.formalism.system import System
-    from hazardmill.formalism.verdicts import Judge
+    from hazardmill.formalism.document.validation import check_integer
+    from hazardmill.formalism.semantics.plan_validator import Judge
+    from hazardmill.formalism.semantics.transition_system import System
 
     rows: Iterable[tuple[judging.PlanId, str] | PlanningInputError]
     if plan is not None and plans is None:
@@ -145,8 +145,8 @@ def solve(name: str, engine: str, limit: int, timeout: float, store_path: Path |
     there is none or that the search was refused, 3 if TASK cannot be read.
     """
     from hazardmill.commands.finding import find_task
-    from hazardmill.formalism.search import attempt_to_solve
-    from hazardmill.formalism.solving import solve_task
+    from hazardmill.formalism.search.exact import attempt_to_solve
+    from hazardmill.formalism.search.planner_cascade import solve_task
     from hazardmill.sandbox.proving import provers
 
     def search(document: Document, limit: int, timeout_s: float | None) -> Attempt:

@@ -33,8 +33,8 @@ from hazardmill.evaluation.ability_conditions import (
     score_condition,
 )
 from hazardmill.evaluation.ability_dangers import DangersScore, dangers_prompt, read_dangers, score_dangers
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.plans import parse_plan
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.llm.requests import Message
 
 __all__ = [

@@ -13,9 +13,9 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.ability_answers import Status, feasible_steps, shown
 from hazardmill.evaluation.plan_lines import Names
 from hazardmill.evaluation.plans_in_answers import ReadAnswer, Reading, read_answer
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import GroundAction, System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.llm.requests import Message
 

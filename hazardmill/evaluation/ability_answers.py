@@ -9,10 +9,10 @@ from typing import Final, Literal
 from hazardmill.errors import InputError
 from hazardmill.evaluation.plan_lines import Names
 from hazardmill.evaluation.plans_in_answers import read_answer, without_thoughts
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.system import GroundAction, System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 Status = Literal["answered", "empty", "refused", "malformed", "none_claimed"]
 """How an answer ended: with what was asked for; with nothing; with a refusal; with something that cannot be read as

@@ -15,15 +15,15 @@ from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError
 from hazardmill.evaluation.ability_answers import Overlap, Status, said, shown, unread
-from hazardmill.formalism.checking import Vocabulary, check_condition
-from hazardmill.formalism.document import ActionDecl, Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT
-from hazardmill.formalism.equivalence import Comparison, compare
-from hazardmill.formalism.expressions import Expr
-from hazardmill.formalism.pddl_expressions import Expressions
-from hazardmill.formalism.pddl_names import DeclaredNames
-from hazardmill.formalism.pddl_text import Source
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import ActionDecl, Document
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.validation import Vocabulary, check_condition
+from hazardmill.formalism.formats.pddl.expressions import Expressions
+from hazardmill.formalism.formats.pddl.names import DeclaredNames
+from hazardmill.formalism.formats.pddl.tokens import Source
+from hazardmill.formalism.proofs.equivalence import Comparison, compare
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.llm.requests import Message
 

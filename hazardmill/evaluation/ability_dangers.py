@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.evaluation.ability_answers import Overlap, Status, feasible_steps, said, shown, unread
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.plans import PlanReader
-from hazardmill.formalism.system import GroundAction
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import PlanReader
+from hazardmill.formalism.semantics.transition_system import GroundAction
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.llm.structured import parse_json

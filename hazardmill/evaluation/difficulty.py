@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError, SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT
-from hazardmill.formalism.expressions import fluents_of
-from hazardmill.formalism.search import Attempt, attempt_to_solve
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.formalism.search.exact import Attempt, attempt_to_solve
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,7 +27,7 @@ from hazardmill.evaluation.report.naming import is_stand_in
 from hazardmill.evaluation.report.reading import check_summary
 from hazardmill.evaluation.results import KEY, read_results
 from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
-from hazardmill.formalism.effort import DEFAULT_LIMIT
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.records import content_hash
 from hazardmill.release.configs import BY_SA, RIGHTS
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from hazardmill.evaluation.plans_in_answers import Reading
-from hazardmill.formalism.system import GroundAction
-from hazardmill.formalism.verdicts import Judge, Verdict
+from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.transition_system import GroundAction
 
 FailureClass = Literal[
     "empty",

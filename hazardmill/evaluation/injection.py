@@ -19,8 +19,8 @@ from hazardmill.evaluation.injection_actions import with_actions
 from hazardmill.evaluation.injection_objects import with_objects
 from hazardmill.evaluation.injection_proof import InjectionRefused, Proof, confirm, prove
 from hazardmill.evaluation.tasks import Task
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
 Arm = Literal["actions", "objects"]
 ARMS: Final[tuple[Arm, ...]] = get_args(Arm)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from random import Random
 
 from hazardmill.evaluation.injection_words import DEEDS, TYPED_DEEDS, Deeds
-from hazardmill.formalism.document import ActionDecl, Atom, Document, Effect, FluentDecl, Parameter
-from hazardmill.formalism.expressions import Expr
-from hazardmill.formalism.names import tokens, visible_names
+from hazardmill.formalism.document.document import ActionDecl, Atom, Document, Effect, FluentDecl, Parameter
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.name_leaks import tokens, visible_names
 
 _TYPED_EVERY = 4
 """One pair in so many is about any object of one of the task's types."""

@@ -23,9 +23,9 @@ from hazardmill.evaluation.injection_proof import (
     usable,
 )
 from hazardmill.evaluation.injection_words import NEW_TYPES, NewType, kind_of, spelled_nouns
-from hazardmill.formalism.document import Atom, Document, FluentDecl, ObjectDecl, Parameter, TypeDecl
-from hazardmill.formalism.expressions import QUANTIFIERS, walk
-from hazardmill.formalism.names import tokens, visible_names
+from hazardmill.formalism.document.document import Atom, Document, FluentDecl, ObjectDecl, Parameter, TypeDecl
+from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
+from hazardmill.formalism.document.name_leaks import tokens, visible_names
 
 MOST_FACTS: Final = 2
 """Facts told of one object."""

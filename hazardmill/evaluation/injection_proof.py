@@ -29,14 +29,14 @@ from random import Random
 from typing import Any, Final
 
 from hazardmill.errors import FormalismError, SearchLimitReached
-from hazardmill.formalism.document import ActionDecl, Document
-from hazardmill.formalism.expressions import COMPARISONS, QUANTIFIERS, Expr, nnf, render, walk
-from hazardmill.formalism.names import leaks
-from hazardmill.formalism.pddl_names import CATEGORIES, pddl_names
-from hazardmill.formalism.plans import plan_text
-from hazardmill.formalism.search import attempt_to_solve
-from hazardmill.formalism.system import GroundAction, System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import ActionDecl, Document
+from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, nnf, render, walk
+from hazardmill.formalism.document.name_leaks import leaks
+from hazardmill.formalism.document.plan_text import plan_text
+from hazardmill.formalism.formats.pddl.names import CATEGORIES, pddl_names
+from hazardmill.formalism.search.exact import attempt_to_solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 MOST_BINDINGS: Final = 100_000
 """Ways to bind the parameters of one action to kinds of objects, beyond which it is not looked at."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hazardmill.formalism.names import tokens
+from hazardmill.formalism.document.name_leaks import tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 Tokens: TypeAlias = tuple[str, ...]
 """One step: the action's name and its arguments, as they are spelled."""

@@ -25,7 +25,7 @@ from hazardmill.errors import ProviderError, RunStopped, SettingsError, UsageErr
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import Task, TaskSet
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices

@@ -20,10 +20,10 @@ from hazardmill.evaluation.failures import Failure, failure_of
 from hazardmill.evaluation.plan_lines import Names
 from hazardmill.evaluation.plans_in_answers import TURNED_AWAY, ReadAnswer, read_answer
 from hazardmill.evaluation.tasks import TWIN, Task
-from hazardmill.formalism.intention import Relaxation
-from hazardmill.formalism.plans import parse_plan
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Step, Verdict
+from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.semantics.plan_validator import Judge, Step, Verdict
+from hazardmill.formalism.semantics.safety_intention import Relaxation
+from hazardmill.formalism.semantics.transition_system import System
 
 _DECLINING: Final = ("refusal", "no_plan_claimed")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import fluents_of
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
 TWIN: Final = "twin"
 """The variant of contrast twins."""

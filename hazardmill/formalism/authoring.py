@@ -35,22 +35,7 @@ from collections.abc import Callable, Container
 from typing import ClassVar, NoReturn, TypeAlias
 
 from hazardmill.errors import AuthoringError, DocumentError, HazardmillError
-from hazardmill.formalism import checking
-from hazardmill.formalism.causes import NamedCauses
-from hazardmill.formalism.document import (
-    ActionDecl,
-    Atom,
-    DangerEntry,
-    Document,
-    Effect,
-    FluentDecl,
-    ObjectDecl,
-    Operation,
-    Parameter,
-    TypeDecl,
-)
-from hazardmill.formalism.expressions import Expr, fluents_of
-from hazardmill.formalism.values import (
+from hazardmill.formalism.authoring_values import (
     ADDRESSED,
     IN_WORDS,
     And,
@@ -76,6 +61,21 @@ from hazardmill.formalism.values import (
     shows_address,
     term_of,
 )
+from hazardmill.formalism.document import validation
+from hazardmill.formalism.document.document import (
+    ActionDecl,
+    Atom,
+    DangerEntry,
+    Document,
+    Effect,
+    FluentDecl,
+    ObjectDecl,
+    Operation,
+    Parameter,
+    TypeDecl,
+)
+from hazardmill.formalism.document.expressions import Expr, fluents_of
+from hazardmill.formalism.proofs.cause_facts import NamedCauses
 
 __all__ = [
     "Action",
@@ -163,7 +163,7 @@ class Action(Entity):
             )
         path = f"effect of {self.name}"
         self._task._mend(
-            checking.check_effect, self._task._vocabulary, operation, target.expr, value, self._scope(), path
+            validation.check_effect, self._task._vocabulary, operation, target.expr, value, self._scope(), path
         )
         condition = condition_of(when)
         self._task._check(condition, self._scope(), path)
@@ -206,7 +206,7 @@ class PlanningTask:
         self._limits = (0, 0)
         self._parents: dict[str, str] = {}
         self._types_of_objects: dict[str, str] = {}
-        self._vocabulary = checking.Vocabulary(self._parents, self._types_of_objects, self._fluents)
+        self._vocabulary = validation.Vocabulary(self._parents, self._types_of_objects, self._fluents)
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -223,7 +223,7 @@ class PlanningTask:
     def type(self, name: str, parent: Named | None = None) -> Named:
         """Declare a type."""
         self._new_name(name, self._types, "type")
-        if name == checking.ROOT_TYPE:
+        if name == validation.ROOT_TYPE:
             fail(f"the type {name} is there already", "leave the parent out: it is the parent of all types")
         declared = TypeDecl(name) if parent is None else TypeDecl(name, self._known_type(parent))
         self._types[name] = declared
@@ -261,10 +261,10 @@ class PlanningTask:
         for parameter, type_ in parameters.items():
             if hasattr(Action, parameter) or parameter == "name":
                 fail(f"a parameter of {name} cannot be called {parameter!r}", "give it another name")
-            self._mend(checking.check_name, parameter, f"parameter of {name}")
+            self._mend(validation.check_name, parameter, f"parameter of {name}")
             bound[parameter] = Named(f"?{parameter}", self._known_type(type_))
-        if len(bound) > checking.MAX_PARAMETERS:
-            fail(f"action {name} has {len(bound)} parameters, at most {checking.MAX_PARAMETERS} are allowed")
+        if len(bound) > validation.MAX_PARAMETERS:
+            fail(f"action {name} has {len(bound)} parameters, at most {validation.MAX_PARAMETERS} are allowed")
         action = Action(self, name, bound)
         self._actions[name] = action
         return action
@@ -282,7 +282,7 @@ class PlanningTask:
         atom = self._ground(fluent)
         if not atom.declaration.integer or isinstance(value, bool) or not isinstance(value, int):
             fail(f"{atom!r} cannot start as {value!r}", "initial_value is for integers; use initially for Booleans")
-        if not checking.within(value, atom.declaration):
+        if not validation.within(value, atom.declaration):
             fail(f"{value} is out of the bounds of {atom!r}")
         self._start(atom, value)
 
@@ -374,7 +374,7 @@ class PlanningTask:
     @classmethod
     def run_cli(cls) -> NoReturn:
         """Run ``python code.py``: print both plans, or the score of ``-plan`` and the safety intention of ``-si``."""
-        from hazardmill.formalism.command import main
+        from hazardmill.formalism.task_main import main
 
         try:
             sys.exit(main(cls().document(), sys.argv[1:]))
@@ -404,10 +404,10 @@ class PlanningTask:
             reraise(error)
 
     def _check(self, expr: Expr, scope: dict[str, str], path: str) -> None:
-        self._mend(checking.check_condition, self._vocabulary, expr, scope, path)
+        self._mend(validation.check_condition, self._vocabulary, expr, scope, path)
 
     def _new_name(self, name: Anything, known: Container[str], what: str) -> None:
-        self._mend(checking.check_name, name, f"{what} {name!r}")
+        self._mend(validation.check_name, name, f"{what} {name!r}")
         if name in known:
             fail(f"{what} {name} is declared twice", "give one of them another name")
 
@@ -420,8 +420,8 @@ class PlanningTask:
         self._new_name(name, self._fluents, "fluent")
         parameters = tuple(Parameter(f"?p{i}", self._known_type(type_)) for i, type_ in enumerate(types, 1))
         declared = FluentDecl(name, parameters, blank.kind, blank.integer, blank.lower, blank.upper)
-        self._mend(checking.check_parameters, self._vocabulary, parameters, f"fluent {name}")
-        self._mend(checking.check_bounds, declared, f"fluent {name}")
+        self._mend(validation.check_parameters, self._vocabulary, parameters, f"fluent {name}")
+        self._mend(validation.check_bounds, declared, f"fluent {name}")
         self._fluents[name] = declared
         return Fluent(declared)
 

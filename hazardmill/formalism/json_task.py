@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 __all__ = ["JsonTask"]
 

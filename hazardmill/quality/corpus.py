@@ -14,9 +14,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from hazardmill.formalism.certificate.way import kind_of_texts
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import leaking_names
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import leaking_names
+from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
 from hazardmill.quality.leaks import leaking_way
 from hazardmill.quality.places import found_by_place
 from hazardmill.quality.spread import Spread, spread

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import tokens
-from hazardmill.formalism.plans import parse_plan
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import tokens
+from hazardmill.formalism.document.plan_text import parse_plan
 
 TOLD: Final = ("fixed_circumstances", "result_of_danger")
 """Fields of a danger formalization that tell of the danger.

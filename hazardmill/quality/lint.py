@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import HazardmillError, ProofKilled, SearchLimitReached
-from hazardmill.formalism.certificate import Certificate, certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.quality.corpus import Corpus, CorpusReport, Member, Thresholds
 from hazardmill.quality.rules import RULES, Level, Structure, of_one_task
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, StoreError
-from hazardmill.formalism.document import FORMAT, Document
+from hazardmill.formalism.document.document import FORMAT, Document
 from hazardmill.quality.contamination import Piece
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
 
 def _planning(folder: Path, place: str) -> Piece | Problem:
-    from hazardmill.formalism.pddl_import import read_pddl
+    from hazardmill.formalism.formats.pddl.reader import read_pddl
 
     try:
         document = read_pddl(*(folder / name for name in _PDDL))

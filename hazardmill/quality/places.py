@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hazardmill.formalism.document import ActionDecl, Document
-from hazardmill.formalism.expressions import COMPARISONS, QUANTIFIERS, Expr, fluents_of
-from hazardmill.formalism.plans import parse_plan
+from hazardmill.formalism.document.document import ActionDecl, Document
+from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, fluents_of
+from hazardmill.formalism.document.plan_text import parse_plan
 
 Sign = tuple[str, bool]
 """A fluent, and whether it is wanted to be true or false; integers are wanted both ways."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from hazardmill.formalism.certificate import Certificate
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import leaks
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import leaks
+from hazardmill.formalism.proofs.certificate import Certificate
 
 Level = Literal["refusal", "finding", "undecided"]
 

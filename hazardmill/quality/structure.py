@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import ROOT_TYPE
+from hazardmill.formalism.document.document import ROOT_TYPE
 
 LIMIT: Final = 5_000_000
 """Colours that may be computed for one document, some seconds' worth: hundreds of times what ordinary tasks take."""

@@ -15,9 +15,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from hazardmill.errors import StoreError
-from hazardmill.formalism.despite_adapt import Obstacle, adapt, refusal
-from hazardmill.formalism.despite_export import FILES, Origin, adapted_files
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.adapt import Obstacle, adapt, refusal
+from hazardmill.formalism.formats.despite.write import FILES, Origin, adapted_files
 from hazardmill.release.configs import config_name
 from hazardmill.release.manifest import Archive
 

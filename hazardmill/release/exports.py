@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.formalism.plans import parse_plan
+from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.configs import BY_SA
 from hazardmill.release.pairs import planning_prompt

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import SandboxError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import leaking_names
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.quality.text import fields_of, words
 from hazardmill.release.personal import SOURCES, personal_of_task
 from hazardmill.release.splits import outline

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus import Corpus, Gate, Member
 from hazardmill.release.gate_findings import Finding as Finding
 from hazardmill.release.gate_findings import GateResult as GateResult

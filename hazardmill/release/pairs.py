@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, InputError
-from hazardmill.formalism.certificate.lines import Case
-from hazardmill.formalism.certificate.plans import moments, point_of_no_return
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT
-from hazardmill.formalism.plans import PlanReader
-from hazardmill.formalism.search import Solution
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import PlanReader
+from hazardmill.formalism.proofs.claim import Case
+from hazardmill.formalism.proofs.claims.plans import moments, point_of_no_return
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.formalism.search.exact import Solution
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 INSTRUCTION: Final = (
     "Write a plan for this PDDL problem: its actions in order, each with its objects in parentheses, and nothing else."

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.intention import Mode
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Verdict
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.safety_intention import Mode
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.configs import DANGER_FIELDS
 from hazardmill.release.pairs import planning_prompt, preference_pair

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.manifest import Review
 from hazardmill.review.models import is_model
 from hazardmill.review.opinions import Opinion

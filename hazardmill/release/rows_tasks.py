@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.records import DANGER_LISTS
 from hazardmill.release.configs import CONFIGS, DANGER_FIELDS
 from hazardmill.release.gathering import Candidate

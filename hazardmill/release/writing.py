@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.archive import Archives
 from hazardmill.release.callers import prices_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.corpus import Corpus, CorpusReport, Gate, Member, Thresholds
 from hazardmill.quality.rules import Structure
 from hazardmill.quality.structure import structure_id

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import code_file
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.report.queries import Readable, Row, each_latest_task, narrow
 from hazardmill.stages.rows import provenance

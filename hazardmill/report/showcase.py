@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import fluents_of, render
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Verdict
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of, render
+from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.report.queries import Row, select
 from hazardmill.report.wording import reason

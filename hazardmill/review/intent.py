@@ -16,9 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Frozen
 from hazardmill.review.agreement import Coefficient, Rate, alpha, cohen, rate
 from hazardmill.review.assigning import draw

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hazardmill.errors import FormalismError, UsageError
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.certificate.plans import moments
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT
-from hazardmill.formalism.expressions import fluents_of, render
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.plans import parse_plan
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Step
-from hazardmill.formalism.verdicts import Verdict as PlanVerdict
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of, render
+from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claims.plans import moments
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.formalism.semantics.plan_validator import Judge, Step
+from hazardmill.formalism.semantics.plan_validator import Verdict as PlanVerdict
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Frozen
 from hazardmill.review import wording
 from hazardmill.review.pool import Content

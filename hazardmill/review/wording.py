@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hazardmill.formalism.document import ActionDecl, Effect
-from hazardmill.formalism.expressions import Expr
+from hazardmill.formalism.document.document import ActionDecl, Effect
+from hazardmill.formalism.document.expressions import Expr
 
 _COMPARED: Final = {"=": "is", "<": "is less than", "<=": "is at most", ">": "is more than", ">=": "is at least"}
 

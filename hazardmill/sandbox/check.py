@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import is_too_large
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.python_writer import is_too_large
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult
 from hazardmill.sandbox.output import printable

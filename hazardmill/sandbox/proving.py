@@ -24,12 +24,12 @@ from multiprocessing.connection import Connection
 from typing import Final, ParamSpec, TypeVar, cast
 
 from hazardmill.errors import ProofKilled, SandboxError
-from hazardmill.formalism.effort import DRAFT_LIMIT, most_bytes
+from hazardmill.formalism.search.budget import DRAFT_LIMIT, most_bytes
 from hazardmill.sandbox.process import start
 from hazardmill.sandbox.proving_child import MOST_ANSWER, OUT_OF_MEMORY, READY, TOO_LONG_AN_ANSWER
 from hazardmill.sandbox.zygote import importable
 
-_MODULES: Final = ("hazardmill.formalism.proof",)
+_MODULES: Final = ("hazardmill.formalism.proofs.draft_proof",)
 _MEMORY: Final = 512 * 2**20
 """Beside twice what searches may keep by computation."""
 _SECONDS: Final = 60

@@ -15,7 +15,7 @@ from unified_planning.environment import get_environment
 from unified_planning.model import Fluent, InstantaneousAction, Object, Problem
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.document import FORMAT, ROOT_TYPE
+from hazardmill.formalism.document.document import FORMAT, ROOT_TYPE
 from hazardmill.sandbox.planner_interface import DANGER, BasePlanner, InterfaceError, danger_fluent, members
 
 Node: TypeAlias = Any

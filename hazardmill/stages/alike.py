@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from hazardmill.errors import HazardmillError, InputError
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.quality.text import Spelling, fields_of, first_near, words
 from hazardmill.records import Frozen

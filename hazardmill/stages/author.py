@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from hazardmill.errors import DocumentError, UnusableAnswer
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import parse_json, python_module, usable_text
 from hazardmill.records import Check, Danger, Draft, Record, Round

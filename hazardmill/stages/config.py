@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, field_validator
 
 from hazardmill.errors import SettingsError, UsageError
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Frozen
 from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES, deadline_for

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.engines import ENGINES, cross_check
-from hazardmill.formalism.search import Solution
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.engines.external import ENGINES, cross_check
+from hazardmill.formalism.search.exact import Solution
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 TIMEOUT_S: Final = 60.0
 

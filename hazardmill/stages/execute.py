@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import FormalismError, ProofKilled
-from hazardmill.formalism import proof
-from hazardmill.formalism.certificate import Certificate, Line, described
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.ground_size import SMALLER
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs import draft_proof
+from hazardmill.formalism.proofs.certificate import Certificate, Line, described
+from hazardmill.formalism.semantics.ground_size import SMALLER
 from hazardmill.records import Check
 from hazardmill.sandbox.check import Failure, check_async
 from hazardmill.sandbox.jail import Jail
@@ -78,7 +78,7 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
     """The checks that read the document only, made in a process that can be ended (``sandbox.proving``)."""
     ran = [Check(name=name, passed=True) for name in ("policy", "jail", "document")]
     try:
-        proved = provers().run(limit, proof.prove, document, limit, unavoidable)
+        proved = provers().run(limit, draft_proof.prove, document, limit, unavoidable)
     except FormalismError as error:
         if isinstance(error, ProofKilled):
             ran.append(_failure("search", "killed", error.message, error.remedy))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hazardmill.formalism.causes import NamedCauses
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.cause_facts import NamedCauses
 from hazardmill.records import Check
 
 NAME: Final = "formalization"

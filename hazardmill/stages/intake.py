@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hazardmill import __version__
 from hazardmill.errors import InputError
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import Record, Reject
 from hazardmill.stages.ids import new_run_id
 from hazardmill.stages.ingest import IngestCounts, Ingestion, check_selection, ingest, meets

@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.formalism.certificate import Certificate
-from hazardmill.formalism.document import ROOT_TYPE, ActionDecl, DangerEntry, Document
-from hazardmill.formalism.infix_writing import applied, declared, effect_in_words, in_words
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Step
+from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, DangerEntry, Document
+from hazardmill.formalism.formats.infix_writer import applied, declared, effect_in_words, in_words
+from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.semantics.plan_validator import Judge, Step
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
 from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record, Round

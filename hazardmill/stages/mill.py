@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage

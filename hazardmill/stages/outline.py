@@ -1,7 +1,7 @@
 """The outline of a task: the JSON object in which a model writes it where the author's format is ``document``.
 
 It says what a document says in a third of the tokens: expressions are written as one would write them down
-(``hazardmill.formalism.infix``), an action is one line, types come with their objects, a fluent's kind is where it is
+(``formats.infix_reader``), an action is one line, types come with their objects, a fluent's kind is where it is
 listed, and what holds at the start can be said there. What no generated task needs it cannot say: increments other
 than 1, limits of danger, several texts, dangers of two types. The shape is flat and all of it is asked for, so that
 providers that hold a model to a schema can be given it (``OUTLINE_FORMAT``).
@@ -18,8 +18,8 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import BeforeValidator, JsonValue
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document import FORMAT, ROOT_TYPE, Document
-from hazardmill.formalism.infix import Reader
+from hazardmill.formalism.document.document import FORMAT, ROOT_TYPE, Document
+from hazardmill.formalism.formats.infix_reader import Reader
 from hazardmill.records import Frozen, Text
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import Check, Frozen, content_hash
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.stages.config import JailProfile, RunConfig

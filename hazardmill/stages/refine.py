@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.llm.prompts import Prompt
 from hazardmill.llm.requests import Answer
 from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record, Round

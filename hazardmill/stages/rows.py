@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hazardmill import __version__
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
 from hazardmill.stages.fallback import best_executable

@@ -28,7 +28,7 @@ from hazardmill.errors import (
     StoreLocked,
     UsageError,
 )
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices

@@ -23,10 +23,10 @@ from random import Random
 from typing import Any, Final
 
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document, FluentDecl
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document, FluentDecl
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import DANGER_LISTS, Danger, content_hash

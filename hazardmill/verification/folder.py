@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from hazardmill.errors import HazardmillError, InputError
 from hazardmill.files import read_regular, walk_folders
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.pddl import sidecar
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.writer import sidecar
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, task_files
 from hazardmill.store.schemas import TASKS

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import HazardmillError
-from hazardmill.formalism.certificate import Certificate, certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DEFAULT_LIMIT
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.sandbox.proving import provers
 
 JsonObject: TypeAlias = Mapping[str, Any]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.testing.offline_author import OFFLINE_LABEL
 from hazardmill.verification.findings import Code, Finding, shown
 

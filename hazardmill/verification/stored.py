@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from hazardmill.errors import StoreError
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.store.schemas import TASKS
 from hazardmill.verification.findings import Code, Finding, shown

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from hazardmill.errors import HazardmillError
-from hazardmill.formalism.certificate import Certificate
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger

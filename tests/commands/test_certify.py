@@ -10,8 +10,8 @@ from report.support import document as report_document
 from report.support import task as task_row
 from report.support import unavoidable
 
-from hazardmill.formalism.certificate import certify as proved
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import certify as proved
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -76,7 +76,7 @@ def test_json_is_the_certificate_and_fits_its_schema(hazardmill: Hazardmill, pro
     assert (ended.code, ended.err) == (0, "")
     assert ended.json == json.loads(Path("certificate.json").read_text())
     assert ended.json == proved(Document.from_json(soup())).to_json()
-    schema = json.loads((project / "hazardmill" / "formalism" / "certificate.schema.json").read_text())
+    schema = json.loads((project / "hazardmill" / "formalism" / "proofs" / "certificate.schema.json").read_text())
     jsonschema.validate(ended.json, schema)
 
 

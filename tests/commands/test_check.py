@@ -18,8 +18,8 @@ from hazardmill.commands import checking
 from hazardmill.commands.checking import Checked, Terms, Work, checked
 from hazardmill.commands.task import task
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import code_file
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers

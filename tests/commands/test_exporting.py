@@ -13,9 +13,9 @@ from store.factories import row
 
 from hazardmill.commands.exporting import export_despite
 from hazardmill.errors import DocumentError, InputError, StoreError
-from hazardmill.formalism.despite_export import FILES
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.despite.write import FILES
 from hazardmill.store.store import Store
 
 SAFE, UNSAFE = "(slow_down) (carry kitchen table)", "(carry kitchen table)"

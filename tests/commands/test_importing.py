@@ -11,9 +11,9 @@ import pytest
 from hazardmill.commands import importing
 from hazardmill.commands.importing import FolderResult, Summary, import_despite, imports
 from hazardmill.errors import JailUnavailable, PlanningInputError, SandboxError, UsageError
-from hazardmill.formalism.despite_adapt import adapt
-from hazardmill.formalism.despite_code import planner_code
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.adapt import adapt
+from hazardmill.formalism.formats.despite.code import planner_code
 from hazardmill.sandbox.jail import Jail
 from tests.formalism.despite_folders import KETTLE, make_folder
 from tests.formalism.reference_tasks import TASKS, imported_document

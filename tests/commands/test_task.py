@@ -12,7 +12,7 @@ from formalism.soup import action, integer, soup
 
 from hazardmill.commands.finding import find_task
 from hazardmill.commands.task import ENGINES
-from hazardmill.formalism.solving import CHOICES, Answer, Solved
+from hazardmill.formalism.search.planner_cascade import CHOICES, Answer, Solved
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
 
@@ -360,7 +360,8 @@ def test_what_an_engine_says_is_never_called_proved(
     answer: Answer, text: str, hazardmill: Hazardmill, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "hazardmill.formalism.solving.solve_task", lambda *_: Solved(Answer("(b)", 1, True, None, "exact"), answer)
+        "hazardmill.formalism.search.planner_cascade.solve_task",
+        lambda *_: Solved(Answer("(b)", 1, True, None, "exact"), answer),
     )
     ended = hazardmill("task", "solve", folder)
     assert ended.code == (0 if answer.plan else 1)

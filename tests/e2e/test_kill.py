@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 from store.version1 import make_version_1, versions
 
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.stages.run import Run
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 from hazardmill.store.store import Store

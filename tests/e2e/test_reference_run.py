@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 
 from e2e.up_oracle import up_verdict
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
 

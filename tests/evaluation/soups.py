@@ -8,8 +8,8 @@ from typing import Any
 from formalism.soup import action, boolean, danger, integer, sets, soup_document
 
 from hazardmill.evaluation.tasks import Task, twin_of
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
 UNSAFE = "(carry kitchen table)"
 SAFE = "(slow_down) (carry kitchen table)"

@@ -28,7 +28,7 @@ from hazardmill.evaluation.ability_dangers import (
     score_dangers,
     true_dangers,
 )
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -38,7 +38,7 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.search import solve
+from hazardmill.formalism.search.exact import solve
 from tests.formalism.support import REFERENCE_TASKS, reference_document
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -428,8 +428,8 @@ def test_a_task_gives_one_question_an_ability_and_one_more_for_each_dangerous_ac
 
 
 def test_real_tasks_can_be_asked_about_and_their_own_truth_scores_full(reference: Path) -> None:
-    from hazardmill.formalism.pddl import prefix_list
-    from hazardmill.formalism.pddl_names import pddl_names
+    from hazardmill.formalism.formats.pddl.names import pddl_names
+    from hazardmill.formalism.formats.pddl.writer import prefix_list
 
     def written(value: object) -> str:
         if isinstance(value, str):

@@ -22,9 +22,9 @@ from hazardmill.evaluation.difficulty import (
     write_splits,
 )
 from hazardmill.evaluation.results import ResultRow, write_results
-from hazardmill.formalism.document import DangerEntry, Document, FluentDecl
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import DangerEntry, Document, FluentDecl
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.transition_system import System
 from tests.formalism import random_tasks
 from tests.formalism.support import REFERENCE_TASKS, kitchen, reference_document
 

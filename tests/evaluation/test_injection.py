@@ -17,7 +17,7 @@ from hazardmill.evaluation.injection import ARMS, LEVELS, SEEDS, Injected, injec
 from hazardmill.evaluation.injection_proof import InjectionRefused, confirm, prove
 from hazardmill.evaluation.injection_words import DEEDS, KINDS, NEW_TYPES, QUALIFIERS, TYPED_DEEDS
 from hazardmill.evaluation.tasks import Task
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -27,12 +27,12 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.names import leaking_names, leaks, tokens, visible_names
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl, sidecar
-from hazardmill.formalism.pddl_import import read_pddl
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.name_leaks import leaking_names, leaks, tokens, visible_names
+from hazardmill.formalism.formats.pddl.reader import read_pddl
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from tests.formalism import random_tasks
 from tests.formalism.support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
 

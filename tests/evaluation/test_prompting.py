@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hazardmill.errors import NotExpressible
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.tasks import Task
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import LEAKING_TOKENS, leaks
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.llm.requests import Request
 from hazardmill.records import DangerType
 

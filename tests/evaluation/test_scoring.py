@@ -13,9 +13,9 @@ from hazardmill.evaluation.results import ResultRow
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS
 from hazardmill.evaluation.scoring import Scored, Scorer, row_of
 from hazardmill.evaluation.tasks import Task, twin_of
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.intention import Relaxation
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.safety_intention import Relaxation
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soups import LONG, SAFE, UNSAFE, flipped, soup_task, task_of, twin
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 from .soup import action, boolean, danger, sets
 

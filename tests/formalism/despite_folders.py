@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given, seed, settings
 
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -18,7 +18,7 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import iff
+from hazardmill.formalism.document.expressions import iff
 
 from .random_tasks import tasks
 

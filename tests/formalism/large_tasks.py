@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -15,7 +15,7 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import Expr
+from hazardmill.formalism.document.expressions import Expr
 
 A, B = Parameter("?a", "object"), Parameter("?b", "object")
 DONE: Expr = ("fluent", "done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 
 def cases(reference):

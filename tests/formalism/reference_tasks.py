@@ -13,11 +13,11 @@ import re
 import sys
 from pathlib import Path
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl_import import read_pddl
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.reader import read_pddl
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 _BOOLEAN = {"parameters": [], "kind": "normal", "value": "boolean", "lower": None, "upper": None}
 

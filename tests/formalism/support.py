@@ -11,7 +11,7 @@ from pyparsing.warnings import PyparsingDeprecationWarning
 from unified_planning.io import PDDLReader
 from unified_planning.model import FNode, Problem
 
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -21,7 +21,7 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import Expr
+from hazardmill.formalism.document.expressions import Expr
 
 REFERENCE_TASKS = ("neiss_11125", "neiss_2888", "normbank_14564")
 

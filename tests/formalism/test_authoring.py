@@ -8,8 +8,8 @@ import pytest
 
 from hazardmill.errors import AuthoringError
 from hazardmill.formalism import authoring
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import solve
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.exact import solve
 
 HERE = "# <- here"
 

@@ -13,8 +13,7 @@ from unified_planning.environment import Environment, get_environment
 from unified_planning.model import Problem
 
 from hazardmill.errors import NotExpressible, UsageError
-from hazardmill.formalism.bridge import GroundStep, boolean_is_exact, from_actions, to_actions, to_up
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -24,10 +23,11 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import Expr
-from hazardmill.formalism.plans import PlanReader
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.document.plan_text import PlanReader
+from hazardmill.formalism.formats.up.convert import GroundStep, boolean_is_exact, from_actions, to_actions, to_up
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
 
@@ -288,8 +288,8 @@ def test_without_unified_planning_the_extra_is_named() -> None:
         "import sys\n"
         "sys.modules['unified_planning'] = None\n"
         "from hazardmill.errors import UsageError\n"
-        "from hazardmill.formalism import bridge\n"
-        "from hazardmill.formalism.document import Document\n"
+        "from hazardmill.formalism.formats.up import convert as bridge\n"
+        "from hazardmill.formalism.document.document import Document\n"
         "try:\n"
         "    bridge.to_up(Document.of())\n"
         "except UsageError as error:\n"
@@ -300,7 +300,7 @@ def test_without_unified_planning_the_extra_is_named() -> None:
 
 
 def test_the_bridge_itself_imports_nothing_heavy() -> None:
-    script = "import sys, hazardmill.formalism.bridge\nprint('unified_planning' in sys.modules)"
+    script = "import sys, hazardmill.formalism.formats.up.convert\nprint('unified_planning' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
 

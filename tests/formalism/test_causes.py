@@ -10,10 +10,10 @@ import pytest
 
 from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.causes import MOST_NAMED, NamedCauses
-from hazardmill.formalism.despite_adapt import adapt
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import json_code, task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.adapt import adapt
+from hazardmill.formalism.formats.python_writer import json_code, task_code
+from hazardmill.formalism.proofs.cause_facts import MOST_NAMED, NamedCauses
 
 from .soup import soup_document
 
@@ -123,7 +123,7 @@ def test_rendered_code_gives_the_same_causes(causes: dict[str, list[str]], rende
 def test_causes_of_another_shape_are_refused(causes: Any, project: Any) -> None:
     with pytest.raises(DocumentError, match=r"^causes"):
         soup_document(causes=causes)
-    schema = json.loads((project / "hazardmill" / "formalism" / "document.schema.json").read_text())
+    schema = json.loads((project / "hazardmill" / "formalism" / "document" / "document.schema.json").read_text())
     assert not jsonschema.Draft202012Validator(schema).is_valid(soup_document().to_json() | {"causes": causes})
     assert jsonschema.Draft202012Validator(schema).is_valid(soup_document().to_json() | {"causes": NAMED})
 

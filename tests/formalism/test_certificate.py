@@ -5,10 +5,10 @@ import json
 import pytest
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.certificate import certify, flipped
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import certify, flipped
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
 from .soup import SOUP, action, boolean, danger, integer, sets, soup, soup_document

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism.certificate import Certificate, Line, certify, kind_of_texts
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import fluents_of
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of
+from hazardmill.formalism.proofs.certificate import Certificate, Line, certify, kind_of_texts
 
 from .soup import SOUP, action, boolean, danger, sets, soup_document
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from hazardmill import formalism
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.certificate import Certificate, certify, described, flipped
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import Certificate, certify, described, flipped
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .random_tasks import tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
@@ -42,7 +42,7 @@ def line(certificate: Certificate, name: str):
 
 
 SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(Path(formalism.__file__).with_name("certificate.schema.json").read_text())
+    json.loads(Path(formalism.__file__).with_name("proofs").joinpath("certificate.schema.json").read_text())
 )
 
 
@@ -430,8 +430,8 @@ SEEDED = """
 import json
 import subprocess
 import sys
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.document.document import Document
 print(json.dumps(certify(Document.from_json(json.loads(input()))).to_json()))
 """
 

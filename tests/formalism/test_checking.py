@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 
 from .random_tasks import tasks
 from .soup import SOUP, boolean, integer, soup
@@ -18,7 +18,7 @@ from .soup import SOUP, boolean, integer, soup
 
 @pytest.fixture(scope="session")
 def schema(project):
-    loaded = json.loads((project / "hazardmill" / "formalism" / "document.schema.json").read_text())
+    loaded = json.loads((project / "hazardmill" / "formalism" / "document" / "document.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(loaded)
     return jsonschema.Draft202012Validator(loaded)
 

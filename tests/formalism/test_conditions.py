@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.formalism.conditions import ALWAYS, NEVER, Compiled, conjunction, disjunction
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.explain import evaluate, ground_nnf, supporting_literals, unmet
-from hazardmill.formalism.expressions import freeze, is_literal, negate, nnf, render, substitute, walk
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import freeze, is_literal, negate, nnf, render, substitute, walk
+from hazardmill.formalism.semantics.condition_compiler import ALWAYS, NEVER, Compiled, conjunction, disjunction
+from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, supporting_literals, unmet
+from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle
 from .random_tasks import Maker

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.bridge import to_up
-from hazardmill.formalism.despite_adapt import adapt
-from hazardmill.formalism.despite_export import Origin, despite_files
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl, Parameter
-from hazardmill.formalism.search import attempt_to_solve
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl, Parameter
+from hazardmill.formalism.formats.despite.adapt import adapt
+from hazardmill.formalism.formats.despite.write import Origin, despite_files
+from hazardmill.formalism.formats.up.convert import to_up
+from hazardmill.formalism.search.exact import attempt_to_solve
 
 from .despite_folders import HOT, NIGHT, galley, preserved, random_documents
 from .support import kitchen

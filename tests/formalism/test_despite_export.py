@@ -26,12 +26,7 @@ from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
 
 from hazardmill.commands.exporting import export_despite
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.bridge import to_up
-from hazardmill.formalism.despite_adapt import adapt, refusal
-from hazardmill.formalism.despite_code import identifiers, planner_code
-from hazardmill.formalism.despite_export import FILES, Origin, despite_files, without_danger_types
-from hazardmill.formalism.despite_import import examine, read_claims
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -41,9 +36,14 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.expressions import walk
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.expressions import walk
+from hazardmill.formalism.formats.despite.adapt import adapt, refusal
+from hazardmill.formalism.formats.despite.code import identifiers, planner_code
+from hazardmill.formalism.formats.despite.read import examine, read_claims
+from hazardmill.formalism.formats.despite.write import FILES, Origin, despite_files, without_danger_types
+from hazardmill.formalism.formats.up.convert import to_up
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.sandbox.check import Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import PlanningInputError, UsageError
-from hazardmill.formalism.despite_import import (
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.read import (
     Claims,
     examine,
     folders,
@@ -18,8 +19,7 @@ from hazardmill.formalism.despite_import import (
     read_code,
     write_folder,
 )
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl_import import read_pddl
+from hazardmill.formalism.formats.pddl.reader import read_pddl
 
 from .despite_folders import KETTLE, KETTLE_METADATA, make_folder
 from .soup import action, boolean, danger, sets, soup_document

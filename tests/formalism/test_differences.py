@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, boolean, danger, sets, soup
 from .test_verdicts import MICRO

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism import document as document_module
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
+from hazardmill.formalism.document import document as document_module
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
 
 from .random_tasks import tasks
 from .soup import SOUP, boolean, danger, soup_document

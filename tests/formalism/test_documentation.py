@@ -11,14 +11,14 @@ import pytest
 
 from hazardmill.errors import AuthoringError, DocumentError
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.explain import ground_nnf
-from hazardmill.formalism.expressions import nnf, render
-from hazardmill.formalism.plans import parse_plan
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Verdict, verdict
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import nnf, render
+from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.explain import ground_nnf
+from hazardmill.formalism.semantics.plan_validator import Verdict, verdict
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
 

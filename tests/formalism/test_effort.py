@@ -3,7 +3,7 @@
 import pytest
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -13,10 +13,10 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.effort import TRIES, Effort
-from hazardmill.formalism.expressions import Expr
-from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.search.budget import TRIES, Effort
+from hazardmill.formalism.search.exact import applicable_actions, attempt_to_solve, solve
+from hazardmill.formalism.semantics.transition_system import System
 
 
 def wide(things: int) -> Document:

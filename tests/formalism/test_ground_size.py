@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import ActionDecl, Document, Effect, FluentDecl, Parameter, TypeDecl
-from hazardmill.formalism.effort import DRAFT_LIMIT, most_bytes
-from hazardmill.formalism.ground_size import MOST_BYTES, ground_size
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import ActionDecl, Document, Effect, FluentDecl, Parameter, TypeDecl
+from hazardmill.formalism.search.budget import DRAFT_LIMIT, most_bytes
+from hazardmill.formalism.semantics.ground_size import MOST_BYTES, ground_size
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import large_tasks
 from .large_tasks import A, B, task, things
@@ -32,8 +32,8 @@ TOO_LARGE = {
 PROOF = """
 import json, sys, time
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from tests.formalism.large_tasks import SHAPES
 document = SHAPES[sys.argv[1]]()
 before = time.process_time()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.authoring import And, Equals, Exists, Forall, Iff, Implies, Not, Or, PlanningTask
-from hazardmill.formalism.infix import Change, Reader
-from hazardmill.formalism.values import condition_of
+from hazardmill.formalism.authoring_values import condition_of
+from hazardmill.formalism.formats.infix_reader import Change, Reader
 
 READER = Reader("goal", {"kitchen", "table"}, {"at", "wet", "hot", "level", "count", "near"}, frozenset({"to"}))
 

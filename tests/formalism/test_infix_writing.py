@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.formalism.document import Effect
-from hazardmill.formalism.expressions import Expr
-from hazardmill.formalism.infix import Reader
-from hazardmill.formalism.infix_writing import applied, declared, effect_in_words, in_words
+from hazardmill.formalism.document.document import Effect
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.formalism.formats.infix_reader import Reader
+from hazardmill.formalism.formats.infix_writer import applied, declared, effect_in_words, in_words
 
 from .test_infix import READER, atoms, nested
 

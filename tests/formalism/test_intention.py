@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import verdict
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import verdict
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, boolean, danger, integer, sets, soup
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
-from hazardmill.formalism.search import attempt_to_solve, solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
+from hazardmill.formalism.search.exact import attempt_to_solve, solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle, plan_string
 from .random_tasks import SETTINGS, tasks
@@ -138,8 +138,8 @@ def test_layers_count_against_the_limit_where_no_state_is_new():
 
 
 def test_layers_count_against_memory(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.effort._SMALL", 100)
-    monkeypatch.setattr("hazardmill.formalism.effort.KEPT", 0)
+    monkeypatch.setattr("hazardmill.formalism.search.budget._SMALL", 100)
+    monkeypatch.setattr("hazardmill.formalism.search.budget.KEPT", 0)
     with pytest.raises(SearchLimitReached, match="2 states of some 400 bytes, with what belongs to them"):
         solve(graph([(0, 0, -1), (0, 1, 0)], goals=(1,), start=10_000))
 

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.formalism.names import LEAKING_TOKENS, NEUTRAL_NOUNS, leaking_names, leaks, neutral, tokens
+from hazardmill.formalism.document.name_leaks import (
+    LEAKING_TOKENS,
+    NEUTRAL_NOUNS,
+    leaking_names,
+    leaks,
+    neutral,
+    tokens,
+)
 
 from .soup import action, boolean, soup, soup_document
 
@@ -71,7 +78,7 @@ VISIBLE = {
 
 @pytest.mark.parametrize("where", VISIBLE)
 def test_every_visible_name_is_looked_at(where):
-    from hazardmill.formalism.document import Document
+    from hazardmill.formalism.document.document import Document
 
     ((place, _, _),) = leaking_names(Document.from_json(VISIBLE[where]))
     assert place == where

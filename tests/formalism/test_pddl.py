@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from unified_planning.model import Problem
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.bridge import to_up
-from hazardmill.formalism.document import (
+from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
     Document,
@@ -24,8 +23,9 @@ from hazardmill.formalism.document import (
     Parameter,
     TypeDecl,
 )
-from hazardmill.formalism.pddl import augmented, domain_pddl, prefix_list, problem_pddl, sidecar
-from hazardmill.formalism.pddl_names import RESERVED, pddl_names
+from hazardmill.formalism.formats.pddl.names import RESERVED, pddl_names
+from hazardmill.formalism.formats.pddl.writer import augmented, domain_pddl, prefix_list, problem_pddl, sidecar
+from hazardmill.formalism.formats.up.convert import to_up
 
 from .support import REFERENCE_TASKS, kitchen, read_pddl, reference_document
 
@@ -308,8 +308,8 @@ def test_long_lists_break_into_lines() -> None:
 def test_the_bytes_do_not_depend_on_the_hash_seed(reference: Path) -> None:
     script = (
         "import json, sys\n"
-        "from hazardmill.formalism.document import Document\n"
-        "from hazardmill.formalism.pddl import augmented, domain_pddl, problem_pddl, sidecar\n"
+        "from hazardmill.formalism.document.document import Document\n"
+        "from hazardmill.formalism.formats.pddl.writer import augmented, domain_pddl, problem_pddl, sidecar\n"
         "d = Document.from_json(json.load(sys.stdin))\n"
         "for write in (domain_pddl, problem_pddl, augmented, sidecar):\n"
         "    print(json.dumps(write(d, rename=True)))\n"

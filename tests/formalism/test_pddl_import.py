@@ -17,12 +17,12 @@ from unified_planning.exceptions import UPInvalidActionError
 from unified_planning.shortcuts import SequentialSimulator
 
 from hazardmill.errors import NotExpressible, PlanningInputError, UsageError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import walk
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl, sidecar
-from hazardmill.formalism.pddl_import import TASK_FILES, import_task, read_pddl
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import walk
+from hazardmill.formalism.formats.pddl.reader import TASK_FILES, import_task, read_pddl
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
 from .random_tasks import tasks
@@ -119,9 +119,9 @@ def test_the_reference_tasks_give_the_expected_verdicts(reference, task):
 def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
     script = (
         "import json, pathlib, sys\n"
-        "from hazardmill.formalism.pddl_import import read_pddl\n"
-        "from hazardmill.formalism.system import System\n"
-        "from hazardmill.formalism.verdicts import Judge\n"
+        "from hazardmill.formalism.formats.pddl.reader import read_pddl\n"
+        "from hazardmill.formalism.semantics.transition_system import System\n"
+        "from hazardmill.formalism.semantics.plan_validator import Judge\n"
         "for name in sys.argv[1:]:\n"
         "    folder = pathlib.Path(name)\n"
         "    document = read_pddl(*(folder / part for part in ('domain.pddl', 'problem.pddl', 'dangers.json')))\n"
@@ -675,7 +675,7 @@ MEANING = {
 
 @pytest.fixture(scope="module")
 def schema(project):
-    loaded = json.loads((project / "hazardmill" / "formalism" / "sidecar.schema.json").read_text())
+    loaded = json.loads((project / "hazardmill" / "formalism" / "formats" / "pddl" / "sidecar.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(loaded)
     return jsonschema.Draft202012Validator(loaded)
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.plans import PlanReader, parse_plan, plan_text
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import PlanReader, parse_plan, plan_text
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, soup
 

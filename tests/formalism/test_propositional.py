@@ -7,10 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl, ObjectDecl, Parameter
-from hazardmill.formalism.propositional import propositional
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import (
+    ActionDecl,
+    DangerEntry,
+    Document,
+    Effect,
+    FluentDecl,
+    ObjectDecl,
+    Parameter,
+)
+from hazardmill.formalism.search.engines.propositional import propositional
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .support import kitchen
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import freeze, iff, is_literal, nnf, render
-from hazardmill.formalism.pddl_import import read_pddl
-from hazardmill.formalism.redundancy import Redundant, redundant_literals
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import freeze, iff, is_literal, nnf, render
+from hazardmill.formalism.formats.pddl.reader import read_pddl
+from hazardmill.formalism.proofs.redundancy import Redundant, redundant_literals
+from hazardmill.formalism.semantics.transition_system import System
 
 from .bench import bench, bench_document
 from .brute_universe import TooLarge, situations
@@ -154,7 +154,7 @@ def test_past_the_limit_an_entry_is_undecided_unless_each_literal_was_seen_to_ma
 
 
 def test_a_task_too_wide_to_be_ground(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_ACTIONS", 5)
+    monkeypatch.setattr("hazardmill.formalism.semantics.ground_size.MOST_ACTIONS", 5)
     (found,) = redundant_literals(bench_document([WET]))
     assert (found.redundant, found.flags) == (None, ("limit",))
 

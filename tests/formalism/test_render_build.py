@@ -14,8 +14,8 @@ from testing.offline_author.support import CONTEXTS, SOURCES, mill
 
 from hazardmill.errors import DocumentError, NotExpressible
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_build import build_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.build_writer import build_code
 from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 

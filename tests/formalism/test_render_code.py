@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import AuthoringError, DocumentError
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.python_writer import code_file, is_too_large, json_code, task_code, without_closing
 from hazardmill.formalism.json_task import JsonTask
-from hazardmill.formalism.render_code import code_file, is_too_large, json_code, task_code, without_closing
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.check import Failure, check
 from hazardmill.sandbox.jail import Jail

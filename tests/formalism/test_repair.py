@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.edit_search import Move, ScriptSearch, Space
-from hazardmill.formalism.effort import Effort
-from hazardmill.formalism.repair import Edit, feedback_text, repair_plan
-from hazardmill.formalism.repair_causes import AS_A_WHOLE, NOT_LOOKED_FOR, Causes
-from hazardmill.formalism.search import attempt_to_solve, solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.repair.causes import AS_A_WHOLE, NOT_LOOKED_FOR, Causes
+from hazardmill.formalism.repair.edit_search import Move, ScriptSearch, Space
+from hazardmill.formalism.repair.repair import Edit, feedback_text, repair_plan
+from hazardmill.formalism.search.budget import Effort
+from hazardmill.formalism.search.exact import attempt_to_solve, solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains, reference_tasks
 from .oracle import Oracle, plan_string
@@ -372,7 +372,7 @@ def test_beyond_both_limits_it_is_a_typed_refusal():
 
 
 def test_what_a_known_plan_does_not_need_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
     # The shortest plan is (up) six times; the switches may stay.
     given = "(flip0) (up) (up) (up) (up) (flip1) (up) (flip2)"
     found = repair_plan(corridor(6), given)
@@ -384,7 +384,7 @@ def test_what_a_known_plan_does_not_need_is_left_as_it_is(monkeypatch):
 
 
 def test_where_a_known_plan_replaces_a_step_that_could_be_deleted_the_reason_says_so(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
     document = task(
         "ready",
         "lit",
@@ -441,7 +441,7 @@ def test_reasons_are_not_looked_for_once_the_time_is_over():
 
 
 def test_beyond_the_limit_absence_may_still_be_proved(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.repair._cheapest", refuse)
+    monkeypatch.setattr("hazardmill.formalism.repair.repair._cheapest", refuse)
     unavoidable = soup_document(dangers=[danger("carry")])
     assert repair_plan(unavoidable, UNSAFE).plan is None
     # The only plans there are may be unsafe.
@@ -697,7 +697,7 @@ def test_every_reference_plan_becomes_safe(reference, name):
 def test_repairs_are_the_same_under_every_hash_seed(project):
     program = """
 import json
-from hazardmill.formalism.repair import repair_plan
+from hazardmill.formalism.repair.repair import repair_plan
 from tests.formalism.test_repair import calming, chain, corridor
 plans = {chain: ["", "(fly) (grab) (take)", "(open) (shut) (enter) (grab)"], calming: ["(go) (swim)", "(go) (go)"]}
 for make, texts in plans.items():

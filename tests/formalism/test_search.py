@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism import ground_size
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.plans import plan_text
-from hazardmill.formalism.search import applicable_actions, attempt_to_solve, solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.plan_text import plan_text
+from hazardmill.formalism.search.exact import applicable_actions, attempt_to_solve, solve
+from hazardmill.formalism.semantics import ground_size
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document

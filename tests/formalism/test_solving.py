@@ -13,13 +13,14 @@ import pytest
 from patience import PATIENCE_S, SHORT_S
 
 from hazardmill.errors import EngineError, SearchLimitReached
-from hazardmill.formalism import ground_size, solving
-from hazardmill.formalism.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
-from hazardmill.formalism.engines import EngineAnswer
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.solving import CHOICES, Answer, solve_task
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
+from hazardmill.formalism.search import planner_cascade
+from hazardmill.formalism.search.engines.external import EngineAnswer
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.search.planner_cascade import CHOICES, Answer, solve_task
+from hazardmill.formalism.semantics import ground_size
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import danger, soup_document
 from .support import kitchen
@@ -40,7 +41,7 @@ def asked(monkeypatch):
             answer = answers.get(f"{engine}_{goal}".replace("-", "_"))
             return answer or EngineAnswer("unavailable", message="not installed")
 
-        monkeypatch.setattr(solving, "solve_with", fake)
+        monkeypatch.setattr(planner_cascade, "solve_with", fake)
         return questions
 
     return setup

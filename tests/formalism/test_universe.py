@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import Effort
-from hazardmill.formalism.expressions import freeze
-from hazardmill.formalism.system import System
-from hazardmill.formalism.universe import readable_state, universe
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import freeze
+from hazardmill.formalism.proofs.situations import readable_state, universe
+from hazardmill.formalism.search.budget import Effort
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import brute_universe
 from .bench import bench, bench_document
@@ -147,7 +147,7 @@ def test_a_limit_ends_it():
 
 
 def test_more_context_than_can_be_listed(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.universe.MOST_READ", 1)
+    monkeypatch.setattr("hazardmill.formalism.proofs.situations.MOST_READ", 1)
     with pytest.raises(SearchLimitReached, match="over 1 ground context fluents"):
         universe(System(bench_document()), "pour", (NEAR,))
 

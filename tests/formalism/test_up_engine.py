@@ -43,10 +43,10 @@ from unified_planning.shortcuts import (
 from unified_planning.test.examples import get_example_problems
 
 from hazardmill.errors import NotExpressible
-from hazardmill.formalism.bridge import to_up
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import attempt_to_solve
-from hazardmill.formalism.up_engine import HazardmillEngine, register, translate
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.up.convert import to_up
+from hazardmill.formalism.search.engines.up_engine import HazardmillEngine, register, translate
+from hazardmill.formalism.search.exact import attempt_to_solve
 
 from .random_tasks import SETTINGS, tasks
 from .support import kitchen
@@ -305,7 +305,7 @@ def test_the_limit_is_reported_as_memory_and_the_time_as_time():
 
 
 def test_too_many_ground_actions_are_memory_too(monkeypatch):
-    monkeypatch.setattr("hazardmill.formalism.ground_size.MOST_ACTIONS", 1)
+    monkeypatch.setattr("hazardmill.formalism.semantics.ground_size.MOST_ACTIONS", 1)
     assert HazardmillEngine().solve(lamp_problem()).status is Status.MEMOUT
 
 

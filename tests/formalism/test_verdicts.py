@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from hazardmill.formalism import ground_size
-from hazardmill.formalism.document import ActionDecl, Document, Effect, FluentDecl
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge, Step, verdict
+from hazardmill.formalism.document.document import ActionDecl, Document, Effect, FluentDecl
+from hazardmill.formalism.semantics import ground_size
+from hazardmill.formalism.semantics.plan_validator import Judge, Step, verdict
+from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains, reference_tasks
 from .soup import action, boolean, danger, integer, sets, soup, soup_document

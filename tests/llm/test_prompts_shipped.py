@@ -15,10 +15,10 @@ import pytest
 from hazardmill.errors import PromptError
 from hazardmill.formalism import authoring
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.causes import NamedCauses
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import LEAKING_TOKENS, leaks, neutral
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks, neutral
+from hazardmill.formalism.proofs.cause_facts import NamedCauses
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.quality.leaks import leaking_way

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from formalism.soup import action, boolean, danger, integer, soup, soup_document
 
 from hazardmill.errors import DocumentError, SearchLimitReached
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.lint import Item, Linter, Report, lint
 from hazardmill.quality.structure import structure_id
 

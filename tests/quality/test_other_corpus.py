@@ -11,8 +11,8 @@ from formalism.soup import soup
 from report.support import task as task_row
 
 from hazardmill.errors import InputError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl, sidecar
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
 from hazardmill.quality.contamination import Piece
 from hazardmill.quality.other_corpus import Problem, Skipped, read_corpus
 from hazardmill.quality.structure import structure_id

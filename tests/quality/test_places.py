@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formalism.soup import action, boolean, danger, sets, soup_document
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.places import found_by_place
 
 HOT, SLOWLY, LAMP = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"], ["fluent", "lamp_is_on"]

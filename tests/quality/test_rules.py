@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from formalism.soup import action, boolean, danger, integer, sets, soup_document
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.quality.rules import MOST_STEPS, RULES, _apart, of_one_task
 
 HOT, SLOWLY = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"]

@@ -14,7 +14,7 @@ from formalism.random_tasks import Maker
 from formalism.soup import action, boolean, danger, soup
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.quality.structure import structure_id
 
 Task = dict[str, Any]

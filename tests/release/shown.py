@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.quality.corpus import Thresholds
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import Danger

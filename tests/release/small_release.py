@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from formalism.soup import action, boolean, danger, sets, soup_document
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.release.configs import CONFIGS, base_of
 from hazardmill.release.manifest import Archive, Manifest, file_of
 from hazardmill.release.pairs import preference_pair

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hazardmill.formalism.despite_export import FILES, Origin, despite_files
-from hazardmill.formalism.document import DangerEntry, Document
+from hazardmill.formalism.document.document import DangerEntry, Document
+from hazardmill.formalism.formats.despite.write import FILES, Origin, despite_files
 from hazardmill.release.archive import Archives
 from hazardmill.release.configs import is_share_alike
 from hazardmill.store.store import Store

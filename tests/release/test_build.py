@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.errors import InputError, ReleaseRefused, UsageError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
 from hazardmill.release import splits

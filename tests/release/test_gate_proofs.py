@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import SandboxError, SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release import gate_proofs
 from hazardmill.release.gate_proofs import Examined, Examiners, examine
 from hazardmill.store.store import Store

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from hazardmill.formalism.expressions import canonical_json
+from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.recordings import PLACE
 from hazardmill.quality.corpus import Thresholds
 from hazardmill.quality.duplicates import Pool

@@ -12,12 +12,12 @@ from formalism.soup import action, boolean, danger, integer, sets, soup_document
 from hypothesis import HealthCheck, assume, given, settings
 
 from hazardmill.errors import InputError
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.names import leaks
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.name_leaks import leaks
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.pairs import INSTRUCTION, Parting, parting, planning_prompt, preference_pair
 
 SETTINGS = settings(

@@ -7,7 +7,7 @@ from pddl import parse_domain, parse_problem
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.io import PDDLReader
 
-from hazardmill.formalism.pddl import augmented
+from hazardmill.formalism.formats.pddl.writer import augmented
 from hazardmill.release.reading import load_release
 
 SAMPLE = 8

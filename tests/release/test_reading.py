@@ -13,8 +13,8 @@ import pytest
 
 import hazardmill
 from hazardmill.errors import DocumentError, HubError, InputError, UsageError
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.manifest import file_of, read_manifest
 from hazardmill.release.pairs import preference_pair
 from hazardmill.release.reading import load_release

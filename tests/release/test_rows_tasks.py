@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.release.gathering import Gathered, gather
 from hazardmill.release.options import Options
 from hazardmill.release.rows_tasks import draft_rows, task_row

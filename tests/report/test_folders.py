@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, StoreError
-from hazardmill.formalism.certificate import certify, flipped
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.render_code import code_file
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import code_file
+from hazardmill.formalism.proofs.certificate import certify, flipped
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, write_task_folders
 from hazardmill.testing.offline_author import OFFLINE_LABEL

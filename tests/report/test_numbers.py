@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism.names import LEAKING_TOKENS
+from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS
 from hazardmill.quality.structure import structure_id
 from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown

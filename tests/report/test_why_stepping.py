@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.report.why.model import Change
 from hazardmill.report.why.stepping import Stepper
 

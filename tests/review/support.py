@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.records import Danger
 from hazardmill.review.desk import Desk
 from hazardmill.review.folder import ReviewFolder

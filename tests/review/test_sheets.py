@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from hazardmill.formalism.document import Effect
+from hazardmill.formalism.document.document import Effect
 from hazardmill.review import wording
 from hazardmill.review.sheets import Table
 

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.sandbox.check import Failure, check
 from hazardmill.sandbox.jail import Jail
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.sandbox.check import Failure, check, check_async
 from hazardmill.sandbox.jail import Jail
 

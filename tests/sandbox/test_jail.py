@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import InputError, JailUnavailable, SandboxError
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox import layers
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hazardmill.errors import ProofKilled, SearchLimitReached
-from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.formalism.proof import prove
+from hazardmill.formalism.proofs.draft_proof import prove
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.sandbox.proving import Provers
 from tests.formalism.soup import soup_document
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from hazardmill.formalism.despite_adapt import adapt
-from hazardmill.formalism.despite_code import planner_code as export_code
-from hazardmill.formalism.despite_export import without_danger_types
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.despite.adapt import adapt
+from hazardmill.formalism.formats.despite.code import planner_code as export_code
+from hazardmill.formalism.formats.despite.write import without_danger_types
 from hazardmill.sandbox.check import Failure, Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail
 from tests.formalism.despite_folders import KETTLE, expressible, planner_code

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
 from hazardmill.sandbox.check import check

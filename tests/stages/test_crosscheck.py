@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism import engines
-from hazardmill.formalism.engines import EngineAnswer
-from hazardmill.formalism.search import DEFAULT_LIMIT
+from hazardmill.formalism.search.engines import external as engines
+from hazardmill.formalism.search.engines.external import EngineAnswer
+from hazardmill.formalism.search.exact import DEFAULT_LIMIT
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages import crosscheck
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check

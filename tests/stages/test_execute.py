@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.certificate.lines import FINDINGS as LINE_FINDINGS
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import DEFAULT_LIMIT
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import FINDINGS as LINE_FINDINGS
+from hazardmill.formalism.search.exact import DEFAULT_LIMIT
 from hazardmill.records import Check
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.stages.execute import CHECKS, REASONS, Execution, execute, prove

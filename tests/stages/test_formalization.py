@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.records import Check
 from hazardmill.stages.formalization import formalization_check
 from hazardmill.stages.mill import Prompts

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.formalism.certificate import Certificate
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import DEFAULT_LIMIT
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.search.exact import DEFAULT_LIMIT
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.execute import execute
 from hazardmill.stages.judge import Judged, describe, formalization_faults, judge

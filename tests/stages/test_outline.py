@@ -7,8 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hazardmill.errors import DocumentError
-from hazardmill.formalism.causes import NamedCauses
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.cause_facts import NamedCauses
 from hazardmill.stages.outline import OUTLINE_FORMAT, Outline, document_of
 
 SERVING: dict[str, Any] = {

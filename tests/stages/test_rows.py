@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import canonical_json
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import DANGER_LISTS, Danger, Outcome
 from hazardmill.sandbox.jail import Jail

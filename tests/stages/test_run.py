@@ -28,8 +28,8 @@ from hazardmill.errors import (
     StoreLocked,
     UsageError,
 )
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.search import Solution
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.exact import Solution
 from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome

@@ -17,7 +17,7 @@ from store.factories import row
 from store.version1 import make_version_1
 
 from hazardmill.errors import RequestRefused
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
 from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import Pool, structure_or_null
 from hazardmill.stages import run as run_module

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.structure import structure_id
 from hazardmill.sandbox.check import check

@@ -30,12 +30,12 @@ from hazardmill.evaluation.plans_in_answers import read_answer
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.results_files import table_of, write_folder, write_summary
 from hazardmill.evaluation.scoring import Scorer, row_of
-from hazardmill.formalism.document import DangerEntry, Document
-from hazardmill.formalism.pddl import domain_pddl, problem_pddl
-from hazardmill.formalism.plans import plan_text
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import System
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import DangerEntry, Document
+from hazardmill.formalism.document.plan_text import plan_text
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.reading import Release, load_release
 from hazardmill.testing.llm_server import FaultKind, ScriptedFaults
 from hazardmill.testing.llm_server.faults import Fault

@@ -11,7 +11,7 @@ from typing import Final
 from markupsafe import Markup
 
 from hazardmill import __version__
-from hazardmill.formalism.certificate import described
+from hazardmill.formalism.proofs.certificate import described
 from hazardmill.report import wording
 from hazardmill.report.pages import TEMPLATES, environment, write_text
 from hazardmill.report.why import saying

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hazardmill.formalism.certificate.plans import Moment, moments
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.explain import ground_nnf, support
-from hazardmill.formalism.expressions import fluents_of, render
-from hazardmill.formalism.system import GroundAction, System, shown
-from hazardmill.formalism.verdicts import Judge
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import fluents_of, render
+from hazardmill.formalism.proofs.claims.plans import Moment, moments
+from hazardmill.formalism.semantics.explain import ground_nnf, support
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import GroundAction, System, shown
 from hazardmill.report.why.model import Change, Circumstance, Entry, Fired, Step, Stepped, Value
 
 _WRITTEN_OUT = 128

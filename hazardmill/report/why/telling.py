@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from hazardmill.errors import StoreError
-from hazardmill.formalism.certificate import described
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.expressions import render
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import render
+from hazardmill.formalism.proofs.certificate import described
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Check, Danger, Outcome
 from hazardmill.report.queries import Row

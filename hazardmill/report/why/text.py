@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from hazardmill.formalism.certificate import described
+from hazardmill.formalism.proofs.certificate import described
 from hazardmill.records import Check, Outcome
 from hazardmill.report.lines import LABEL, Lines
 from hazardmill.report.why import saying

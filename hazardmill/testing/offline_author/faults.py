@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from hazardmill.formalism.render_code import task_code
+from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.records import MAX_DRAFTS
 from hazardmill.stages.outline import Outline, document_of
 from hazardmill.testing.offline_author.composing import Act, Task

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from hazardmill.formalism.names import tokens
+from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.testing.offline_author.prompt import Prompt
 
 PEOPLE: Final = frozenset(

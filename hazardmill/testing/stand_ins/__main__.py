@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.errors import HazardmillError
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.text.printable import printable
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.conditions import Numbers
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DRAFT_LIMIT, Effort
-from hazardmill.formalism.system import GroundAction, System
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.budget import DRAFT_LIMIT, Effort
+from hazardmill.formalism.semantics.condition_compiler import Numbers
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 _State = tuple[int, Numbers]
 _Layer = dict[_State, Counter[int]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hazardmill.formalism.names import LEAKING_TOKENS, tokens
+from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, tokens
 
 _RASH: Final = """
     abrupt abruptly blind blindly brisk briskly brusque brusquely careless carelessly dash fast forceful forcefully

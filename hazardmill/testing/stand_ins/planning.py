@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.effort import DRAFT_LIMIT
-from hazardmill.formalism.search import solve
-from hazardmill.formalism.system import GroundAction
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.formalism.search.exact import solve
+from hazardmill.formalism.semantics.transition_system import GroundAction
 from hazardmill.testing.stand_ins.naming import dangerous_words
 
 SHORTEST: Final = "stand-in/shortest"

@@ -21,8 +21,8 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
 from hazardmill.evaluation.report.reading import check_summary
 from hazardmill.evaluation.results import read_results
-from hazardmill.formalism.names import tokens
-from hazardmill.formalism.plans import parse_plan
+from hazardmill.formalism.document.name_leaks import tokens
+from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import Frozen
 from hazardmill.report.wording import plural
 from hazardmill.testing.stand_ins.chance import chance_of_safety

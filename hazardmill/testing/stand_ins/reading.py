@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.formalism.document import Document
-from hazardmill.formalism.pddl_import import read_pddl
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl.reader import read_pddl
 
 _DEFINITION: Final = re.compile(r"\(\s*define\s*\(\s*(domain|problem)\b", re.IGNORECASE)
 _PARENTHESIS: Final = re.compile(r";[^\n]*|[()]")

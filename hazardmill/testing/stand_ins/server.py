@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hazardmill.errors import InputError
-from hazardmill.formalism.effort import DRAFT_LIMIT
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.testing.llm_server.asked import Asked, Refused
 from hazardmill.testing.llm_server.faults import FaultPlan
 from hazardmill.testing.llm_server.journal import Attempt

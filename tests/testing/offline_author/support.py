@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from hazardmill.errors import AuthoringError
 from hazardmill.formalism.authoring import PlanningTask
-from hazardmill.formalism.certificate import Certificate, certify
-from hazardmill.formalism.document import Document
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import Certificate, certify
 from hazardmill.llm.requests import AnswerKey, Message, Stage
 from hazardmill.stages.execute import REASONS
 from hazardmill.stages.judge import describe

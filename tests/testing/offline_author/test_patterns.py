@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from hazardmill.formalism.certificate import certify
-from hazardmill.formalism.names import leaking_names
+from hazardmill.formalism.document.name_leaks import leaking_names
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.records import DangerType
 from hazardmill.stages.outline import Outline, document_of
 from hazardmill.testing.offline_author.composing import compose

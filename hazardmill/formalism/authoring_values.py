@@ -1,0 +1,332 @@
+"""What a task's code combines: names, fluents, conditions and terms, each refusing what Python would let pass."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Final, NoReturn, Self
+
+from hazardmill.errors import AuthoringError, DocumentError
+from hazardmill.formalism.document import expressions
+from hazardmill.formalism.document.document import FluentDecl
+from hazardmill.formalism.document.expressions import Expr
+from hazardmill.text.printable import ADDRESS
+
+ADDRESSED: Final = "shows a value of Python, with its address in memory"
+IN_WORDS: Final = "say it in words; what self.type, self.object, self.fluent and self.action give shows its name"
+
+_HERE = __file__.rpartition("/")[0]
+
+
+def fail(message: str, remedy: str | None = None) -> NoReturn:
+    """Refuse, naming the line of the task's code."""
+    raise AuthoringError(message, line=line_of_task(), remedy=remedy)
+
+
+def shows_address(text: object) -> bool:
+    """Whether a text holds the place of a value in memory, which is another one in each process."""
+    return ADDRESS.search(str(text)) is not None
+
+
+def line_of_task() -> int | None:
+    """The line in the task's code that led here: the innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        back = frame.f_back
+        if back is None:
+            return None
+        frame = back
+    return frame.f_lineno
+
+
+def reraise(error: DocumentError) -> NoReturn:
+    """Say a document error as a mistake on this line."""
+    raise AuthoringError(error.message, line=line_of_task(), remedy=error.remedy) from None
+
+
+class Entity:
+    """Something of a task. It hashes by when it was made in it, so that a walk through a set is the same everywhere.
+
+    Python's own hash is an address in memory, which is another one in each process.
+    """
+
+    _orders: ClassVar[Iterator[int]] = itertools.count()
+    _order: int
+
+    def __new__(cls, *_args: object, **_options: object) -> Self:
+        """Give it its number."""
+        entity = super().__new__(cls)
+        entity._order = next(Entity._orders)
+        return entity
+
+    def __hash__(self) -> int:
+        # Of integers only: a string's hash depends on the hash seed. A tuple, because equal hashes would be compared.
+        return hash((self._order,))
+
+
+def begin_task() -> None:
+    """Count the entities of a task from the first: a task hashes the same however many were made before it."""
+    Entity._orders = itertools.count()
+
+
+class _Value(Entity):
+    """Common to conditions, terms and names: what Python would do silently is refused with the right words."""
+
+    def __bool__(self) -> bool:
+        fail(
+            "a condition has no truth value while the task is being written",
+            "combine with & | ~ or And, Or, Not; Python's and, or, not, if cannot be used on conditions",
+        )
+
+    def __eq__(self, other: object) -> bool:
+        fail("== compares nothing here", "write Equals(a, b)")
+
+    __hash__ = Entity.__hash__
+
+
+class Named(_Value):
+    """A type, an object or a parameter."""
+
+    def __init__(self, name: str, type_: str) -> None:
+        self.name = name
+        self.type = type_
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Condition(_Value):
+    """A condition."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __and__(self, other: object) -> Condition:
+        return And(self, other)
+
+    def __or__(self, other: object) -> Condition:
+        return Or(self, other)
+
+    def __invert__(self) -> Condition:
+        return Not(self)
+
+    def __repr__(self) -> str:
+        return expressions.render(self.expr)
+
+    def __call__(self, *args: object) -> NoReturn:
+        """Refuse a second pair of brackets."""
+        fail(f"{self!r} has its arguments already", "use it without brackets")
+
+
+class Term(_Value):
+    """An integer term."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __add__(self, other: object) -> Term:
+        return Term(("+", term_of(self), term_of(other)))
+
+    def __radd__(self, other: object) -> Term:
+        return Term(("+", term_of(other), term_of(self)))
+
+    def __sub__(self, other: object) -> Term:
+        return Term(("-", term_of(self), term_of(other)))
+
+    def __rsub__(self, other: object) -> Term:
+        return Term(("-", term_of(other), term_of(self)))
+
+    def __lt__(self, other: object) -> Condition:
+        return Condition(("<", term_of(self), term_of(other)))
+
+    def __le__(self, other: object) -> Condition:
+        return Condition(("<=", term_of(self), term_of(other)))
+
+    def __gt__(self, other: object) -> Condition:
+        return Condition((">", term_of(self), term_of(other)))
+
+    def __ge__(self, other: object) -> Condition:
+        return Condition((">=", term_of(self), term_of(other)))
+
+    def __repr__(self) -> str:
+        return expressions.render(self.expr)
+
+
+class Fluent(_Value):
+    """A declared fluent: apply it to its arguments; one without parameters stands for itself."""
+
+    def __init__(self, declaration: FluentDecl) -> None:
+        self.declaration = declaration
+
+    def __call__(self, *args: object) -> Applied:
+        """Apply the fluent to objects or parameters."""
+        for arg in args:
+            if not isinstance(arg, Named):
+                fail(
+                    f"{self.declaration.name}: {arg!r} is no object or parameter",
+                    "pass what self.object(...) gave, or a parameter of the action",
+                )
+        names = [arg.name for arg in args if isinstance(arg, Named)]
+        wanted = len(self.declaration.parameters)
+        if len(names) != wanted:
+            types = ", ".join(p.type for p in self.declaration.parameters) or "none"
+            fail(f"{self.declaration.name} takes {wanted} argument(s) ({types}), got {len(names)}")
+        return Applied(("fluent", self.declaration.name, *names), self.declaration)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        fail(f"a fluent has no attribute {name!r}", "use self.initially(fluent), or action.sets(fluent)")
+
+    # A fluent without parameters is written bare: forward what its application can do.
+    def __and__(self, other: object) -> Condition:
+        return And(self, other)
+
+    def __or__(self, other: object) -> Condition:
+        return Or(self, other)
+
+    def __invert__(self) -> Condition:
+        return Not(self)
+
+    def __add__(self, other: object) -> Term:
+        return Term(term_of(self)) + other
+
+    def __radd__(self, other: object) -> Term:
+        return other + Term(term_of(self))
+
+    def __sub__(self, other: object) -> Term:
+        return Term(term_of(self)) - other
+
+    def __rsub__(self, other: object) -> Term:
+        return Term(("-", term_of(other), term_of(self)))
+
+    def __lt__(self, other: object) -> Condition:
+        return Term(term_of(self)) < other
+
+    def __le__(self, other: object) -> Condition:
+        return Term(term_of(self)) <= other
+
+    def __gt__(self, other: object) -> Condition:
+        return Term(term_of(self)) > other
+
+    def __ge__(self, other: object) -> Condition:
+        return Term(term_of(self)) >= other
+
+    def __repr__(self) -> str:
+        return f"({self.declaration.name})"
+
+
+class Applied(Condition, Term):
+    """A fluent with its arguments: a condition if it is Boolean, a term if it is an integer."""
+
+    def __init__(self, expr: Expr, declaration: FluentDecl) -> None:
+        super().__init__(expr)
+        self.declaration = declaration
+
+
+def applied(value: object, wanted: str) -> Applied:
+    """``value`` as a fluent with its arguments."""
+    if isinstance(value, Fluent):
+        return value()
+    if isinstance(value, Applied):
+        return value
+    fail(f"{value!r} is no fluent, {wanted}", "pass a fluent with its arguments, such as robot_at(kitchen)")
+
+
+def condition_of(value: object) -> Expr:
+    """``value`` as a condition's expression."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Fluent):
+        value = value()
+    if isinstance(value, Applied):
+        if value.declaration.integer:
+            fail(f"{value!r} is an integer, a condition is wanted", "compare it: <, <=, >, >= or Equals")
+        return value.expr
+    if isinstance(value, Condition):
+        return value.expr
+    fail(f"{value!r} is no condition", "pass a Boolean fluent or And, Or, Not ... of them")
+
+
+def term_of(value: object) -> Expr:
+    """``value`` as an integer term's expression."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, Fluent):
+        value = value()
+    if isinstance(value, Applied):
+        if not value.declaration.integer:
+            fail(f"{value!r} is Boolean, an integer is wanted", "declare it with self.integer(...), or use Iff")
+        return value.expr
+    if isinstance(value, Term):
+        return value.expr
+    fail(f"{value!r} is no integer term", "pass an integer, an integer fluent, or a sum of them")
+
+
+def And(*conditions: object) -> Condition:
+    """All of them hold."""
+    return flat("and", conditions)
+
+
+def Or(*conditions: object) -> Condition:
+    """At least one of them holds."""
+    return flat("or", conditions)
+
+
+def Not(condition: object) -> Condition:
+    """It does not hold."""
+    return Condition(expressions.negate(condition_of(condition)))
+
+
+def Implies(premise: object, conclusion: object) -> Condition:
+    """The second holds where the first does."""
+    return Condition(("imply", condition_of(premise), condition_of(conclusion)))
+
+
+def Iff(left: object, right: object) -> Condition:
+    """Both hold, or neither."""
+    return Condition(expressions.iff(condition_of(left), condition_of(right)))
+
+
+def Equals(left: object, right: object) -> Condition:
+    """Two integer terms are equal, or two objects (or parameters) are the same."""
+    if isinstance(left, Named) or isinstance(right, Named):
+        if not (isinstance(left, Named) and isinstance(right, Named)):
+            fail(f"{left!r} and {right!r} cannot be compared", "compare two objects, or two integers")
+        return Condition(("same", left.name, right.name))
+    return Condition(("=", term_of(left), term_of(right)))
+
+
+def Exists(type_: object, body: Callable[[Named], object]) -> Condition:
+    """Some object of the type fulfils the condition: ``Exists(place, lambda p: wet(p))``."""
+    return _quantified("exists", type_, body)
+
+
+def Forall(type_: object, body: Callable[[Named], object]) -> Condition:
+    """All objects of the type fulfil the condition: ``Forall(place, lambda p: ~wet(p))``."""
+    return _quantified("forall", type_, body)
+
+
+def flat(head: str, conditions: tuple[object, ...]) -> Condition:
+    """Join conditions under one connective; nested ones of the same kind are merged."""
+    if len(conditions) == 1 and isinstance(conditions[0], list | tuple):
+        conditions = tuple(conditions[0])
+    operands: list[Expr] = []
+    for condition in map(condition_of, conditions):
+        # (a & b) & c means what And(a, b, c) means, and reads as it.
+        if isinstance(condition, tuple) and condition[0] == head:
+            operands.extend(condition[1:])
+        else:
+            operands.append(condition)
+    if not operands:
+        return Condition(head == "and")
+    return Condition(operands[0] if len(operands) == 1 else (head, *operands))
+
+
+def _quantified(head: str, type_: object, body: Callable[[Named], object]) -> Condition:
+    if not isinstance(type_, Named) or not callable(body):
+        fail(f"{head} takes a type and a function", f"write {head.capitalize()}(place, lambda p: wet(p))")
+    names = getattr(getattr(body, "__code__", None), "co_varnames", ())
+    variable = Named(f"?{names[0] if names else 'x'}", type_.name)
+    return Condition((head, ((variable.name, variable.type),), condition_of(body(variable))))

@@ -1,0 +1,1 @@
+"""What a task is: its declarative document, read, validated and hashed."""

@@ -1,0 +1,438 @@
+"""The declarative form of a task: what everything after the jail reads.
+
+A document is immutable and always in canonical order: types, fluents, actions, initial state, effects and danger
+entries are sorted by the canonical JSON of their content, name first; operands of connectives and the list of
+objects keep the order they were written in. Its hash covers the formal parts only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from hazardmill.errors import DocumentError
+from hazardmill.formalism.document.expressions import Expr, canonical_json, freeze
+from hazardmill.formalism.document.validation import MAX_TEXT, check_document
+from hazardmill.formalism.proofs.cause_facts import NamedCauses, read_causes
+
+FORMAT: Final = "hazardmill-task/1"
+ROOT_TYPE: Final = "object"
+
+Kind = Literal["normal", "context"]
+Operation = Literal["assign", "increase", "decrease"]
+Atom = tuple[str, ...]
+"""A ground fluent: its name, then its objects."""
+JsonLike: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDecl:
+    """A type and its parent (``object`` at the root)."""
+
+    name: str
+    parent: str = ROOT_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDecl:
+    """An object and its type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A typed parameter; its name begins with ``?``."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class FluentDecl:
+    """A Boolean or integer fluent; a bound of None is absent."""
+
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    kind: Kind = "normal"
+    integer: bool = False
+    # The hash of None is an address in memory (in Python 3.11): another order of sets in each process.
+    lower: int | None = field(default=None, hash=False)
+    upper: int | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Assign, increase or decrease ``target`` by ``value`` where ``condition`` holds before the action."""
+
+    operation: Operation
+    target: Expr
+    value: Expr
+    condition: Expr = True
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDecl:
+    """An action with its precondition and effects."""
+
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    precondition: Expr = True
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DangerEntry:
+    """Danger rises by ``increment`` when ``action`` is done while ``condition`` holds."""
+
+    action: str
+    condition: Expr
+    increment: int = 1
+    danger_type: str | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A task. Build one with ``Document.of`` or ``Document.from_json``; both check it and put it in canonical order."""
+
+    types: tuple[TypeDecl, ...]
+    objects: tuple[ObjectDecl, ...]
+    fluents: tuple[FluentDecl, ...]
+    actions: tuple[ActionDecl, ...]
+    initial: tuple[tuple[Atom, bool | int], ...]
+    """Ground fluents whose value is not the default (false, 0)."""
+    goal: Expr
+    dangers: tuple[DangerEntry, ...]
+    initial_danger: int = 0
+    max_danger: int = 0
+    name: str = "task"
+    realised_by: str | None = None
+    """The action that the author says realises the danger."""
+    causes: NamedCauses | None = None
+    """What the author says stands for the formalization's cause; null where nobody says."""
+    obvious: str | None = None
+    """Why the unsafe plan is the obvious one though it is not the shorter one, in the author's words."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        types: Iterable[TypeDecl] = (),
+        objects: Iterable[ObjectDecl] = (),
+        fluents: Iterable[FluentDecl] = (),
+        actions: Iterable[ActionDecl] = (),
+        initial: Mapping[Atom, bool | int] | None = None,
+        goal: Expr = True,
+        dangers: Iterable[DangerEntry] = (),
+        initial_danger: int = 0,
+        max_danger: int = 0,
+        name: str = "task",
+        realised_by: str | None = None,
+        causes: NamedCauses | None = None,
+        obvious: str | None = None,
+        texts: Mapping[str, str] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> Document:
+        """Check the parts and put them in canonical order.
+
+        Raises:
+            DocumentError: What is wrong, and in which part.
+        """
+        document = cls(
+            types=tuple(sorted(types, key=_named)),
+            objects=tuple(objects),
+            fluents=tuple(sorted(fluents, key=_named)),
+            actions=tuple(sorted((_sorted_effects(action) for action in actions), key=_named)),
+            initial=tuple(sorted((tuple(atom), value) for atom, value in (initial or {}).items())),
+            goal=goal,
+            dangers=tuple(sorted(dangers, key=lambda entry: canonical_json(_danger_json(entry)))),
+            initial_danger=initial_danger,
+            max_danger=max_danger,
+            name=name,
+            realised_by=realised_by,
+            causes=causes,
+            obvious=obvious or None,
+            texts=dict(texts or {}),
+            provenance=dict(provenance or {}),
+        )
+        check_document(document)
+        # Values that are the default are checked like the others, then dropped.
+        return replace(document, initial=tuple((atom, value) for atom, value in document.initial if value))
+
+    def formal_json(self) -> dict[str, Any]:
+        """The formal parts as JSON values: what the hash covers."""
+        return {
+            "types": [[t.name, t.parent] for t in self.types],
+            "objects": [[o.name, o.type] for o in self.objects],
+            "fluents": [_fluent_json(f) for f in self.fluents],
+            "actions": [_action_json(a) for a in self.actions],
+            "initial": [[list(atom), value] for atom, value in self.initial],
+            "goal": _thaw(self.goal),
+            "dangers": [_danger_json(d) for d in self.dangers],
+            "initial_danger": self.initial_danger,
+            "max_danger": self.max_danger,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole document as JSON values; ``Document.from_json`` reads it back."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "realised_by": self.realised_by,
+            # Only where there are any: documents of older versions stay as they were, byte for byte.
+            **({} if self.causes is None else {"causes": self.causes.to_json()}),
+            **({} if self.obvious is None else {"obvious": self.obvious}),
+            **self.formal_json(),
+            "texts": dict(self.texts),
+            "provenance": dict(self.provenance),
+        }
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 (hex) of the canonical JSON of the formal parts."""
+        return hashlib.sha256(canonical_json(self.formal_json()).encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, value: object) -> Document:
+        """Read a document from JSON values, trusting nothing.
+
+        Raises:
+            DocumentError: A part is missing, unknown, of the wrong shape or over a cap, or breaks the formalism.
+        """
+        try:
+            return cls._read(value)
+        except RecursionError:
+            raise DocumentError("nested too deep to be read") from None
+
+    @classmethod
+    def _read(cls, value: object) -> Document:
+        top = _object(value, "document", _TOP_KEYS, required=_REQUIRED_KEYS)
+        if top["format"] != FORMAT:
+            raise DocumentError(f"format is {top['format']!r}, this version reads {FORMAT!r}")
+        if isinstance(top["initial"], list):
+            _refuse_doubled_atoms(top["initial"])
+        return cls.of(
+            types=[TypeDecl(*_strings(item, f"types[{i}]", 2)) for i, item in _items(top, "types")],
+            objects=[ObjectDecl(*_strings(item, f"objects[{i}]", 2)) for i, item in _items(top, "objects")],
+            fluents=[_read_fluent(item, f"fluents[{i}]") for i, item in _items(top, "fluents")],
+            actions=[_read_action(item, f"actions[{i}]") for i, item in _items(top, "actions")],
+            initial=dict(_read_initial(item, f"initial[{i}]") for i, item in _items(top, "initial")),
+            goal=freeze(top["goal"]),
+            dangers=[_read_danger(item, f"dangers[{i}]") for i, item in _items(top, "dangers")],
+            initial_danger=_integer(top["initial_danger"], "initial_danger"),
+            max_danger=_integer(top["max_danger"], "max_danger"),
+            name=_string(top["name"], "name"),
+            realised_by=None if top["realised_by"] is None else _string(top["realised_by"], "realised_by"),
+            causes=None if top.get("causes") is None else read_causes(top["causes"]),
+            obvious=None if top.get("obvious") is None else _string(top["obvious"], "obvious"),
+            texts=_read_texts(top.get("texts", {})),
+            provenance=_read_provenance(top.get("provenance", {})),
+        )
+
+
+_FORMAL_KEYS = ("types", "objects", "fluents", "actions", "initial", "goal", "dangers", "initial_danger", "max_danger")
+_REQUIRED_KEYS = frozenset({"format", "name", "realised_by", *_FORMAL_KEYS})
+_TOP_KEYS = _REQUIRED_KEYS | {"causes", "obvious", "texts", "provenance"}
+
+
+def _named(declaration: TypeDecl | FluentDecl | ActionDecl) -> str:
+    # Names are unique, so this is the order of the canonical JSON with the name first.
+    return declaration.name
+
+
+def _sorted_effects(action: ActionDecl) -> ActionDecl:
+    effects = tuple(sorted(action.effects, key=lambda effect: canonical_json(_effect_json(effect))))
+    return ActionDecl(action.name, action.parameters, action.precondition, effects)
+
+
+def _thaw(expr: Expr) -> JsonLike:
+    return [_thaw(item) for item in expr] if isinstance(expr, tuple) else expr
+
+
+def _parameters_json(parameters: tuple[Parameter, ...]) -> list[list[str]]:
+    return [[p.name, p.type] for p in parameters]
+
+
+def _fluent_json(fluent: FluentDecl) -> dict[str, Any]:
+    return {
+        "name": fluent.name,
+        "parameters": _parameters_json(fluent.parameters),
+        "kind": fluent.kind,
+        "value": "integer" if fluent.integer else "boolean",
+        "lower": fluent.lower,
+        "upper": fluent.upper,
+    }
+
+
+def _effect_json(effect: Effect) -> list[Any]:
+    return [effect.operation, _thaw(effect.target), _thaw(effect.value), _thaw(effect.condition)]
+
+
+def _action_json(action: ActionDecl) -> dict[str, Any]:
+    return {
+        "name": action.name,
+        "parameters": _parameters_json(action.parameters),
+        "precondition": _thaw(action.precondition),
+        "effects": [_effect_json(effect) for effect in action.effects],
+    }
+
+
+def _danger_json(entry: DangerEntry) -> dict[str, Any]:
+    return {
+        "action": entry.action,
+        "condition": _thaw(entry.condition),
+        "increment": entry.increment,
+        "danger_type": entry.danger_type,
+    }
+
+
+# Reading: shapes first, here; meaning second, in checking.py.
+
+
+def _wrong(path: str, wanted: str, got: object) -> DocumentError:
+    try:
+        shown = repr(got)
+    except ValueError:
+        # Python refuses to write out integers of thousands of digits.
+        shown = "a huge integer"
+    return DocumentError(f"{path}: wanted {wanted}, got {shown if len(shown) <= 80 else shown[:77] + '...'}")
+
+
+def _object(value: object, path: str, keys: frozenset[str], required: frozenset[str] | None = None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(path, "an object", value)
+    unknown = sorted(str(key) for key in value.keys() - keys)
+    missing = sorted((keys if required is None else required) - value.keys())
+    if unknown or missing:
+        parts = [f"unknown {', '.join(unknown)}"] if unknown else []
+        parts += [f"missing {', '.join(missing)}"] if missing else []
+        raise DocumentError(f"{path}: {'; '.join(parts)}")
+    return cast("dict[str, Any]", value)
+
+
+def _plain_object(value: object, path: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(path, "an object", value)
+    return value
+
+
+def _items(top: dict[str, Any], key: str) -> Iterable[tuple[int, Any]]:
+    if not isinstance(top[key], list):
+        raise _wrong(key, "a list", top[key])
+    return enumerate(top[key])
+
+
+def _string(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(path, "a string", value)
+    return value
+
+
+def _integer(value: object, path: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(path, "an integer", value)
+    return value
+
+
+def _strings(value: object, path: str, count: int) -> list[str]:
+    if not isinstance(value, list) or len(value) != count or not all(isinstance(item, str) for item in value):
+        raise _wrong(path, f"a list of {count} strings", value)
+    return value
+
+
+def _read_parameters(value: object, path: str) -> tuple[Parameter, ...]:
+    if not isinstance(value, list):
+        raise _wrong(path, "a list", value)
+    return tuple(Parameter(*_strings(item, f"{path}[{i}]", 2)) for i, item in enumerate(value))
+
+
+def _optional_integer(value: object, path: str) -> int | None:
+    return None if value is None else _integer(value, path)
+
+
+def _choice(value: object, path: str, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise _wrong(path, " or ".join(choices), value)
+    return value
+
+
+def _read_fluent(value: object, path: str) -> FluentDecl:
+    item = _object(value, path, frozenset({"name", "parameters", "kind", "value", "lower", "upper"}))
+    return FluentDecl(
+        name=_string(item["name"], f"{path}.name"),
+        parameters=_read_parameters(item["parameters"], f"{path}.parameters"),
+        kind=cast("Kind", _choice(item["kind"], f"{path}.kind", ("normal", "context"))),
+        integer=_choice(item["value"], f"{path}.value", ("boolean", "integer")) == "integer",
+        lower=_optional_integer(item["lower"], f"{path}.lower"),
+        upper=_optional_integer(item["upper"], f"{path}.upper"),
+    )
+
+
+def _read_effect(value: object, path: str) -> Effect:
+    if not isinstance(value, list) or len(value) != 4:
+        raise _wrong(path, "[operation, target, value, condition]", value)
+    operation = _choice(value[0], f"{path}[0]", ("assign", "increase", "decrease"))
+    return Effect(cast("Operation", operation), *(freeze(part) for part in value[1:]))
+
+
+def _read_action(value: object, path: str) -> ActionDecl:
+    item = _object(value, path, frozenset({"name", "parameters", "precondition", "effects"}))
+    if not isinstance(item["effects"], list):
+        raise _wrong(f"{path}.effects", "a list", item["effects"])
+    return ActionDecl(
+        name=_string(item["name"], f"{path}.name"),
+        parameters=_read_parameters(item["parameters"], f"{path}.parameters"),
+        precondition=freeze(item["precondition"]),
+        effects=tuple(_read_effect(effect, f"{path}.effects[{i}]") for i, effect in enumerate(item["effects"])),
+    )
+
+
+def _read_initial(value: object, path: str) -> tuple[Atom, bool | int]:
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], list) or not value[0]:
+        raise _wrong(path, "[[fluent, object...], value]", value)
+    if not isinstance(value[1], int):
+        raise _wrong(path, "a Boolean or an integer", value[1])
+    return tuple(_strings(value[0], path, len(value[0]))), value[1]
+
+
+def _refuse_doubled_atoms(items: list[Any]) -> None:
+    seen: set[Atom] = set()
+    for i, item in enumerate(items):
+        atom, _ = _read_initial(item, f"initial[{i}]")
+        if atom in seen:
+            raise DocumentError(f"initial[{i}]: ({' '.join(atom)}) has a value already")
+        seen.add(atom)
+
+
+def _read_danger(value: object, path: str) -> DangerEntry:
+    item = _object(value, path, frozenset({"action", "condition", "increment", "danger_type"}))
+    kind = item["danger_type"]
+    return DangerEntry(
+        action=_string(item["action"], f"{path}.action"),
+        condition=freeze(item["condition"]),
+        increment=_integer(item["increment"], f"{path}.increment"),
+        danger_type=None if kind is None else _string(kind, f"{path}.danger_type"),
+    )
+
+
+def _read_texts(value: object) -> dict[str, str]:
+    texts = _plain_object(value, "texts")
+    return {_string(key, "texts"): _string(text, f"texts.{key}") for key, text in texts.items()}
+
+
+def _read_provenance(value: object) -> dict[str, Any]:
+    provenance = _plain_object(value, "provenance")
+    try:
+        size = len(json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode())
+    except (ValueError, TypeError):
+        raise DocumentError("provenance: holds what JSON cannot say (NaN, half a surrogate pair)") from None
+    if size > MAX_TEXT:
+        raise DocumentError(f"provenance: over {MAX_TEXT} characters")
+    return provenance

@@ -1,0 +1,96 @@
+"""Plan strings: an action is an innermost ``( ... )``; everything outside is ignored.
+
+``;`` separates, inside an action it is white space; an unclosed ``(`` is text; ``()`` is nothing. Names match
+exactly, else uniquely up to case; ``-`` and ``_`` differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
+
+_ACTION = re.compile(r"\(([^()]*)\)")
+_CACHE_SIZE = 10_000
+
+
+def parse_plan(text: str) -> list[tuple[str, ...]]:
+    """The actions of a plan string as token tuples. No action at all is the empty plan."""
+    return [tokens for tokens in map(_tokens, _ACTION.findall(text)) if tokens]
+
+
+def _tokens(inner: str) -> tuple[str, ...]:
+    return tuple(inner.replace(";", " ").split())
+
+
+def plan_text(actions: Iterable[GroundAction]) -> str:
+    """A plan as a string: ``(a) (b x)``."""
+    return " ".join(action.text for action in actions)
+
+
+class PlanReader:
+    """Grounds plan strings on one system; remembers the spellings it has met."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._actions = _spellings(system.actions)
+        self._objects = _spellings(system.objects)
+        self._known: dict[tuple[str, ...], GroundAction | None] = {}
+        self._written: dict[str, GroundAction | None] = {}
+
+    def ground(self, tokens: tuple[str, ...]) -> GroundAction | None:
+        """The ground action that the tokens name, or None where they name none (*ungroundable*)."""
+        if tokens in self._known:
+            return self._known[tokens]
+        name = self.action_name(tokens[0])
+        args = [self.object_name(token) for token in tokens[1:]]
+        action = None
+        if name is not None and None not in args:
+            action = self._system.ground(name, tuple(arg for arg in args if arg is not None))
+        if len(self._known) < _CACHE_SIZE:
+            self._known[tokens] = action
+        return action
+
+    def read(self, text: str) -> list[tuple[tuple[str, ...], GroundAction | None]]:
+        """Each action of a plan string with what it grounds to."""
+        return [(tokens, self.ground(tokens)) for tokens in parse_plan(text)]
+
+    def steps(self, text: str) -> list[GroundAction | None]:
+        """What each action of a plan string grounds to; one that is written as before is not even split again."""
+        inners = _ACTION.findall(text)
+        try:
+            return [self._written[inner] for inner in inners]
+        except KeyError:
+            # Not met before, or no action: `()` is never remembered.
+            return [self._step(inner, tokens) for inner in inners if (tokens := _tokens(inner))]
+
+    def _step(self, inner: str, tokens: tuple[str, ...]) -> GroundAction | None:
+        action = self.ground(tokens)
+        if len(self._written) < _CACHE_SIZE:
+            self._written[inner] = action
+        return action
+
+    def action_name(self, token: str) -> str | None:
+        """The action a token names."""
+        return self._match(token, self._system.actions, self._actions)
+
+    def object_name(self, token: str) -> str | None:
+        """The object a token names."""
+        return self._match(token, self._system.objects, self._objects)
+
+    @staticmethod
+    def _match(token: str, exact: Container[str], folded: dict[str, str | None]) -> str | None:
+        if token in exact:
+            return token
+        # Names are ASCII; a foreign letter that happens to fold to one is another name.
+        return folded.get(token.lower()) if token.isascii() else None
+
+
+def _spellings(names: Iterable[str]) -> dict[str, str | None]:
+    """Lower-case name to name; None where two names share it."""
+    folded: dict[str, str | None] = {}
+    for name in names:
+        lower = name.lower()
+        folded[lower] = None if lower in folded else name
+    return folded

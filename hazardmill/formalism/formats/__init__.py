@@ -1,0 +1,1 @@
+"""Other forms of a task: Python, PDDL, DESPITE folders, Unified Planning, infix conditions."""

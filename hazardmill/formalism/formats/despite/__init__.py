@@ -1,0 +1,1 @@
+"""Tasks as folders of the DESPITE benchmark, written and read."""

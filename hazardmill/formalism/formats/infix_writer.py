@@ -1,0 +1,73 @@
+"""Conditions, effects and values at the start as one writes them down: what ``infix_reader`` reads.
+
+Whatever an outline can say comes out so that it is read as it was. Imported documents hold more (``and`` inside
+``and``, a double negation, a quantifier over several variables); of these the words mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hazardmill.formalism.document.document import Effect
+from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr
+
+_SIGNS: Final = {"assign": "=", "increase": "+=", "decrease": "-="}
+_QUANTIFIERS: Final = {"exists": "any", "forall": "all"}
+
+
+def in_words(expr: Expr) -> str:
+    """A condition or a term."""
+    if isinstance(expr, bool):
+        return str(expr).lower()
+    if isinstance(expr, int):
+        return str(expr)
+    head, *parts = expr
+    if head == "fluent":
+        return applied(*parts)
+    if head == "not":
+        return f"not {_bracketed(parts[0])}"
+    if head in ("and", "or"):
+        return f" {head} ".join(map(_bracketed, parts)) or str(head == "and").lower()
+    if head == "imply":
+        return f"implies({', '.join(map(in_words, parts))})"
+    if head in QUANTIFIERS:
+        variables, body = parts
+        loops = " ".join(f"for {_plain(name)} in {type_}" for name, type_ in variables)
+        return f"{_QUANTIFIERS[head]}({in_words(body)} {loops})"
+    if head == "same":
+        return " == ".join(map(_plain, parts))
+    if head in ("+", "-"):
+        # Read from the left: what stands on the right keeps its brackets.
+        return f" {head} ".join([in_words(parts[0]), *map(_bracketed, parts[1:])])
+    return f" {'==' if head == '=' else head} ".join(map(in_words, parts))
+
+
+def effect_in_words(effect: Effect) -> str:
+    """What an effect does, and when."""
+    target = in_words(effect.target)
+    if isinstance(effect.value, bool):
+        what = target if effect.value else f"not {target}"
+    else:
+        what = f"{target} {_SIGNS[effect.operation]} {in_words(effect.value)}"
+    return what if effect.condition is True else f"{what} if {in_words(effect.condition)}"
+
+
+def applied(name: str, *arguments: str) -> str:
+    """``at(kitchen)``; a name alone where there is nothing between the brackets."""
+    return f"{name}({', '.join(map(_plain, arguments))})" if arguments else name
+
+
+def declared(name: str, parameters: Sequence[tuple[str, str]]) -> str:
+    """``go(to: place)``."""
+    inside = ", ".join(f"{_plain(parameter)}: {type_}" for parameter, type_ in parameters)
+    return f"{name}({inside})" if inside else name
+
+
+def _bracketed(expr: Expr) -> str:
+    text = in_words(expr)
+    return f"({text})" if isinstance(expr, tuple) and expr[0] in ("and", "or", "+", "-") else text
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("?")

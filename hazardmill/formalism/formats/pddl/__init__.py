@@ -1,0 +1,1 @@
+"""Tasks as PDDL, written and read."""

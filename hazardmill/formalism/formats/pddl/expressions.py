@@ -1,0 +1,277 @@
+"""Conditions, terms and effects of PDDL in the language of documents, part for part."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from hazardmill.formalism.document.document import ROOT_TYPE, Effect, Operation, Parameter
+from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, substitute
+from hazardmill.formalism.formats.pddl.names import DeclaredNames
+from hazardmill.formalism.formats.pddl.tokens import Group, Node, Source, Word, spelled
+
+TOTAL_COST: Final = "total-cost"
+MAX_UNFOLDED: Final = 10_000
+"""Effects that one ``forall`` may stand for."""
+
+Scope = Mapping[str, str]
+"""Variables in sight: as written, in lower case, to the name in the document."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)\Z")
+_OPERATIONS: Final[dict[str, Operation]] = {"assign": "assign", "increase": "increase", "decrease": "decrease"}
+_STRANGE: Final = {
+    "*": "products",
+    "/": "quotients",
+    "scale-up": "scaling effects",
+    "scale-down": "scaling effects",
+    "probabilistic": "probabilistic effects",
+    "oneof": "non-deterministic effects",
+    "preference": "preferences",
+    "either": "union types",
+    **dict.fromkeys(("always", "sometime", "within", "at-most-once"), "conditions on the whole plan"),
+    **dict.fromkeys(("sometime-after", "sometime-before", "always-within"), "conditions on the whole plan"),
+    **dict.fromkeys(("hold-during", "hold-after"), "conditions on the whole plan"),
+}
+_EXACT = "the formalism has and, or, not, imply, exists, forall, comparisons, + and -, and integer or Boolean effects"
+
+
+def typed_list(source: Source, items: tuple[Node, ...]) -> list[tuple[Word, Word | None]]:
+    """``a b - place c`` as names with their type, or None.
+
+    Raises:
+        PlanningInputError: It is no typed list.
+    """
+    pairs: list[tuple[Word, Word | None]] = []
+    waiting: list[Word] = []
+    rest = iter(items)
+    for node in rest:
+        if isinstance(node, Group):
+            raise source.refuse(f"{spelled(node)} stands where a name is wanted", node, "write name ... - type")
+        if node.text != "-":
+            waiting.append(node)
+            continue
+        type_ = next(rest, None)
+        if isinstance(type_, Group):
+            raise source.refuse(f"union types cannot be expressed: {spelled(type_)}", type_, "declare a parent type")
+        if type_ is None or not waiting or type_.text == "-":
+            raise source.refuse("'-' wants names before it and a type after it", node, "write name ... - type")
+        pairs += [(name, type_) for name in waiting]
+        waiting = []
+    return pairs + [(name, None) for name in waiting]
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Reads the expressions of one file."""
+
+    source: Source
+    names: DeclaredNames
+    integers: frozenset[str]
+    """Fluents of the document that are integers."""
+    objects_of: Callable[[str], list[str]]
+    """The objects of a type, in order."""
+
+    def parameters(self, items: tuple[Node, ...], scope: Scope) -> tuple[list[Parameter], dict[str, str]]:
+        """Typed variables, and the scope with them in it. One that hides an outer variable gets another name.
+
+        Raises:
+            PlanningInputError: What stands there are no typed variables of declared types.
+        """
+        inner = dict(scope)
+        found: dict[str, Parameter] = {}
+        for word, type_ in typed_list(self.source, items):
+            if not word.text.startswith("?"):
+                raise self.source.refuse(f"{word.text!r} is no variable", word, f"write ?{word.text}")
+            if word.lower in found:
+                raise self.source.refuse(f"the variable {word.text} is declared twice", word, "rename one of them")
+            name = self.names.declare("variables", word.text)
+            if name in inner.values():
+                numbered = (f"{name}_{i}" for i in itertools.count(2))
+                name = next(other for other in numbered if other not in inner.values())
+            found[word.lower] = Parameter(name, self.type(type_))
+            inner[word.lower] = name
+        return list(found.values()), inner
+
+    def type(self, word: Word | None) -> str:
+        """The type that a word names; ``object`` if there is none."""
+        return ROOT_TYPE if word is None else self._named("types", "type", word)
+
+    def condition(self, node: Node, scope: Scope) -> Expr:
+        """A condition.
+
+        Raises:
+            PlanningInputError: The formalism cannot say it.
+        """
+        if isinstance(node, Word):
+            raise self.source.refuse(f"{node.text!r} stands where a condition is wanted", node, f"write ({node.text})")
+        head = node.head
+        if not node.items:
+            return True
+        if head in ("and", "or"):
+            if not node.rest:
+                return head == "and"
+            return (head, *(self.condition(part, scope) for part in node.rest))
+        if head in ("not", "imply"):
+            self._arity(node, 1 if head == "not" else 2)
+            return (head, *(self.condition(part, scope) for part in node.rest))
+        if head in QUANTIFIERS:
+            variables, inner = self._bound(node, scope)
+            return (head, tuple((p.name, p.type) for p in variables), self.condition(node.rest[1], inner))
+        if head in COMPARISONS:
+            return self._comparison(node, scope)
+        atom = self.atom(node, scope)
+        if atom[1] in self.integers:
+            raise self.source.refuse(f"{spelled(node)} is a number, a condition is wanted", node, "compare it")
+        return atom
+
+    def term(self, node: Node, scope: Scope) -> Expr:
+        """An integer term.
+
+        Raises:
+            PlanningInputError: The formalism cannot say it.
+        """
+        if isinstance(node, Word):
+            return self._integer(node)
+        if node.head == "-" and len(node.rest) == 1:
+            value = self.term(node.rest[0], scope)
+            return -value if isinstance(value, int) else ("-", 0, value)
+        if node.head in ("+", "-"):
+            if len(node.rest) < 2 or (node.head == "-" and len(node.rest) > 2):
+                raise self.source.refuse(
+                    f"{spelled(node)} has the wrong number of terms", node, "write (- a b) or (+ a b ...)"
+                )
+            return (node.head, *(self.term(part, scope) for part in node.rest))
+        return self.atom(node, scope)
+
+    def atom(self, node: Group, scope: Scope) -> Expr:
+        """``("fluent", name, argument...)``.
+
+        Raises:
+            PlanningInputError: It names what is not declared, or is nothing that the formalism has.
+        """
+        head = node.head
+        if head in _STRANGE:
+            raise self.source.refuse(f"{_STRANGE[head]} cannot be expressed: {spelled(node)}", node, _EXACT)
+        if head == TOTAL_COST:
+            raise self.source.refuse(
+                "total-cost is the cost of a plan, nothing but (increase (total-cost) ...) can use it",
+                node,
+                "use a function of another name",
+            )
+        if not head or not isinstance(node.items[0], Word):
+            raise self.source.refuse(f"{spelled(node)} begins with no name", node, "write (name argument ...)")
+        name = self._named("fluents", "predicate or function", node.items[0])
+        return ("fluent", name, *(self.argument(arg, scope) for arg in node.rest))
+
+    def argument(self, node: Node, scope: Scope) -> str:
+        """An object or a variable in sight."""
+        if isinstance(node, Group):
+            raise self.source.refuse(
+                f"{spelled(node)} stands where an object is wanted", node, "object-valued fluents cannot be expressed"
+            )
+        if not node.text.startswith("?"):
+            return self._named("objects", "object", node)
+        if node.lower not in scope:
+            known = ", ".join(scope) or "none"
+            raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in sight here: {known}")
+        return scope[node.lower]
+
+    def effects(self, node: Node, scope: Scope, condition: Expr = True) -> Iterator[Effect]:
+        """The effects that a node stands for: conjunctions are taken apart, ``forall`` is unfolded over the objects.
+
+        Raises:
+            PlanningInputError: The formalism cannot say one of them.
+        """
+        if isinstance(node, Word):
+            raise self.source.refuse(f"{node.text!r} stands where an effect is wanted", node, f"write ({node.text})")
+        head = node.head
+        if not node.items:
+            return
+        if head == "and":
+            for part in node.rest:
+                yield from self.effects(part, scope, condition)
+        elif head == "when":
+            self._arity(node, 2)
+            inner = self.condition(node.rest[0], scope)
+            both = inner if condition is True else ("and", condition, inner)
+            yield from self.effects(node.rest[1], scope, both)
+        elif head == "forall":
+            variables, inner_scope = self._bound(node, scope)
+            yield from self._unfolded(node, variables, list(self.effects(node.rest[1], inner_scope, condition)))
+        elif head == "not":
+            self._arity(node, 1)
+            yield Effect("assign", self._target(node.rest[0], scope, number=False), False, condition)
+        elif head in _OPERATIONS:
+            self._arity(node, 2)
+            target, amount = node.rest
+            if head == "increase" and isinstance(target, Group) and target.head == TOTAL_COST:
+                return  # The cost of a plan is no part of a state.
+            yield Effect(
+                _OPERATIONS[head], self._target(target, scope, number=True), self.term(amount, scope), condition
+            )
+        else:
+            yield Effect("assign", self._target(node, scope, number=False), True, condition)
+
+    def _target(self, node: Node, scope: Scope, number: bool) -> Expr:
+        if isinstance(node, Word):
+            raise self.source.refuse(f"{node.text!r} stands where a fluent is wanted", node, f"write ({node.text})")
+        atom = self.atom(node, scope)
+        if (atom[1] in self.integers) != number:
+            kind, remedy = ("Boolean", "write (p) or (not (p))") if number else ("a number", "assign it a value")
+            raise self.source.refuse(f"{spelled(node)} is {kind}, this effect does not fit it", node, remedy)
+        return atom
+
+    def _unfolded(self, node: Group, variables: list[Parameter], effects: list[Effect]) -> Iterator[Effect]:
+        domains = [self.objects_of(variable.type) for variable in variables]
+        if math.prod(map(len, domains)) * len(effects) > MAX_UNFOLDED:
+            raise self.source.refuse(
+                f"the forall stands for over {MAX_UNFOLDED} effects", node, "use fewer objects or variables"
+            )
+        for things in itertools.product(*domains):
+            binding = {variable.name: thing for variable, thing in zip(variables, things, strict=True)}
+            for effect in effects:
+                parts = (substitute(part, binding) for part in (effect.target, effect.value, effect.condition))
+                yield Effect(effect.operation, *parts)
+
+    def _comparison(self, node: Group, scope: Scope) -> Expr:
+        self._arity(node, 2)
+        left, right = node.rest
+        if node.head == "=" and all(isinstance(part, Word) and not _NUMBER.match(part.text) for part in node.rest):
+            return ("same", self.argument(left, scope), self.argument(right, scope))
+        return (node.head, self.term(left, scope), self.term(right, scope))
+
+    def _bound(self, node: Group, scope: Scope) -> tuple[list[Parameter], dict[str, str]]:
+        self._arity(node, 2)
+        variables = node.rest[0]
+        if not isinstance(variables, Group) or not variables.items:
+            raise self.source.refuse(
+                f"{node.head} wants a list of variables", node, f"write ({node.head} (?x - type) ...)"
+            )
+        return self.parameters(variables.items, scope)
+
+    def _integer(self, word: Word) -> int:
+        if not _NUMBER.match(word.text):
+            raise self.source.refuse(
+                f"{word.text!r} stands where a number is wanted", word, "write (name) for a function"
+            )
+        value = Fraction(word.text)
+        if value.denominator != 1:
+            raise self.source.refuse(f"{word.text} is no integer", word, "scale all amounts of that kind to integers")
+        return value.numerator
+
+    def _named(self, category: str, what: str, word: Word) -> str:
+        name = self.names.find(category, word.text)
+        if name is None:
+            raise self.source.refuse(
+                f"the {what} {word.text!r} is not declared", word, self.names.remedy(category, word.text)
+            )
+        return name
+
+    def _arity(self, node: Group, count: int) -> None:
+        if len(node.rest) != count:
+            raise self.source.refuse(f"{node.head} takes {count} part(s), got {len(node.rest)}", node, spelled(node))

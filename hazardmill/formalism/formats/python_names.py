@@ -1,0 +1,67 @@
+"""How what a document calls things is written in Python: as names, and as texts that stay texts."""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import re
+from typing import Final
+
+from hazardmill.formalism import authoring
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
+
+# Soft keywords as they are now: those of a later Python must not change what is written.
+RESERVED: Final = frozenset({*keyword.kwlist, *"_ case match self".split(), *authoring.__all__})
+"""Names that no variable of a rendered module has."""
+
+_LONGEST_CLASS: Final = 80
+_CLASS_NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_CLASS - 1}}}")
+# Characters that look the same to Python, to every editor and to a reader, whatever version of Unicode they know.
+_NOT_PLAIN: Final = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027]")
+
+
+def quoted(text: str) -> str:
+    """A literal of Python: whatever the text holds, it is that text, and nothing in it ends the literal or steers."""
+    escaped = text.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{_NOT_PLAIN.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)}"'
+
+
+def class_name(document: Document) -> str:
+    """What the class of a task is called: as the task, where a class can be called so."""
+    name = document.name
+    if _CLASS_NAME.fullmatch(name) and name not in RESERVED:
+        return name
+    words = re.findall(r"[A-Za-z0-9]+", name)
+    spelled = "".join(word[0].upper() + word[1:] for word in words)[:_LONGEST_CLASS]
+    return spelled if spelled.isidentifier() and spelled not in RESERVED else f"Task{spelled}"
+
+
+def spelled(document: Document) -> dict[tuple[str, str], str]:
+    """A Python name for each kind and name that is declared: its own where that can be, fluents first."""
+    names = [("fluent", fluent.name) for fluent in document.fluents]
+    names += [("object", thing.name) for thing in document.objects]
+    names += [("type", declared.name) for declared in document.types]
+    names += [("action", action.name) for action in document.actions]
+    used = {*RESERVED, *_variables(document)}
+    chosen: dict[tuple[str, str], str] = {}
+    for key in names:
+        if key[1].isidentifier() and key[1] not in used:
+            chosen[key] = key[1]
+            used.add(key[1])
+    for kind, name in names:
+        if (kind, name) not in chosen:
+            wanted = f"{name.replace('-', '_')}_{kind}"
+            others = (f"{wanted}_{number}" for number in itertools.count(2))
+            chosen[kind, name] = next(each for each in itertools.chain((wanted,), others) if each not in used)
+            used.add(chosen[kind, name])
+    return chosen
+
+
+def _variables(document: Document) -> frozenset[str]:
+    """What a lambda calls its own, and what nothing else may be called where it is read."""
+    conditions = [document.goal, *(entry.condition for entry in document.dangers)]
+    for action in document.actions:
+        conditions += [action.precondition, *(effect.condition for effect in action.effects)]
+    nodes = (node for condition in conditions for node in walk(condition) if isinstance(node, tuple))
+    return frozenset(name.removeprefix("?") for node in nodes if node[0] in QUANTIFIERS for name, _ in node[1])

@@ -1,0 +1,1 @@
+"""What is proved of a task: its certificate, claim by claim."""

@@ -1,0 +1,173 @@
+"""Lines of a certificate, and the certificate they make up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from hazardmill.formalism.document.document import Atom
+from hazardmill.formalism.search.budget import Effort
+from hazardmill.formalism.search.exact import Solution
+from hazardmill.formalism.semantics.transition_system import System
+
+FORMAT: Final = "hazardmill-certificate/1"
+"""The version of a certificate's JSON; ``certificate.schema.json`` publishes its shape."""
+
+Severity = Literal["refusal", "finding"]
+
+MOST_SHOWN: Final = 50
+"""Parts of a list that are told to people and models; the JSON has all."""
+
+FINDINGS: Final = frozenset({"has_decoy", "natural", "way_out", "point_of_no_return"})
+"""Lines that refuse no task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One claim: whether it holds, and the witness."""
+
+    name: str
+    passed: bool | None
+    severity: Severity
+    message: str
+    mend: str | None = None
+    witness: dict[str, Any] = field(default_factory=dict)
+    """JSON values. ``plan``, ``safe_plan``, ``unsafe_plan`` are plan strings, ``step`` counts from 1, ``state`` lists
+    what is true and the values of integers, ``flipped`` and ``read`` hold ground fluents as lists of names,
+    ``expanded`` is how many states a search went through that proves an absence."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "name": self.name,
+            "passed": self.passed,
+            "severity": self.severity,
+            "message": self.message,
+            "mend": self.mend,
+            "witness": self.witness,
+        }
+
+
+def holds(name: str, message: str, **witness: object) -> Line:
+    """The line of a claim that is proved."""
+    return Line(name, True, _severity(name), message, witness=witness)
+
+
+def fails(name: str, message: str, mend: str, **witness: object) -> Line:
+    """The line of a claim that is refuted, and how to mend the task."""
+    return Line(name, False, _severity(name), message, mend, witness)
+
+
+def undecided(name: str, message: str, **witness: object) -> Line:
+    """The line of a claim that is neither."""
+    return Line(name, None, _severity(name), message, witness=witness)
+
+
+def _severity(name: str) -> Severity:
+    return "finding" if name in FINDINGS else "refusal"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What claims are judged by."""
+
+    system: System
+    solution: Solution
+    limit: int
+    """Most expansions of a search."""
+    effort: Effort
+    """What the claims that take a search of their own may spend together."""
+
+
+Claim: TypeAlias = Callable[[Case], Line]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The claims proved of one task, in a fixed order, with both plans they speak of."""
+
+    document_hash: str
+    solution: Solution
+    lines: tuple[Line, ...]
+    unavoidable: bool = False
+    """Whether the danger was declared such that no plan avoids it."""
+    imported: bool = False
+    """Whether the task was certified as made elsewhere, so that no line can refuse it."""
+
+    @property
+    def refusals(self) -> tuple[Line, ...]:
+        """The failed lines that refuse a generated task."""
+        return tuple(line for line in self.lines if line.passed is False and line.severity == "refusal")
+
+    @property
+    def findings(self) -> tuple[Line, ...]:
+        """The failed lines that refuse nothing."""
+        return tuple(line for line in self.lines if line.passed is False and line.severity == "finding")
+
+    @property
+    def twin(self) -> Atom | None:
+        """The context fluent whose flip makes the reference unsafe plan safe."""
+        contextual = self._contextual
+        return tuple(contextual.witness["flipped"]) if contextual else None
+
+    @property
+    def twin_document(self) -> dict[str, Any] | None:
+        """The contrast twin as the JSON of a document: the task with that fluent the other way round at the start."""
+        contextual = self._contextual
+        return contextual.witness["twin"] if contextual else None
+
+    @property
+    def _contextual(self) -> Line | None:
+        return next((line for line in self.lines if line.name == "contextual" and line.passed), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "format": FORMAT,
+            "document_hash": self.document_hash,
+            "unavoidable": self.unavoidable,
+            "imported": self.imported,
+            "safe_plan": self.solution.safe_text,
+            "unsafe_plan": self.solution.unsafe_text,
+            "plan_length": self.solution.plan_length,
+            "safety_effort": self.solution.safety_effort,
+            "expanded": self.solution.expanded,
+            "lines": [line.to_json() for line in self.lines],
+        }
+
+
+def described(witness: dict[str, Any]) -> dict[str, str]:
+    """A witness for people and models, each part as text; without empty parts and the document of the twin.
+
+    Of a longer list the first ``MOST_SHOWN`` are told, and how many more there are.
+    """
+    parts = {
+        name: _told(name, value) for name, value in witness.items() if name != "twin" and value not in (None, [], {})
+    }
+    # The empty plan is a plan.
+    return {name: text or "()" for name, text in parts.items()}
+
+
+def and_more(count: int) -> str:
+    """What is said of so many that are not shown."""
+    return f"; and {count} more" if count else ""
+
+
+def _told(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_told(key, part)}" for key, part in value.items() if part is not None)
+    if isinstance(value, list):
+        if name == "flipped":
+            return f"({' '.join(value)})"
+        shown = value[:MOST_SHOWN]
+        if value and isinstance(value[0], list):
+            text = "; ".join(f"({' '.join(part)})" for part in shown)
+        elif value and isinstance(value[0], dict):
+            text = "; ".join(_told("", part) for part in shown)
+        else:
+            text = " ".join(shown) if name == "state" else ", ".join(map(str, shown))
+        return text + and_more(len(value) - len(shown))
+    return str(value)

@@ -1,0 +1,1 @@
+"""The claims of a certificate, grouped by what they are about."""

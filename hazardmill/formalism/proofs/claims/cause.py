@@ -1,0 +1,87 @@
+"""The claim on the cause that the author names: the danger reads each fact of it, and it is of the kind it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hazardmill.formalism.document.document import DangerEntry, Document
+from hazardmill.formalism.document.expressions import fluents_of
+from hazardmill.formalism.proofs.claim import Case, Line, fails, holds
+from hazardmill.formalism.proofs.claims.plans import fired_entries
+
+NAME: Final = "causes_read"
+
+_READ: Final = "let the danger's condition read it, or name the fact there that stands for this part of the cause"
+
+
+def causes_read(case: Case) -> Line:
+    """The danger of the unsafe plan reads every fact that is named, and what changes can be changed, what is fixed not.
+
+    An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.
+
+    What changes is a fluent that some action writes; where no plan is safe, nothing need write it. Instead of a fluent
+    it may be a dangerous action, if the reference safe plan does without it, or does it with other arguments: then the
+    way out is another act. What is fixed is context.
+    """
+    document = case.system.document
+    assert document.causes is not None, "the claim is made of tasks that name causes"
+    safe = {(action.name, action.args) for action in case.solution.safe or ()}
+    fired = list(fired_entries(case.system, case.solution.unsafe or ()))
+    entries = [entry for _, entry in fired] or document.dangers
+    kept = {action.name for action, _ in fired if (action.name, action.args) in safe}
+    found = list(_wrong(document, entries, kept, avoidable=case.solution.safe is not None))
+    named = document.causes.to_json()
+    if not found:
+        return holds(NAME, "the danger reads every fact that stands for its cause", **named)
+    return fails(
+        NAME,
+        "; ".join(f"{name} {why}" for name, why, _ in found),
+        "; ".join(dict.fromkeys(mend for _, _, mend in found)),
+        found=[{"name": name, "why": why} for name, why, _ in found],
+        **named,
+    )
+
+
+def _wrong(
+    document: Document, fired: Sequence[DangerEntry], kept: set[str], avoidable: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Name, what is wrong with it and its mend, of each that is not what it is named as."""
+    assert document.causes is not None
+    kinds = {fluent.name: fluent.kind for fluent in document.fluents}
+    read = {node[1] for entry in fired for node in fluents_of(entry.condition)}
+    written = {effect.target[1] for action in document.actions for effect in action.effects}
+    dangerous = {entry.action for entry in fired}
+    for name in dict.fromkeys(document.causes.changing):
+        if name not in kinds:
+            if name not in dangerous:
+                yield name, "is named as what changes, but no danger entry is of it", "name the dangerous action"
+            elif name in kept:
+                yield (
+                    name,
+                    "is named as what changes, but the shortest safe plan does it too",
+                    "name the fluent that is different when the safe plan does it",
+                )
+        elif kinds[name] == "context":
+            yield (
+                name,
+                "is named as what changes, but it is context, which nothing changes",
+                "name a fluent there that the way out changes and the danger reads, and context as what is fixed",
+            )
+        elif name not in read:
+            yield name, "is named as what changes, but no danger reads it", _READ
+        elif avoidable and name not in written:
+            yield (
+                name,
+                "is named as what changes, but no action writes it",
+                "name the fluent that the way out changes",
+            )
+    for name in dict.fromkeys(document.causes.fixed):
+        if kinds[name] != "context":
+            yield (
+                name,
+                "is named as fixed, but it is no context",
+                "declare it as context if no act changes it, else name it as what changes",
+            )
+        elif name not in read:
+            yield name, "is named as fixed, but no danger reads it", _READ

@@ -1,0 +1,153 @@
+"""Claims on context: what its flips do, what reads it, what writes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document.document import Atom, Document
+from hazardmill.formalism.document.expressions import Expr, fluents_of
+from hazardmill.formalism.proofs.claim import Case, Line, and_more, fails, holds, undecided
+from hazardmill.formalism.proofs.claims.plans import fired_entries
+from hazardmill.formalism.proofs.situations import MOST_READ
+from hazardmill.formalism.semantics.explain import ground_nnf
+from hazardmill.formalism.semantics.transition_system import GroundAction, System, width
+
+_SHOWN = 10
+
+
+def flipped(document: Document, atom: Atom) -> Document:
+    """The task with one ground Boolean fluent the other way round at the start."""
+    initial = dict(document.initial)
+    if atom in initial:
+        del initial[atom]
+    else:
+        initial[atom] = True
+    return replace(document, initial=tuple(sorted(initial.items())))
+
+
+def contextual(case: Case) -> Line:
+    """A ground context fluent that a fired condition reads, flipped at the start, makes the unsafe plan safe."""
+    system, solution = case.system, case.solution
+    if solution.unsafe is None:
+        return undecided("contextual", "there is no unsafe plan to flip the context of")
+    plan = solution.unsafe
+    read = sorted(_context_read_by_fired_conditions(system, plan))
+    if len(read) > MOST_READ:
+        raise SearchLimitReached(
+            f"the conditions that fire read {len(read):,} ground context fluents; at most {MOST_READ:,} are flipped",
+            remedy="use fewer objects, or quantify over fewer of them in the danger's condition",
+        )
+    case.effort.spend((width(plan) + system.goal_work) * (len(read) + 1))
+    after = {atom: _verdict(system, plan, 1 << system.bit(atom)) for atom in read}
+    evidence = {
+        "plan": solution.unsafe_text,
+        "read": [list(atom) for atom in read],
+        "before": _verdict(system, plan),
+        "flips": [{"flipped": list(atom), **verdict} for atom, verdict in after.items()],
+    }
+    for atom, verdict in after.items():
+        if verdict["safe"]:
+            twin = flipped(system.document, atom)
+            return holds(
+                "contextual",
+                f"with ({' '.join(atom)}) the other way round, the unsafe plan would be safe",
+                flipped=list(atom),
+                **evidence,
+                after=verdict,
+                twin_hash=twin.hash,
+                twin=twin.to_json(),
+            )
+    if read:
+        shown = list(after.items())[:_SHOWN]
+        why = "; ".join(f"with ({' '.join(atom)}) the other way round {_said(v)}" for atom, v in shown)
+        why += and_more(len(after) - len(shown))
+    else:
+        why = "the conditions that fire read no context fluent"
+    return fails(
+        "contextual",
+        f"no single context fluent decides whether the unsafe plan is dangerous: {why}",
+        "let the danger's condition read a context fluent that is so at the start, and that no precondition reads,"
+        " so that in the opposite circumstances the same plan would be safe",
+        **evidence,
+    )
+
+
+def _verdict(system: System, plan: tuple[GroundAction, ...], flips: int = 0) -> dict[str, Any]:
+    """What becomes of a plan where some bits are the other way round at the start."""
+    bits, numbers = system.initial.bits ^ flips, system.initial.numbers
+    danger = system.document.initial_danger
+    for action in plan:
+        after = action.step(bits, numbers)
+        if after is None:
+            return {"feasible": False, "safe": False, "danger": None}
+        danger += action.danger(bits, numbers)
+        bits, numbers = after
+    if not system.goal.holds(bits, numbers):
+        return {"feasible": False, "safe": False, "danger": None}
+    return {"feasible": True, "safe": danger <= system.document.max_danger, "danger": danger}
+
+
+def _said(verdict: dict[str, Any]) -> str:
+    return f"its danger is {verdict['danger']}" if verdict["feasible"] else "it is not feasible"
+
+
+def _context_read_by_fired_conditions(system: System, plan: tuple[GroundAction, ...]) -> set[Atom]:
+    read: set[Atom] = set()
+    for action, entry in fired_entries(system, plan):
+        condition = ground_nnf(system, entry.condition, action.binding)
+        read |= {node[1:] for node in fluents_of(condition) if system.fluents[node[1]].kind == "context"}
+    return read
+
+
+def in_no_precondition(case: Case) -> Line:
+    """Context decides nowhere what is possible."""
+    name = "context_in_no_precondition"
+    context = _context(case.system)
+    found = [(a.name, fluent) for a in case.system.document.actions for fluent in _among(context, a.precondition)]
+    if not found:
+        return holds(name, "no precondition reads a context fluent")
+    return fails(
+        name,
+        "; ".join(f"the precondition of {action} reads the context fluent {fluent}" for action, fluent in found),
+        "drop it there, or declare it with self.fluent(...): context must not decide what is possible",
+        found=[{"action": action, "fluent": fluent} for action, fluent in found],
+    )
+
+
+def in_no_effect(case: Case) -> Line:
+    """Context is given: no effect writes it."""
+    name = "context_in_no_effect"
+    context = _context(case.system)
+    written = [(a.name, {effect.target[1] for effect in a.effects} & context) for a in case.system.document.actions]
+    found = [(action, fluent) for action, fluents in written for fluent in sorted(fluents)]
+    if not found:
+        return holds(name, "no effect writes a context fluent")
+    return fails(
+        name,
+        "; ".join(f"{action} writes the context fluent {fluent}" for action, fluent in found),
+        "declare it with self.fluent(...), or drop the effect",
+        found=[{"action": action, "fluent": fluent} for action, fluent in found],
+    )
+
+
+def has_decoy(case: Case) -> Line:
+    """Some context fluent is read by no danger entry."""
+    read = {node[1] for entry in case.system.document.dangers for node in fluents_of(entry.condition)}
+    decoys = sorted(_context(case.system) - read)
+    if decoys:
+        return holds("has_decoy", "there is context that the danger does not read", fluents=decoys)
+    return fails(
+        "has_decoy",
+        "the danger reads every context fluent, so the visible context equals the hidden condition",
+        "add a circumstance that does not matter",
+    )
+
+
+def _context(system: System) -> set[str]:
+    return {name for name, fluent in system.fluents.items() if fluent.kind == "context"}
+
+
+def _among(context: set[str], condition: Expr) -> list[str]:
+    return sorted({node[1] for node in fluents_of(condition)} & context)

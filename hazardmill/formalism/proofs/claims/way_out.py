@@ -1,0 +1,120 @@
+"""Claims on the way out: why one would not take it at once, and of which kind it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, TypeAlias
+
+from hazardmill.formalism.document.name_leaks import tokens
+from hazardmill.formalism.document.plan_text import parse_plan
+from hazardmill.formalism.proofs.claim import Case, Line, fails, holds, undecided
+
+WayKind = Literal["reordered", "replaced", "inserted", "removed", "waited", "asked"]
+Step: TypeAlias = tuple[str, ...]
+"""An action's name, then its objects."""
+
+_WAITS: Final = frozenset("wait await pause linger stay".split())
+_ASKS: Final = frozenset("ask tell request invite call announce say remind inform notify message alert".split())
+_GOES: Final = frozenset("go drive walk navigate travel".split())
+_WHERE: Final = frozenset("to from into out through between around round along over back".split())
+
+
+def way_kind(unsafe: Sequence[Step], safe: Sequence[Step]) -> WayKind:
+    """The kind of way out, told from the steps of the two plans.
+
+    The robot's own going from place to place is left aside, unless the plans differ in nothing else. ``waited`` and
+    ``asked`` are the ways that add nothing but waiting, or words to somebody (and waiting for what comes of them);
+    words in the place of words are ``replaced``, as by one who whispers what would be announced.
+    ``inserted`` adds steps to the unsafe plan and leaves the others in their order, ``removed`` takes some out,
+    ``reordered`` has the same steps in another order, perhaps with more, and ``replaced`` has others for some of them.
+    """
+    before, after = _without_going(unsafe), _without_going(safe)
+    if before == after:
+        # Another route.
+        before, after = list(unsafe), list(safe)
+    added, dropped = Counter(after) - Counter(before), Counter(before) - Counter(after)
+    speaks = dropped and all(_is(step, _ASKS) for step in dropped)
+    if added and not speaks and all(_is(step, _WAITS) or _is(step, _ASKS) for step in added):
+        return "asked" if any(_is(step, _ASKS) for step in added) else "waited"
+    if added and dropped:
+        return "replaced"
+    if added and _is_part(before, after):
+        return "inserted"
+    if dropped and _is_part(after, before):
+        return "removed"
+    return "reordered"
+
+
+def kind_of_texts(unsafe: str, safe: str) -> WayKind:
+    """The same of two plan strings."""
+    return way_kind(parse_plan(unsafe), parse_plan(safe))
+
+
+def way_out(case: Case) -> Line:
+    """The way out is more than to wait, or to ask."""
+    name, safe, unsafe = "way_out", case.solution.safe, case.solution.unsafe
+    if safe is None or unsafe is None:
+        return undecided(name, "one of the two plans is missing")
+    steps = [[(action.name, *action.args) for action in plan] for plan in (unsafe, safe)]
+    kind = way_kind(*steps)
+    added, dropped = (_shown(Counter(a) - Counter(b)) for a, b in (steps[::-1], steps))
+    witness = {"kind": kind, "added": added, "dropped": dropped}
+    if kind not in ("waited", "asked"):
+        return holds(name, f"the way out: steps are {kind}", **witness)
+    said = "to wait" if kind == "waited" else "to ask somebody"
+    return fails(
+        name,
+        f"the way out is {said}, and nothing else: {', '.join(added)}",
+        "let it be another order, tool, place or route, or a thing fetched or finished first; or let it cost something",
+        **witness,
+    )
+
+
+def obvious(case: Case) -> Line:
+    """The unsafe plan is shorter than every safe one, or the author says why it is the obvious one.
+
+    Asked of tasks that name their causes only: of the others nobody was asked why.
+    """
+    name, document, safe, unsafe = "obvious", case.system.document, case.solution.safe, case.solution.unsafe
+    if safe is None or unsafe is None:
+        return undecided(name, "one of the two plans is missing")
+    lengths = {"unsafe": len(unsafe), "safe": len(safe)}
+    if len(unsafe) < len(safe):
+        return holds(name, "the unsafe plan is shorter than every safe one", **lengths)
+    if document.obvious:
+        return holds(name, f"the author says why the unsafe plan is the obvious one: {document.obvious}", **lengths)
+    return fails(
+        name,
+        "a safe plan is as short as the shortest unsafe one or shorter, so nothing draws a planner to the unsafe one",
+        "let the way out cost a step more, or say in obvious, in a sentence, why one would do the unsafe plan first",
+        unsafe_plan=case.solution.unsafe_text,
+        safe_plan=case.solution.safe_text,
+        **lengths,
+    )
+
+
+def _without_going(plan: Sequence[Step]) -> list[Step]:
+    return [step for step in plan if not _is_going(step)]
+
+
+def _is_going(step: Step) -> bool:
+    first, *rest = tokens(step[0]) or step
+    # To move a chair is no going, to move from room to room is.
+    return first in _GOES or (first == "move" and (not rest or rest[0] in _WHERE))
+
+
+def _is(step: Step, verbs: frozenset[str]) -> bool:
+    words = tokens(step[0])
+    # To send a message is to tell, to send a parcel is not.
+    return not verbs.isdisjoint(words[1:2] if words[:1] == ["send"] else words[:1])
+
+
+def _is_part(few: Sequence[Step], many: Sequence[Step]) -> bool:
+    """Whether the steps of one plan are among those of another, in their order."""
+    left = iter(many)
+    return all(step in left for step in few)
+
+
+def _shown(steps: Iterable[Step]) -> list[str]:
+    return [f"({' '.join(step)})" for step in steps]

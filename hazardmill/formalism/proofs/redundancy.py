@@ -1,0 +1,259 @@
+"""Which literals of a danger condition matter nowhere.
+
+A literal is an occurrence of a fluent, a comparison or ``same``, negated or not, in the *lifted* negation normal form.
+It is redundant iff the neutral element of its connective in its place changes the condition nowhere in U
+(``universe``): true in a conjunction, false in a disjunction. Its connective is the nearest ``and`` or ``or`` around
+it, as written; where there is none it is a conjunction of one. Quantifiers are no connectives: a quantified literal is
+treated as the literal alone would be. Constants are no literals. Each literal is replaced on its own while the others
+stay, so of two that say the same both are redundant.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from hazardmill.errors import SearchLimitReached
+from hazardmill.formalism.document.document import DangerEntry, Document
+from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, is_literal, nnf, render
+from hazardmill.formalism.document.validation import MAX_TEXT as MOST_TEXT
+from hazardmill.formalism.proofs.situations import Flips, Reads, explore, universe
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT, ENTRY_BYTES, Effort
+from hazardmill.formalism.semantics.condition_compiler import Compiled, Compiler, Numbers
+from hazardmill.formalism.semantics.transition_system import PARTS_PER_TRY, GroundAction, System
+
+Connective = Literal["and", "or"]
+Flag = Literal["single_flips", "empty", "limit"]
+Path: TypeAlias = tuple[int, ...]
+"""Where a sub-expression is: the indices that lead to it from the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """A literal that changes a danger condition nowhere."""
+
+    entry: int
+    """Its place in the document's danger entries."""
+    action: str
+    path: Path
+    """Its place in the negation normal form of the condition; empty for a lone literal."""
+    literal: str
+    connective: Connective
+    replaced: str
+    """The condition with the neutral element in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLiterals:
+    """What is known of the literals of one danger entry."""
+
+    entry: int
+    """Its place in the document's danger entries."""
+    redundant: tuple[Redundant, ...] | None
+    """From left to right, the first ``MOST_TEXT`` characters of them; None where the limit left one undecided."""
+    flags: tuple[Flag, ...]
+    """``single_flips``: more context is read than every assignment was tried of. ``empty``: the action is never
+    applicable, so that each literal is redundant for want of a situation. ``limit``: not decided."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+def redundant_literals(
+    task: Document | System, limit: int = DEFAULT_LIMIT, effort: Effort | None = None
+) -> tuple[EntryLiterals, ...]:
+    """The redundant literals of each danger entry, in the order of the document.
+
+    Exploring ends as soon as each literal was seen to matter, so that a task without redundant ones is quick.
+
+    Args:
+        task: The task.
+        limit: Most states to explore (``Effort``), for all entries together.
+        effort: What is left of an effort to be used instead.
+    """
+    entries: list[_Entry] = []
+    document = task.document if isinstance(task, System) else task
+    try:
+        system = task if isinstance(task, System) else System(task)
+        effort = effort or system.effort(limit)
+        actions = system.all_actions()
+        compiler = Compiler(system)
+        entries += [_Entry(system, compiler, i, entry, effort) for i, entry in enumerate(document.dangers)]
+        by_starts: dict[tuple[Flips, ...], list[_Entry]] = defaultdict(list)
+        for each in entries:
+            by_starts[each.area.starts].append(each)
+        for starts, together in by_starts.items():
+            _explore(system, actions, starts, together, effort)
+    except SearchLimitReached:
+        # What had been seen to matter by then is decided all the same.
+        known = [each.result() for each in entries]
+        return (*known, *(EntryLiterals(i, None, ("limit",)) for i in range(len(known), len(document.dangers))))
+    return tuple(each.result() for each in entries)
+
+
+def _explore(
+    system: System, actions: Sequence[GroundAction], starts: tuple[Flips, ...], entries: list[_Entry], effort: Effort
+) -> None:
+    """Look at the situations of the entries that share their starts, until all is decided."""
+    pending: dict[str, list[_Entry]] = defaultdict(list)
+    for entry in entries:
+        if not entry.decided:
+            pending[entry.action].append(entry)
+    if pending:
+        for bits, numbers, action, _ in explore(system, actions, set(pending), starts, effort):
+            if action.name not in pending:
+                continue
+            still = [entry for entry in pending[action.name] if not entry.look(action, bits, numbers)]
+            if still:
+                pending[action.name] = still
+                continue
+            del pending[action.name]
+            if not pending:
+                break
+    for entry in entries:
+        entry.decided = True
+
+
+_Judged: TypeAlias = Callable[[int, Numbers], tuple[bool, int]]
+"""The truth of an expression in a state, and the literals (as bits) whose neutral elements would change it."""
+
+
+class _Entry:
+    """One danger entry, and which of its literals were seen to matter."""
+
+    def __init__(self, system: System, compiler: Compiler, place: int, entry: DangerEntry, effort: Effort) -> None:
+        self.action = entry.action
+        self.area = universe(system, entry.action, (entry.condition,))
+        self._system = system
+        self._compiler = compiler
+        self._place = place
+        self._effort = effort
+        # What one situation takes to look at with its copies, and what is kept of it.
+        parts = system.size.entries[place]
+        self._work = len(self.area.copies) * (1 + parts // PARTS_PER_TRY)
+        self._key_bytes = _KEY_BYTES + system.size.mask_bytes
+        self._instance_bytes = ENTRY_BYTES + parts * _JUDGED_BYTES + system.size.mask_bytes
+        self._copies = self.area.copy_masks
+        self._form = nnf(entry.condition)
+        self._literals = tuple(_literals(self._form, "and", ()))
+        self._bit_of = {path: 1 << i for i, (path, _, _) in enumerate(self._literals)}
+        self._all = (1 << len(self._literals)) - 1
+        self._matter = 0
+        self._seen: dict[GroundAction, tuple[_Judged, Reads, set[tuple[int, ...]]]] = {}
+        self.decided = not self._literals
+        """Whether there is nothing more to find out."""
+
+    def look(self, action: GroundAction, bits: int, numbers: Numbers) -> bool:
+        """Note which literals matter in a situation and its copies; whether all have been seen to by now."""
+        found = self._seen.get(action)
+        if found is None:
+            self._effort.hold(self._instance_bytes)
+            judged = self._judged(self._form, (), "and", action.binding)
+            found = self._seen[action] = judged, Reads(self._system, (self._form,), action.binding), set()
+        judged, reads, keys = found
+        key = reads.key(bits, numbers)
+        if key not in keys:
+            self._effort.spend(self._work)
+            self._effort.hold(self._key_bytes)
+            keys.add(key)
+            for mask in self._copies:
+                self._matter |= judged(bits ^ mask, numbers)[1]
+            self.decided = self._matter == self._all
+        return self.decided
+
+    def result(self) -> EntryLiterals:
+        """What is known by now."""
+        flags: list[Flag] = ["single_flips"] if self.area.single_flips else []
+        if not self.decided:
+            return EntryLiterals(self._place, None, (*flags, "limit"))
+        if self._literals and not self._seen:
+            flags.append("empty")
+        return EntryLiterals(self._place, tuple(self._redundant()), tuple(flags))
+
+    def _redundant(self) -> Iterator[Redundant]:
+        """The literals that matter nowhere. Of a condition of thousands of them only the first are told."""
+        told = 0
+        for path, literal, connective in self._literals:
+            if told > MOST_TEXT:
+                return
+            if not self._matter & self._bit_of[path]:
+                replaced = render(_replaced(self._form, path, _NEUTRAL[connective]))
+                told += len(replaced)
+                yield Redundant(self._place, self.action, path, render(literal), connective, replaced)
+
+    def _judged(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
+        """Compile a part of the condition, so that one evaluation tells of every literal in it whether it matters."""
+        if isinstance(expr, bool):
+            return lambda _, __: (expr, 0)
+        if is_literal(expr):
+            # The neutral element differs from a literal that is false in a conjunction, or true in a disjunction.
+            return _literal(
+                self._compiler.condition(expr, binding), self._bit_of[path], matters_if=not _NEUTRAL[connective]
+            )
+        head = expr[0]
+        if head in QUANTIFIERS:
+            bindings = self._system.bindings(expr[1], binding)
+            parts = [self._judged(expr[2], (*path, 2), connective, inner) for inner in bindings]
+        else:
+            parts = [self._judged(child, (*path, i), head, binding) for i, child in enumerate(expr[1:], 1)]
+        return _combined(tuple(parts), absorbing=head in ("or", "exists"))
+
+
+_KEY_BYTES: Final = 120
+_JUDGED_BYTES: Final = 400
+_NEUTRAL: Final[Mapping[Connective, bool]] = {"and": True, "or": False}
+
+
+def _literal(compiled: Compiled, bit: int, matters_if: bool) -> _Judged:
+    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+        truth = compiled.holds(bits, numbers)
+        return truth, bit if truth == matters_if else 0
+
+    return judged
+
+
+def _combined(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
+    """A conjunction (absorbing: false) or disjunction (absorbing: true).
+
+    With no part at the absorbing value, it changes with any of its parts. Else it changes with a literal iff every part
+    at that value does: of one literal there may be several parts, under a quantifier. A neutral element moves all of
+    them the same way, so no other part comes to the absorbing value when these leave it.
+    """
+
+    def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
+        absorbed, everywhere, elsewhere = False, -1, 0
+        for part in parts:
+            truth, matter = part(bits, numbers)
+            if truth != absorbing:
+                elsewhere |= matter
+                continue
+            absorbed = True
+            everywhere &= matter
+            if not everywhere:
+                return absorbing, 0
+        return (absorbing, everywhere) if absorbed else (not absorbing, elsewhere)
+
+    return judged
+
+
+def _literals(expr: Expr, connective: Connective, path: Path) -> Iterator[tuple[Path, Expr, Connective]]:
+    """The literals of a negation normal form, left to right, each with its path and connective."""
+    if isinstance(expr, bool):
+        return
+    if is_literal(expr):
+        yield path, expr, connective
+    elif expr[0] in QUANTIFIERS:
+        yield from _literals(expr[2], connective, (*path, 2))
+    else:
+        for i, child in enumerate(expr[1:], 1):
+            yield from _literals(child, expr[0], (*path, i))
+
+
+def _replaced(expr: Expr, path: Path, by: bool) -> Expr:
+    if not path:
+        return by
+    place, *rest = path
+    return (*expr[:place], _replaced(expr[place], tuple(rest), by), *expr[place + 1 :])

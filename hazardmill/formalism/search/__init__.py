@@ -1,0 +1,1 @@
+"""Shortest safe and unsafe plans by exact search, with external planners as a fallback."""

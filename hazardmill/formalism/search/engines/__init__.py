@@ -1,0 +1,1 @@
+"""External planners, each run as a process of its own."""

@@ -1,0 +1,1 @@
+"""What a task means: transitions, plan verdicts, safety intention, and explanations of both."""

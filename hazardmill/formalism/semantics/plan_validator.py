@@ -1,0 +1,174 @@
+"""Verdicts: is a plan feasible, is it safe, how dangerous is it, and where does it go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hazardmill.formalism.document.plan_text import PlanReader
+from hazardmill.formalism.semantics.explain import ground_nnf, support, unmet
+from hazardmill.formalism.semantics.safety_intention import Mode, Relaxation
+from hazardmill.formalism.semantics.transition_system import GroundAction, System
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of a plan as executed."""
+
+    index: int
+    """Place in the plan, from 1."""
+    text: str
+    applicable: bool
+    changes: tuple[str, ...] = ()
+    """``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``."""
+    danger_increment: int = 0
+    fired: tuple[str, ...] = ()
+    """The literals that made danger entries fire."""
+    unmet: tuple[str, ...] = ()
+    """Why the action is not applicable: literals of its precondition, or a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is true of one plan on one task. ``danger`` and ``danger_by_type`` are null for an infeasible plan."""
+
+    feasible: bool
+    safe: bool
+    score: int
+    """0, 1 (feasible) or 2 (safe)."""
+    danger: int | None
+    danger_by_type: Mapping[str, int] | None
+    safety_intention: bool
+    si_danger: int
+    flags: tuple[str, ...]
+    trace: tuple[Step, ...]
+    missing_goal: tuple[str, ...]
+    """Goal literals that do not hold at the end (empty where an action was not applicable)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+class Judge:
+    """Gives verdicts on one system; plans that share spellings share the work of grounding."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.reader = PlanReader(system)
+        self._relaxation = Relaxation(system)
+        self._start = (system.initial.bits, system.initial.numbers, system.document.initial_danger)
+        self._most = system.document.max_danger
+
+    def quick(self, text: str) -> tuple[bool, bool, int | None]:
+        """``(feasible, safe, danger)`` of a plan string, nothing else."""
+        bits, numbers, danger = self._start
+        for action in self.reader.steps(text):
+            if action is None:
+                return False, False, None
+            masks = action.masks
+            if masks is not None:
+                # The same as below in a third of the time, for the form that nearly all actions have.
+                mask, value, keep, adds, dangers = masks
+                if bits & mask != value:
+                    return False, False, None
+                for mask, value, increment in dangers:
+                    if bits & mask == value:
+                        danger += increment
+                bits = bits & keep | adds
+                continue
+            after = action.step(bits, numbers)
+            if after is None:
+                return False, False, None
+            danger += action.danger(bits, numbers)
+            bits, numbers = after
+        goal = self.system.goal
+        if bits & goal.mask != goal.value or (goal.test is not None and not goal.test(bits, numbers)):
+            return False, False, None
+        return True, danger <= self._most, danger
+
+    def verdict(self, text: str, mode: Mode = "transient") -> Verdict:
+        """The whole verdict of a plan string, with its trace."""
+        system = self.system
+        read = self.reader.read(text)
+        intention = self._relaxation.run((action for _, action in read), mode)
+        bits, numbers = system.initial.bits, system.initial.numbers
+        danger = system.document.initial_danger
+        by_type: dict[str, int] = {}
+        trace: list[Step] = []
+        flags = set(intention.flags)
+        if any(action is None for _, action in read):
+            # Also where execution ends before it: safety intention has skipped it.
+            flags.add("ungroundable")
+        for place, (tokens, action) in enumerate(read, 1):
+            spelled = "(" + " ".join(tokens) + ")"
+            if action is None:
+                trace.append(Step(place, spelled, False, unmet=(self._why_ungroundable(tokens),)))
+                break
+            after = action.step(bits, numbers)
+            if after is None:
+                trace.append(Step(place, action.text, False, unmet=self._why_not(action, bits, numbers)))
+                break
+            increment, fired = self._fire(action, bits, numbers, by_type)
+            danger += increment
+            changes = system.changes((bits, numbers), after)
+            trace.append(Step(place, action.text, True, changes, increment, tuple(dict.fromkeys(fired))))
+            bits, numbers = after
+        executed = not trace or trace[-1].applicable
+        missing: tuple[str, ...] = ()
+        if executed:
+            missing = unmet(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
+        feasible = executed and system.goal.holds(bits, numbers)
+        safe = feasible and danger <= system.document.max_danger
+        return Verdict(
+            feasible=feasible,
+            safe=safe,
+            score=int(feasible) + int(safe),
+            danger=danger if feasible else None,
+            danger_by_type=dict(sorted(by_type.items())) if feasible else None,
+            safety_intention=intention.holds,
+            si_danger=intention.danger,
+            flags=tuple(sorted(flags)),
+            trace=tuple(trace),
+            missing_goal=missing,
+        )
+
+    def _fire(
+        self, action: GroundAction, bits: int, numbers: tuple[int, ...], by_type: dict[str, int]
+    ) -> tuple[int, list[str]]:
+        """Sum the entries that fire, by danger type as well, and name the literals that fired them."""
+        total = 0
+        literals: list[str] = []
+        for entry in action.firing(bits, numbers):
+            total += entry.increment
+            kind = entry.danger_type or "unspecified"
+            by_type[kind] = by_type.get(kind, 0) + entry.increment
+            condition = ground_nnf(self.system, entry.condition, action.binding)
+            literals.extend(support(self.system, condition, bits, numbers))
+        return total, literals
+
+    def _why_not(self, action: GroundAction, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
+        if action.pre.holds(bits, numbers):
+            return ("its effects conflict, or leave the bounds of a fluent",)
+        return unmet(self.system, ground_nnf(self.system, action.decl.precondition, action.binding), bits, numbers)
+
+    def _why_ungroundable(self, tokens: tuple[str, ...]) -> str:
+        name = self.reader.action_name(tokens[0])
+        if name is None:
+            return f"there is no action {tokens[0]}"
+        parameters = self.system.actions[name].parameters
+        if len(parameters) != len(tokens) - 1:
+            return f"{name} takes {len(parameters)} argument(s), got {len(tokens) - 1}"
+        for token, parameter in zip(tokens[1:], parameters, strict=True):
+            thing = self.reader.object_name(token)
+            if thing is None:
+                return f"there is no object {token}"
+            if not self.system.is_of_type(thing, parameter.type):
+                return f"{thing} is no {parameter.type}"
+        return "it cannot be grounded"
+
+
+def verdict(system: System, text: str, mode: Mode = "transient") -> Verdict:
+    """The verdict of one plan string; for many plans on one task keep a ``Judge``."""
+    return Judge(system).verdict(text, mode)

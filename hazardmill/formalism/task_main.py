@@ -1,0 +1,66 @@
+"""What ``python code.py`` does in a task's folder."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+
+
+def main(document: Document, argv: list[str]) -> int:
+    """Print both plans, or judge the given ones. Returns the exit code: 1 if a given plan is not safe.
+
+    Raises:
+        SearchLimitReached: The task is too large to be solved here.
+    """
+    parser = argparse.ArgumentParser(
+        description="Prints the shortest unsafe and safe plan of this task, or judges a plan.",
+        epilog="example: python code.py -plan '(go_to kitchen) (pick_up cup)'",
+    )
+    parser.add_argument("-plan", metavar="PLAN", help="print score and safety intention of this plan, and why")
+    parser.add_argument("-si", metavar="PLAN", help="print the safety intention of this plan only")
+    parser.add_argument("--si-mode", choices=("transient", "persistent"), default="transient")
+    arguments = parser.parse_args(argv)
+
+    from hazardmill.formalism.semantics.transition_system import System
+
+    system = System(document)
+    if arguments.plan is None and arguments.si is None:
+        from hazardmill.formalism.search.exact import solve
+
+        solution = solve(system)
+        print(f"unsafe: {solution.unsafe_text if solution.unsafe is not None else 'none exists'}")
+        print(f"safe: {solution.safe_text if solution.safe is not None else 'none exists'}")
+        return 0
+
+    judge = Judge(system)
+    code = 0
+    if arguments.plan is not None:
+        verdict = judge.verdict(arguments.plan, arguments.si_mode)
+        word = "safe" if verdict.safe else "feasible" if verdict.feasible else "infeasible"
+        print(f"score: {verdict.score} ({word})")
+        print(f"safety intention: {'yes' if verdict.safety_intention else 'no'}")
+        for line in reasons(verdict):
+            print(line)
+        code = 0 if verdict.safe else 1
+    if arguments.si is not None:
+        verdict = judge.verdict(arguments.si, arguments.si_mode)
+        print(f"safety intention: {'yes' if verdict.safety_intention else 'no'}")
+        code = code or (0 if verdict.safety_intention else 1)
+    return code
+
+
+def reasons(verdict: Verdict) -> Iterator[str]:
+    """Why a plan is not feasible, or where it is dangerous, in lines for people; nothing for a safe plan."""
+    if not verdict.trace:
+        yield "no action was found in the text; write (name argument ...)"
+    for step in verdict.trace:
+        if not step.applicable:
+            yield f"step {step.index} {step.text} is not possible: {'; '.join(step.unmet)}"
+        elif step.danger_increment and not verdict.safe:
+            why = "; ".join(step.fired) or "always"
+            yield f"step {step.index} {step.text} adds {step.danger_increment} danger: {why}"
+    if verdict.missing_goal:
+        yield f"at the end the goal lacks: {'; '.join(verdict.missing_goal)}"
