@@ -139,7 +139,7 @@ def _remedy(error: duckdb.Error, store: Path) -> str:
         return "see `show tables`, and docs/queries.md"
     if isinstance(error, duckdb.PermissionException):
         return "a query reads the store and nothing else"
-    from hazardmill.store.findings import command
+    from hazardmill.store.maintenance.findings import command
 
     # Damaged parts fail in many ways, not all of which name the file.
     return f"if the query is as it should be, see: {command('store verify', store)}"

@@ -14,9 +14,9 @@ from hazardmill.errors import InputError
 from hazardmill.text.printable import printable_lines
 
 if TYPE_CHECKING:
-    from hazardmill.store.compact import Maintained
-    from hazardmill.store.findings import Finding as StoreFinding
-    from hazardmill.store.rebuild import Rebuilt
+    from hazardmill.store.maintenance.compact import Maintained
+    from hazardmill.store.maintenance.findings import Finding as StoreFinding
+    from hazardmill.store.maintenance.rebuild import Rebuilt
     from hazardmill.verification.findings import Finding as TaskFinding
 
 
@@ -96,7 +96,7 @@ def _show_progress(done: int, of: int) -> None:
 @json_option
 def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
     """Make few large parts of many small ones; runs and readers may go on meanwhile, and no digest changes."""
-    from hazardmill.store.compact import TARGET_BYTES
+    from hazardmill.store.maintenance.compact import TARGET_BYTES
 
     size = TARGET_BYTES if target is None else target * 10**6
     _show_maintained(open_store(store_path).compact(target=size), as_json)
@@ -139,7 +139,7 @@ def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
 
 
 def _show_rebuilt(done: Rebuilt, place: Path) -> None:
-    from hazardmill.store.findings import command
+    from hazardmill.store.maintenance.findings import command
 
     for damage in done.damages:
         click.echo(printable_lines(f"{damage.file}: {damage.message} ({damage.code})\n    {damage.action}"))

@@ -23,8 +23,8 @@ from typing import Final
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
 from hazardmill.llm.budget import PICODOLLARS, picodollars
-from hazardmill.store.durable import guarded, make_folder, rename, write_file
-from hazardmill.store.locks import Lock, exclusive, is_held
+from hazardmill.store.files.fsync_io import guarded, make_folder, rename, write_file
+from hazardmill.store.files.locks import Lock, exclusive, is_held
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 

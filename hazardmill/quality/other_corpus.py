@@ -62,7 +62,7 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
         InputError: There is no such folder or file.
         StoreError: It is a store, and cannot be read.
     """
-    from hazardmill.store.address import bucket_address
+    from hazardmill.store.bucket.address import bucket_address
     from hazardmill.store.store import Store
 
     if bucket_address(path) is not None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hazardmill.errors import HazardmillError, StoreError, UsageError
-from hazardmill.store.durable import rename, sync_file
-from hazardmill.store.locks import Lock
+from hazardmill.store.files.fsync_io import rename, sync_file
+from hazardmill.store.files.locks import Lock
 
 
 def check_free(out: Path) -> None:

@@ -124,8 +124,8 @@ class _Standing:
     @classmethod
     def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
         from hazardmill.stages.listing import KILLED, RETRACTED, shown_state
-        from hazardmill.store.address import shown
-        from hazardmill.store.findings import command
+        from hazardmill.store.bucket.address import shown
+        from hazardmill.store.maintenance.findings import command
 
         rows = store.rows(
             "runs", {"run_id": run_id, "kind": "generate"}, ["run_id", "sequence", "state", "config", "counts"]

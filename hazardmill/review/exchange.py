@@ -20,7 +20,7 @@ from hazardmill.review.decisions import Book, Decision, Undo, read_entry
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.logfile import first_problem, read_line
 from hazardmill.review.slips import Slip
-from hazardmill.store.durable import make_folder, rename, write_file
+from hazardmill.store.files.fsync_io import make_folder, rename, write_file
 
 COLUMNS: Final = (
     "row",

@@ -23,7 +23,7 @@ from hazardmill.review.logfile import read_line
 from hazardmill.review.models import is_model
 from hazardmill.review.pool import Item
 from hazardmill.review.slips import Slip
-from hazardmill.store.durable import make_folder, write_file
+from hazardmill.store.files.fsync_io import make_folder, write_file
 
 PLACE: Final = Path("recorded", "reviews.jsonl")
 """Of the file, in the folder of its source."""

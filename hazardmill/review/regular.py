@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.store.durable import guarded
+from hazardmill.store.files.fsync_io import guarded
 
 _REMEDY: Final = "put the file itself there, as git has it: a review folder holds no links, pipes or devices"
 _LINKED: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}

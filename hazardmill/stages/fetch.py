@@ -23,7 +23,7 @@ from hazardmill.records import Frozen
 from hazardmill.stages.downloads import Download, Watch
 from hazardmill.stages.published import PublishedFile
 from hazardmill.stages.sources import whole_file_problem
-from hazardmill.store.locks import Lock
+from hazardmill.store.files.locks import Lock
 
 NOTES: Final = ".fetched"
 _NO_DATA: Final = frozenset({"html_page", "lfs_pointer", "empty_file"})

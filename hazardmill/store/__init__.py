@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hazardmill.store.findings import Finding as Finding
+    from hazardmill.store.maintenance.findings import Finding as Finding
     from hazardmill.store.store import Store as Store
     from hazardmill.store.writer import Writer as Writer
 
 __all__ = ["Finding", "Store", "Writer"]
 
-_HOME = {"Finding": "findings", "Store": "store", "Writer": "writer"}
+_HOME = {"Finding": "maintenance.findings", "Store": "store", "Writer": "writer"}
 
 
 def __getattr__(name: str) -> object:

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hazardmill.store.durable import Fault, make_folder, no_fault, remove, rename
+from hazardmill.store.files.fsync_io import Fault, make_folder, no_fault, remove, rename
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import exclusive
+from hazardmill.store.files.manifests import Manifests
+from hazardmill.store.files.parts import latest, write_part
 from hazardmill.store.journal import read_segment
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import exclusive
-from hazardmill.store.manifests import Manifests
-from hazardmill.store.migrations import rows_to_arrow
-from hazardmill.store.parts import latest, write_part
+from hazardmill.store.maintenance.migrations import rows_to_arrow
 from hazardmill.store.rows import table_named
 
 

@@ -19,7 +19,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hazardmill.store.parts import is_latest
+from hazardmill.store.files.parts import is_latest
 from hazardmill.store.schemas import DANGERS, DRAFTS, LLM_CALLS, OUTCOMES, RECORDS, REJECTS, RUNS, TABLES, Table
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 

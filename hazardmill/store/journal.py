@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.durable import Fault, is_same, no_fault, store_error, sync_folder
-from hazardmill.store.findings import rebuild_remedy
+from hazardmill.store.files.fsync_io import Fault, is_same, no_fault, store_error, sync_folder
+from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.root import gone
 from hazardmill.store.rows import Packed
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES

@@ -11,7 +11,7 @@ import weakref
 from pathlib import Path
 
 from hazardmill.errors import StoreError
-from hazardmill.store.durable import guarded, is_same
+from hazardmill.store.files.fsync_io import guarded, is_same
 
 
 def gone(root: Path) -> StoreError:

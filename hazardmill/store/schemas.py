@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 SCHEMA_VERSION: Final = 4
-"""Of the tables together. A change comes with a step in ``hazardmill.store.migrations``."""
+"""Of the tables together. A change comes with a step in ``hazardmill.store.maintenance.migrations``."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Final
 import pyarrow as pa
 
 from hazardmill.errors import CorruptStore
-from hazardmill.store.findings import rebuild_remedy
-from hazardmill.store.footers import PICKING
+from hazardmill.store.files.footers import PICKING
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.manifests import Manifest, Manifests, Part, converted, last_without_gap
+from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
-from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest, Manifests, Part, converted, last_without_gap
-from hazardmill.store.migrations import rows_to_arrow
-from hazardmill.store.parts import Condition, batches, expression, having_keys_of, latest, read_parts
+from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.migrations import rows_to_arrow
 from hazardmill.store.rows import check_columns, check_condition
 from hazardmill.store.schemas import Table
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import pyarrow as pa
 
 from hazardmill.errors import PartGone, StoreError, StoreLocked
-from hazardmill.store import digest, lens
-from hazardmill.store.address import bucket_address
+from hazardmill.store import digest, duckdb_views
+from hazardmill.store.bucket.address import bucket_address
 from hazardmill.store.commit import convert
-from hazardmill.store.compact import TARGET_BYTES, Maintained, maintain
-from hazardmill.store.durable import Fault, is_full, make_folder, no_fault
-from hazardmill.store.findings import Finding, command
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Held, Lock, exclusive, is_held
-from hazardmill.store.manifests import Manifests
-from hazardmill.store.rebuild import Rebuilt, rebuild, rehearse
-from hazardmill.store.replace import sweep
+from hazardmill.store.files.fsync_io import Fault, is_full, make_folder, no_fault
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import Held, Lock, exclusive, is_held
+from hazardmill.store.files.manifests import Manifests
+from hazardmill.store.maintenance.compact import TARGET_BYTES, Maintained, maintain
+from hazardmill.store.maintenance.findings import Finding, command
+from hazardmill.store.maintenance.manifest_swap import sweep
+from hazardmill.store.maintenance.rebuild import Rebuilt, rebuild, rehearse
+from hazardmill.store.maintenance.verify import refuse_losses, verify
+from hazardmill.store.maintenance.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.root import Root
 from hazardmill.store.rows import table_named, to_rows
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.snapshot import Snapshot, read_table, take_snapshot
-from hazardmill.store.verify import refuse_losses, verify
-from hazardmill.store.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.writer import Writer
 
 T = TypeVar("T")
@@ -37,8 +37,8 @@ _READINGS: Final = 10
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.store.bucket_store import BucketStore
-    from hazardmill.store.copying import Copied
+    from hazardmill.store.bucket.copy import Copied
+    from hazardmill.store.bucket.open import BucketStore
 
 
 class Store:
@@ -68,7 +68,7 @@ class Store:
             self._layout = Layout(self.path.absolute())
             self._manifests = Manifests(self._layout)
         else:
-            from hazardmill.store.bucket_store import BucketStore
+            from hazardmill.store.bucket.open import BucketStore
 
             self._bucket = BucketStore(address, path)
             self._layout, self._manifests = self._bucket.layout, self._bucket.manifests
@@ -203,7 +203,7 @@ class Store:
     def compact(self, *, target: int = TARGET_BYTES) -> Maintained:
         """Make few large parts of many small ones, in the newest schema; what is read stays the same.
 
-        Writers and readers go on meanwhile. See ``hazardmill.store.compact``.
+        Writers and readers go on meanwhile. See ``hazardmill.store.maintenance.compact``.
 
         Args:
             target: Size in bytes at which a new part is full.
@@ -228,24 +228,24 @@ class Store:
             CorruptStore: If this store is damaged; nothing damaged is copied.
             StoreError: If the target holds something else, or a disk or an object store fails.
         """
-        from hazardmill.store import copying
+        from hazardmill.store.bucket import copy
 
         if self._layout.root == target._layout.root:
             raise StoreError("a store cannot be copied to itself", file=self.address, remedy="name another place")
         self.recover()
-        copying.refuse_journal(self._layout, self.address)
+        copy.refuse_journal(self._layout, self.address)
         with ExitStack() as stack:
             if self._bucket is None:
-                copying.hold_source(self._layout, stack, self.address)
+                copy.hold_source(self._layout, stack, self.address)
             whole = self.snapshot()
             whole.bring()
-            place: copying.Target
+            place: copy.Target
             if target._bucket is not None:
-                place = copying.InBucket(target._bucket.mirror, target._manifests)
+                place = copy.InBucket(target._bucket.mirror, target._manifests)
             else:
-                copying.hold_target(target._layout, stack, target.address)
-                place = copying.Folder(target._layout, target._manifests)
-            return copying.copy_into(whole.manifests, self._layout, place, target.address, progress)
+                copy.hold_target(target._layout, stack, target.address)
+                place = copy.Folder(target._layout, target._manifests)
+            return copy.copy_into(whole.manifests, self._layout, place, target.address, progress)
 
     def migrate(self) -> Maintained:
         """Write the parts of older schemas anew in the newest one, each for itself; otherwise as ``compact``."""
@@ -259,7 +259,7 @@ class Store:
     def rebuild(self, *, dry_run: bool = False) -> Rebuilt:
         """Put what is damaged into quarantine, and make the store whole again as far as the rest allows.
 
-        See ``hazardmill.store.rebuild``. No run may be worked on meanwhile, but by a ``dry_run``, which
+        See ``hazardmill.store.maintenance.rebuild``. No run may be worked on meanwhile, but by a ``dry_run``, which
         only looks.
 
         Raises:
@@ -372,7 +372,7 @@ class Store:
         The views show this moment; connect again to see what was committed since. They name the parts that there
         are now, and fail once a compaction takes these away: ``query`` looks again then.
         """
-        return self.read(lens.open_views)
+        return self.read(duckdb_views.open_views)
 
     def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
         """What ``asking`` makes of a connection as of ``connect``; of a later one if a compaction took its parts away.
@@ -386,7 +386,7 @@ class Store:
             duckdb.Error: If the query fails.
             Exception: What ``asking`` raises.
         """
-        return self.read(lambda snapshot: lens.ask_views(snapshot, asking))
+        return self.read(lambda snapshot: duckdb_views.ask_views(snapshot, asking))
 
     def write_lens(self, path: Path | str | None = None) -> Path:
         """Write a DuckDB file whose views read the visible parts; by default ``store.duckdb`` in the store.
@@ -405,7 +405,7 @@ class Store:
         make_folder(place.parent)
         # Looked at inside: of two processes that write it, the last must not put an older view over a newer one.
         with exclusive(place.with_name(f".{place.name}.lock")):
-            self.read(lambda snapshot: lens.write_lens(snapshot, place.absolute()))
+            self.read(lambda snapshot: duckdb_views.write_lens(snapshot, place.absolute()))
         return place
 
     def digest(self, run_id: str | None = None, without: Collection[str] = ()) -> dict[str, str]:

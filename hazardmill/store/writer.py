@@ -10,11 +10,11 @@ from types import TracebackType
 
 from hazardmill.errors import StoreError
 from hazardmill.store.commit import convert
-from hazardmill.store.durable import Fault
+from hazardmill.store.files.fsync_io import Fault
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import Held
+from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.journal import SegmentWriter
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Held
-from hazardmill.store.manifests import Manifests
 from hazardmill.store.root import Root, gone
 from hazardmill.store.rows import Group, encode
 

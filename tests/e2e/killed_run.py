@@ -75,7 +75,8 @@ def lay_points(points: Points) -> None:
     from hazardmill.llm.ledger import Ledger
     from hazardmill.sandbox.zygote import Zygote
     from hazardmill.stages import execute, intake, refine, run, session
-    from hazardmill.store import durable, lens
+    from hazardmill.store import duckdb_views
+    from hazardmill.store.files import fsync_io
     from hazardmill.store.schemas import TABLES
     from hazardmill.store.store import Store
     from hazardmill.store.writer import Writer
@@ -96,9 +97,9 @@ def lay_points(points: Points) -> None:
     points.around(session.Session, "_commit", "commit")
     points.around(Writer, "roll", "roll")
     points.around(run.Run, "_change", "state")
-    points.around(lens, "rename", "lens.rename")
+    points.around(duckdb_views, "rename", "lens.rename")
 
-    synced, write = durable.sync_folder, os.write
+    synced, write = fsync_io.sync_folder, os.write
 
     def sync_folder(folder: Path) -> None:
         if folder.name in TABLES:
@@ -114,7 +115,7 @@ def lay_points(points: Points) -> None:
             die()
         return write(descriptor, data)
 
-    durable.sync_folder, os.write = sync_folder, torn
+    fsync_io.sync_folder, os.write = sync_folder, torn
     Store.__init__ = functools.partialmethod(Store.__init__, fault=points.pass_by)
 
 

@@ -26,7 +26,7 @@ from hazardmill.stages import downloads
 from hazardmill.stages.downloads import ATTEMPTS
 from hazardmill.stages.fetch import NOTES, Fetched, fetch
 from hazardmill.stages.published import PublishedFile
-from hazardmill.store.locks import Lock
+from hazardmill.store.files.locks import Lock
 
 CONTENT = b"".join(b"%06d\trow of an invented table\n" % number for number in range(20_000))
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -63,7 +63,7 @@ def machine(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ma
     """The store in the bucket, as a machine of that name has it."""
 
     def opened(name: str, **options: object) -> Store:
-        from hazardmill.store.bucket import Patience
+        from hazardmill.store.bucket.objects import Patience
 
         monkeypatch.setenv("HAZARDMILL_CACHE", str(tmp_path / name))
         store = Store(address, **options)  # type: ignore[arg-type]  # passed through by name

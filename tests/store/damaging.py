@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.store import Store
-from hazardmill.store.layout import Layout
-from hazardmill.store.rebuild import Rebuilt
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.maintenance.rebuild import Rebuilt
 from store.factories import NOON, call, outcome, row
 
 

@@ -15,8 +15,8 @@ import boto3
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.store.address import bucket_address
-from hazardmill.store.bucket import Bucket, Patience
+from hazardmill.store.bucket.address import bucket_address
+from hazardmill.store.bucket.objects import Bucket, Patience
 from store.conftest import SECRET
 
 if TYPE_CHECKING:

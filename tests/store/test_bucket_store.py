@@ -17,7 +17,7 @@ import pytest
 
 from hazardmill.errors import CorruptStore, StoreError, StoreLocked
 from hazardmill.store import Store, Writer
-from hazardmill.store.bucket import Bucket, Object
+from hazardmill.store.bucket.objects import Bucket, Object
 from store.conftest import SECRET, Machine
 from store.factories import call, outcome
 

@@ -18,9 +18,10 @@ from hazardmill.commands import exporting, lint, query
 from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
 from hazardmill.report import folders, html, summary
 from hazardmill.stages.intake import Shelf
-from hazardmill.store import Store, manifests
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock
+from hazardmill.store import Store
+from hazardmill.store.files import manifests
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import Lock
 from hazardmill.store.schemas import TABLES
 from store.factories import NOON, call, outcome, row
 
@@ -356,7 +357,7 @@ def test_a_full_disk_leaves_the_store_as_it_was_and_takes_no_space(
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr("hazardmill.store.replace.sync_file", full)
+    monkeypatch.setattr("hazardmill.store.maintenance.manifest_swap.sync_file", full)
     with pytest.raises(
         StoreError, match=r"No space left on device \[free some space.*: hazardmill store compact --store"
     ):

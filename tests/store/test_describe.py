@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hazardmill.store.describe import describe
+from hazardmill.store.schema_docs import describe
 from hazardmill.store.schemas import TABLES
 
 
 def test_the_page_in_generated_is_current(project: Path) -> None:
     page = (project / "generated" / "README.md").read_text(encoding="utf-8")
-    assert page == describe(), "run: python -m hazardmill.store.describe > generated/README.md"
+    assert page == describe(), "run: python -m hazardmill.store.schema_docs > generated/README.md"
 
 
 def test_every_column_is_described_once_in_its_table() -> None:

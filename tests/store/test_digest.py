@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import CorruptStore, PartGone
-from hazardmill.store import Store, digest, parts
+from hazardmill.store import Store, digest
+from hazardmill.store.files import parts
 from store.factories import NOON, call, outcome, row
 
 
@@ -156,7 +157,7 @@ def test_what_external_planners_said_depends_on_the_machine(tmp_path: Path) -> N
 def test_rows_are_read_some_at_a_time_and_only_their_keys_together(
     tmp_path: Path, plain: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hazardmill.store.replace._ROW_GROUP_BYTES", 1)
+    monkeypatch.setattr("hazardmill.store.maintenance.manifest_swap._ROW_GROUP_BYTES", 1)
     store = write(tmp_path / "store", run_rows("r1"), rolls=set(range(12)))
     write(tmp_path / "store", [group for group in run_rows("r1") if "outcomes" in group][:2])
     store.compact()

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.store import footers
-from hazardmill.store.footers import Footer, open_part
+from hazardmill.store.files import footers
+from hazardmill.store.files.footers import Footer, open_part
 
 
 def written(path: Path, groups: list[dict[str, list[str | None]]], version: str | None = "7") -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.store import Store
-from hazardmill.store.locks import exclusive
+from hazardmill.store.files.locks import exclusive
 from hazardmill.store.schemas import TABLES
 from store.factories import NOON, call, outcome, row
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.store.locks import Lock, is_held, shared
+from hazardmill.store.files.locks import Lock, is_held, shared
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:

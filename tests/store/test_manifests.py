@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.store import Store, manifests
+from hazardmill.store import Store
+from hazardmill.store.files import manifests
 from store.factories import outcome
 
 

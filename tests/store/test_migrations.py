@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.store import Store, migrations
+from hazardmill.store import Store
+from hazardmill.store.files.layout import Layout
 from hazardmill.store.journal import read_segment
-from hazardmill.store.layout import Layout
-from hazardmill.store.migrations import SQL_TYPES, STEPS, Step, rows_to_arrow, steps_from, upgrade
+from hazardmill.store.maintenance import migrations
+from hazardmill.store.maintenance.migrations import SQL_TYPES, STEPS, Step, rows_to_arrow, steps_from, upgrade
 from hazardmill.store.schemas import DRAFTS, OUTCOMES, RUNS, SCHEMA_VERSION, TABLES
 from store.factories import call, outcome, row
 from store.version1 import COLUMNS, make_version_1, make_version_2, relist, versions

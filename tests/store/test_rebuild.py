@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreLocked
 from hazardmill.store import Store
-from hazardmill.store.complete import MADE, standing
-from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Part
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.manifests import Part
+from hazardmill.store.maintenance.completeness import MADE, standing
+from hazardmill.store.maintenance.verify import check_part
 from hazardmill.store.schemas import TABLES
-from hazardmill.store.verify import check_part
 from store.damaging import (
     Stop,
     calls,
@@ -170,7 +170,7 @@ def test_a_rehearsal_looks_again_if_a_compaction_took_parts_away(
             Store(filled.path).compact()
         return check_part(layout, listed)
 
-    monkeypatch.setattr("hazardmill.store.damage.check_part", compacted)
+    monkeypatch.setattr("hazardmill.store.maintenance.damage_survey.check_part", compacted)
     rehearsed = filled.rebuild(dry_run=True)
     assert not left and rehearsed.damages == () and rehearsed.whole
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.store import Store
-from hazardmill.store.layout import Layout
+from hazardmill.store.files.layout import Layout
 from store.damaging import (
     Stop,
     calls,

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import CorruptStore
-from hazardmill.store import Store, parts
+from hazardmill.store import Store
+from hazardmill.store.files import parts
 from store.factories import call, row
 
 

@@ -12,10 +12,10 @@ import pytest
 from hazardmill.errors import CorruptStore, StoreError
 from hazardmill.records import content_hash
 from hazardmill.store import Store
-from hazardmill.store import verify as verify_module
-from hazardmill.store.findings import CODES
-from hazardmill.store.layout import Layout
-from hazardmill.store.parts import hash_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.parts import hash_file
+from hazardmill.store.maintenance import verify as verify_module
+from hazardmill.store.maintenance.findings import CODES
 from store.factories import outcome, row
 
 
@@ -339,7 +339,7 @@ def test_what_helps_names_the_store(filled: Store) -> None:
 
 
 def test_every_code_is_documented(project: Path) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in sorted((project / "hazardmill" / "store").glob("*.py"))]
+    texts = [path.read_text(encoding="utf-8") for path in sorted((project / "hazardmill" / "store").rglob("*.py"))]
     used = {code for text in texts for code in re.findall(r'(?:Finding|Damage)\(\s*"(\w+)"', text)}
     assert used == set(CODES)
     page = (project / "generated" / "README.md").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from hazardmill.records import content_hash
 from hazardmill.store import Store
-from hazardmill.store.layout import Layout
-from hazardmill.store.parts import hash_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.parts import hash_file
 from hazardmill.store.schemas import TABLES
 
 Columns = Mapping[str, Sequence[str]]

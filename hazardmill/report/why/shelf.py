@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from hazardmill.records import Outcome
 from hazardmill.report.queries import Row
-from hazardmill.store.footers import open_part
-from hazardmill.store.parts import latest
+from hazardmill.store.files.footers import open_part
+from hazardmill.store.files.parts import latest
 from hazardmill.store.rows import to_rows
 from hazardmill.store.schemas import RUNS, TABLES
 from hazardmill.store.snapshot import Snapshot, read_table

@@ -10,7 +10,7 @@ from typing import Final
 from hazardmill.errors import InputError
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
-from hazardmill.store.durable import guarded, make_folder, rename, sync_file, sync_folder
+from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file, sync_folder
 
 FOLDER: Final = ".private"
 _IGNORED: Final = "# Keys and hashes of tokens: of this machine, and of no repository.\n*\n"

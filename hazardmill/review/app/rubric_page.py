@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
-from hazardmill.store.durable import guarded
+from hazardmill.store.files.fsync_io import guarded
 
 _FRONT: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 

@@ -16,7 +16,7 @@ from hazardmill.records import Frozen
 from hazardmill.review.app.keys import FOLDER, private_folder, write_private
 from hazardmill.review.folder import ReviewFolder, reviewer_name
 from hazardmill.review.regular import read_regular
-from hazardmill.store.durable import guarded, make_folder
+from hazardmill.store.files.fsync_io import guarded, make_folder
 
 _TOKEN_BYTES: Final = 24
 _SALT_BYTES: Final = 16

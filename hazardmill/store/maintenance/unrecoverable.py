@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from hazardmill.store.complete import MADE, Standing
-from hazardmill.store.damage import Plan
-from hazardmill.store.layout import Layout
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.maintenance.completeness import MADE, Standing
+from hazardmill.store.maintenance.damage_survey import Plan
 from hazardmill.store.schemas import LLM_CALLS, RECORDS, REJECTS, RUNS
 from hazardmill.store.snapshot import read_table
 

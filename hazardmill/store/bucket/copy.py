@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Protocol
 
 from hazardmill.errors import StoreError, StoreLocked
-from hazardmill.store.durable import guarded, make_folder, rename, sync_file
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import Lock, exclusive
-from hazardmill.store.manifests import Manifest, Manifests, Part, encode_manifest
-from hazardmill.store.mirror import Mirror, manifest_name, part_name
-from hazardmill.store.replace import check_part
+from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
+from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import Lock, exclusive
+from hazardmill.store.files.manifests import Manifest, Manifests, Part, encode_manifest
+from hazardmill.store.maintenance.manifest_swap import check_part
 
 
 @dataclass(frozen=True)

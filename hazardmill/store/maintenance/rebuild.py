@@ -23,19 +23,19 @@ import pyarrow as pa
 
 from hazardmill.errors import PartGone, StoreError
 from hazardmill.store.commit import convert
-from hazardmill.store.complete import MADE, Key, Standing, standing
-from hazardmill.store.damage import Plan, survey
-from hazardmill.store.durable import Fault, make_folder, remove, rename, write_file
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import exclusive, shared
-from hazardmill.store.losses import losses
-from hazardmill.store.manifests import Manifest, Manifests, Part
-from hazardmill.store.parts import batches, read_parts
-from hazardmill.store.quarantine import Damage, keep
-from hazardmill.store.replace import Placed, publish, stage_part, sweep
+from hazardmill.store.files.fsync_io import Fault, make_folder, remove, rename, write_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import exclusive, shared
+from hazardmill.store.files.manifests import Manifest, Manifests, Part
+from hazardmill.store.files.parts import batches, read_parts
+from hazardmill.store.maintenance.completeness import MADE, Key, Standing, standing
+from hazardmill.store.maintenance.damage_survey import Plan, survey
+from hazardmill.store.maintenance.manifest_swap import Placed, publish, stage_part, sweep
+from hazardmill.store.maintenance.quarantine import Damage, keep
+from hazardmill.store.maintenance.unrecoverable import losses
+from hazardmill.store.maintenance.verify import look
 from hazardmill.store.schemas import TABLES, Table
 from hazardmill.store.snapshot import take_snapshot
-from hazardmill.store.verify import look
 
 _LOOKS: Final = 10
 """Tries at looking at a store that is compacted meanwhile; each compaction can spoil one."""

@@ -17,11 +17,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, PartGone, SchemaMismatch, StoreError
-from hazardmill.store.durable import guarded, sync_file
-from hazardmill.store.findings import rebuild_remedy
-from hazardmill.store.footers import PICKING, Footer, dataset, open_part
-from hazardmill.store.manifests import Part
-from hazardmill.store.migrations import Step, columns_read, steps_from, upgrade
+from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
+from hazardmill.store.files.fsync_io import guarded, sync_file
+from hazardmill.store.files.manifests import Part
+from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.migrations import Step, columns_read, steps_from, upgrade
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
 COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}

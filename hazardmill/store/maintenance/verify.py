@@ -11,11 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.findings import Finding, command, rebuild_remedy, sweep_remedy
-from hazardmill.store.journal import read_segment
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import is_held, shared
-from hazardmill.store.manifests import (
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import is_held, shared
+from hazardmill.store.files.manifests import (
     Manifest,
     Manifests,
     Part,
@@ -25,9 +23,11 @@ from hazardmill.store.manifests import (
     missing_sequences,
     read_manifest,
 )
-from hazardmill.store.migrations import steps_from
-from hazardmill.store.parts import hash_file, latest, own_key, schema_version
-from hazardmill.store.replace import leftovers
+from hazardmill.store.files.parts import hash_file, latest, own_key, schema_version
+from hazardmill.store.journal import read_segment
+from hazardmill.store.maintenance.findings import Finding, command, rebuild_remedy, sweep_remedy
+from hazardmill.store.maintenance.manifest_swap import leftovers
+from hazardmill.store.maintenance.migrations import steps_from
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
 _LOOKS: Final = 10

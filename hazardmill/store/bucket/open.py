@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hazardmill.errors import StoreError
-from hazardmill.store.address import Address, working_folder
-from hazardmill.store.bucket import Bucket
-from hazardmill.store.durable import make_folder
-from hazardmill.store.findings import Finding
-from hazardmill.store.holding import Holdings
-from hazardmill.store.mirror import Mirror
-from hazardmill.store.shared import SharedManifests
-from hazardmill.store.verify_bucket import verify_bucket
+from hazardmill.store.bucket.address import Address, working_folder
+from hazardmill.store.bucket.local_cache import Mirror
+from hazardmill.store.bucket.manifests import SharedManifests
+from hazardmill.store.bucket.objects import Bucket
+from hazardmill.store.bucket.run_locks import Holdings
+from hazardmill.store.bucket.verify import verify_bucket
+from hazardmill.store.files.fsync_io import make_folder
+from hazardmill.store.maintenance.findings import Finding
 
 
 class BucketStore:

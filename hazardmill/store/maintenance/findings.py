@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hazardmill.store.address import shown
+from hazardmill.store.bucket.address import shown
 
 CODES: Final[Mapping[str, str]] = {
     "manifest_missing": "A commit, or a compaction known by the copy of its manifest, has no manifest.",

@@ -1,8 +1,8 @@
-"""The documentation of every table, made from the schemas: ``python -m hazardmill.store.describe``."""
+"""The documentation of every table, made from the schemas: ``python -m hazardmill.store.schema_docs``."""
 
 from __future__ import annotations
 
-from hazardmill.store.findings import CODES
+from hazardmill.store.maintenance.findings import CODES
 from hazardmill.store.rows import TIME
 from hazardmill.store.schemas import BOOL, INT, REAL, SCHEMA_VERSION, STR, TABLES, Column, Table
 
@@ -45,7 +45,7 @@ before them, and their schema's version. `at` is a word of SQL: write `"at"`.
 
 Schema version {SCHEMA_VERSION}. Parts and journals of older versions are read as if they were of this one: a column
 that is younger than a row is null in it. `hazardmill store compact` and `store migrate` write them anew. This page is
-made by `python -m hazardmill.store.describe`; do not edit it.
+made by `python -m hazardmill.store.schema_docs`; do not edit it.
 
 What `hazardmill store verify` can find:
 

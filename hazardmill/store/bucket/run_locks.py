@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hazardmill.errors import StoreError
-from hazardmill.store.durable import make_folder, remove
-from hazardmill.store.layout import Layout
-from hazardmill.store.leases import TERM_S, Lease
-from hazardmill.store.locks import Lock, exclusive, is_held
-from hazardmill.store.mirror import Mirror
-from hazardmill.store.quarantine import Damage, keep
+from hazardmill.store.bucket.leases import TERM_S, Lease
+from hazardmill.store.bucket.local_cache import Mirror
+from hazardmill.store.bucket.manifests import SharedManifests
+from hazardmill.store.files.fsync_io import make_folder, remove
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import Lock, exclusive, is_held
+from hazardmill.store.maintenance.quarantine import Damage, keep
 from hazardmill.store.schemas import TABLES
-from hazardmill.store.shared import SharedManifests
 
 
 @dataclass

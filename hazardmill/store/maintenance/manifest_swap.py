@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore
-from hazardmill.store.durable import Fault, guarded, make_folder, remove, rename, sync_file
-from hazardmill.store.findings import rebuild_remedy
-from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest, Manifests, Part, converted, is_copy, live
-from hazardmill.store.parts import COMPRESSION, hash_file
+from hazardmill.store.files.fsync_io import Fault, guarded, make_folder, remove, rename, sync_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.manifests import Manifest, Manifests, Part, converted, is_copy, live
+from hazardmill.store.files.parts import COMPRESSION, hash_file
+from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
 
 _ROW_GROUP_BYTES = 32 * 2**20

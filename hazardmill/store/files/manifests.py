@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.records import content_hash
-from hazardmill.store.durable import Fault, guarded, make_folder, no_fault, rename, store_error, write_file
-from hazardmill.store.findings import rebuild_remedy
-from hazardmill.store.layout import Layout
+from hazardmill.store.files.fsync_io import Fault, guarded, make_folder, no_fault, rename, store_error, write_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION
 
 MANIFEST_FORMAT: Final = 2

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.findings import Finding
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.manifests import Manifest, Part, converted, live, missing_sequences, read_manifest
+from hazardmill.store.files.parts import hash_file, schema_version
 from hazardmill.store.journal import Segment, read_segment
-from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest, Part, converted, live, missing_sequences, read_manifest
-from hazardmill.store.parts import hash_file, schema_version
-from hazardmill.store.quarantine import Damage
-from hazardmill.store.salvage import Salvage, salvage
+from hazardmill.store.maintenance.findings import Finding
+from hazardmill.store.maintenance.quarantine import Damage
+from hazardmill.store.maintenance.salvage import Salvage, salvage
+from hazardmill.store.maintenance.verify import Seen, check_part, lost_replacements, unlisted
 from hazardmill.store.schemas import SCHEMA_VERSION
 from hazardmill.store.snapshot import Snapshot
-from hazardmill.store.verify import Seen, check_part, lost_replacements, unlisted
 
 _NEWER = {"manifest_newer", "part_newer"}
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from hazardmill.store.durable import guarded, is_same, make_folder
+from hazardmill.store.files.fsync_io import guarded, is_same, make_folder
 
 _PATIENCE_S = 0.2
 

@@ -15,13 +15,13 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from hazardmill.errors import CorruptStore, StoreError
-from hazardmill.store.durable import Fault, remove
-from hazardmill.store.findings import rebuild_remedy
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import exclusive
-from hazardmill.store.manifests import Manifest, Manifests, Part, missing_sequences
-from hazardmill.store.parts import batches, is_latest, own_key, read_parts
-from hazardmill.store.replace import Placed, check_part, publish, stage_part, sweep
+from hazardmill.store.files.fsync_io import Fault, remove
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import exclusive
+from hazardmill.store.files.manifests import Manifest, Manifests, Part, missing_sequences
+from hazardmill.store.files.parts import batches, is_latest, own_key, read_parts
+from hazardmill.store.maintenance.findings import rebuild_remedy
+from hazardmill.store.maintenance.manifest_swap import Placed, check_part, publish, stage_part, sweep
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
 
 TARGET_BYTES: Final = 128 * 2**20

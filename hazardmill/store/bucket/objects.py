@@ -19,9 +19,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hazardmill.errors import StoreError
-from hazardmill.store.address import Address
-from hazardmill.store.bucket_errors import status_of, told
-from hazardmill.store.durable import guarded
+from hazardmill.store.bucket.address import Address
+from hazardmill.store.bucket.errors import status_of, told
+from hazardmill.store.files.fsync_io import guarded
 
 _CHUNK: Final = 2**23
 """Bytes of a part that are in memory at a time."""

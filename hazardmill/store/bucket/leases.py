@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import StoreError, StoreLocked
-from hazardmill.store.bucket import Bucket, Object
+from hazardmill.store.bucket.objects import Bucket, Object
 
 TERM_S: Final = 60.0
 """Seconds after which a lease that was not renewed can be taken over."""

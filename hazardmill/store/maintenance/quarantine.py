@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hazardmill.store.durable import guarded, make_folder, sync_file, sync_folder, write_file
-from hazardmill.store.layout import Layout
+from hazardmill.store.files.fsync_io import guarded, make_folder, sync_file, sync_folder, write_file
+from hazardmill.store.files.layout import Layout
 
 
 @dataclass(frozen=True)

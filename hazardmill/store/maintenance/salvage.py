@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import CorruptStore
+from hazardmill.store.files.layout import Layout
 from hazardmill.store.journal import JOURNAL_FORMAT, Segment, check_header, frame, parse_group, parse_line
-from hazardmill.store.layout import Layout
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
 _ROW: Final = re.compile(rb'\["(\w+)",\{')

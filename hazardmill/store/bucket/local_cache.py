@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
-from hazardmill.store.address import MARKER, Address
-from hazardmill.store.bucket import Bucket
-from hazardmill.store.durable import make_folder, remove, rename, sync_file, write_file
-from hazardmill.store.layout import Layout
-from hazardmill.store.locks import exclusive
-from hazardmill.store.manifests import Known, Manifest, Part, encode_manifest, parse_manifest
+from hazardmill.store.bucket.address import MARKER, Address
+from hazardmill.store.bucket.objects import Bucket
+from hazardmill.store.files.fsync_io import make_folder, remove, rename, sync_file, write_file
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import exclusive
+from hazardmill.store.files.manifests import Known, Manifest, Part, encode_manifest, parse_manifest
 
 BUCKET_FORMAT: Final = 1
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import StoreError
-from hazardmill.store.durable import Fault, no_fault
-from hazardmill.store.layout import Layout
-from hazardmill.store.leases import Lease
-from hazardmill.store.locks import exclusive
-from hazardmill.store.manifests import Known, Manifest, Manifests, Part, encode_manifest, now
-from hazardmill.store.mirror import Mirror, manifest_name, part_name
+from hazardmill.store.bucket.leases import Lease
+from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
+from hazardmill.store.files.fsync_io import Fault, no_fault
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.locks import exclusive
+from hazardmill.store.files.manifests import Known, Manifest, Manifests, Part, encode_manifest, now
 
 _TRIES: Final = 1000
 """Times that a commit may lose its number to another one; each time some other commit was made."""

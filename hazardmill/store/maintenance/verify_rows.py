@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from hazardmill.store.complete import standing
-from hazardmill.store.findings import Finding, command, rebuild_remedy
+from hazardmill.store.maintenance.completeness import standing
+from hazardmill.store.maintenance.findings import Finding, command, rebuild_remedy
 from hazardmill.store.snapshot import Snapshot
 
 _NAMED: Final = 3

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hazardmill.errors import StoreError
-from hazardmill.store.durable import remove, rename, sync_file
-from hazardmill.store.migrations import SQL_TYPES, Step, steps_from
-from hazardmill.store.parts import first_gone
+from hazardmill.store.files.fsync_io import remove, rename, sync_file
+from hazardmill.store.files.parts import first_gone
+from hazardmill.store.maintenance.migrations import SQL_TYPES, Step, steps_from
 from hazardmill.store.schemas import TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
 

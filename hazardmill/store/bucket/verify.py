@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch
-from hazardmill.store.findings import Finding, command
-from hazardmill.store.holding import Holdings
-from hazardmill.store.layout import Layout
-from hazardmill.store.manifests import Manifest
-from hazardmill.store.mirror import Mirror, manifest_name, part_name
+from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
+from hazardmill.store.bucket.manifests import SharedManifests
+from hazardmill.store.bucket.run_locks import Holdings
+from hazardmill.store.files.layout import Layout
+from hazardmill.store.files.manifests import Manifest
+from hazardmill.store.maintenance.findings import Finding, command
+from hazardmill.store.maintenance.verify import verify
 from hazardmill.store.schemas import TABLES
-from hazardmill.store.shared import SharedManifests
-from hazardmill.store.verify import verify
 
 _RESTORE: Final = "restore it from an older version of the object, or from a copy of the store"
 

@@ -1,0 +1,1 @@
+"""A store in an object store: conditional puts, leases, and a local cache."""

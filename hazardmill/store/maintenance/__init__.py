@@ -1,0 +1,1 @@
+"""Verifying, compacting, repairing and migrating a store."""
