@@ -34,9 +34,9 @@ from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
+from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.ingest import ingest

@@ -35,9 +35,9 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.engines.external import available
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers

@@ -28,13 +28,13 @@ from hazardmill.errors import (
     RunStopped,
     SettingsError,
 )
-from hazardmill.llm.breaker import Breaker
-from hazardmill.llm.budget import Budget, Reservation
 from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Handed, Ledger, Recorded
-from hazardmill.llm.limiter import Limiter, Slot
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
+from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
-from hazardmill.llm.scrub import scrub
+from hazardmill.llm.traffic.breaker import Breaker
+from hazardmill.llm.traffic.budget import Budget, Reservation
+from hazardmill.llm.traffic.limiter import Limiter, Slot
 
 _BYTES_A_TOKEN: Final = 4
 """For the limiter's estimate only: English text has four bytes a token or more."""

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from hazardmill import __version__
 from hazardmill.errors import PromptRefused, SettingsError
+from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Completion, Request, Usage
-from hazardmill.llm.scrub import scrub
 
 TABLE: Final = "llm_calls"
 

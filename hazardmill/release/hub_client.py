@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import HubError, InputError, UsageError
-from hazardmill.llm.scrub import holds_secret, keep_secret, scrub, secrets_in_address
+from hazardmill.llm.redact import holds_secret, keep_secret, scrub, secrets_in_address
 from hazardmill.release.hub_folder import LocalFile
 from hazardmill.release.hub_patience import give_up_on_silence
 from hazardmill.release.manifest import MANIFEST

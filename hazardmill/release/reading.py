@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
-from hazardmill.llm.scrub import keep_secret, scrub, secrets_in_address
+from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.checking import REMEDY, damage
 from hazardmill.release.configs import BY_SA, SPLITS
 from hazardmill.release.hub_patience import give_up_on_silence

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hazardmill.errors import SettingsError
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import Backend
+from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.stages.config import RunConfig
 from hazardmill.stages.sources import load_source
 from hazardmill.store.store import Store

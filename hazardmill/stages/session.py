@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
-from hazardmill.llm.budget import Budget
 from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.traffic.budget import Budget
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.stages.crosscheck import cross_checked, wants_cross_check

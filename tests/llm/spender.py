@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from hazardmill.errors import BudgetReached
-from hazardmill.llm.budget import Budget
-from hazardmill.llm.purse import FilePurse
+from hazardmill.llm.traffic.budget import Budget
+from hazardmill.llm.traffic.shared_budget import FilePurse
 
 
 def say(number: int, usd: float) -> None:

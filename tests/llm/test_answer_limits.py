@@ -14,8 +14,8 @@ import pytest
 
 from hazardmill.errors import AnswerTooLarge, ConnectionFailed, PromptRefused, ProviderDown, RedirectRefused
 from hazardmill.llm.backends.litellm import LitellmBackend
+from hazardmill.llm.redact import SCRUBBED, holds_secret
 from hazardmill.llm.requests import Completion, Request
-from hazardmill.llm.scrub import SCRUBBED, holds_secret
 from hazardmill.testing.echoes import echoes, traces
 from hazardmill.testing.llm_server import HOSTILE, LlmServer, ScriptedFaults
 

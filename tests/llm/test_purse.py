@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
-from hazardmill.llm.budget import picodollars
-from hazardmill.llm.purse import FilePurse
+from hazardmill.llm.traffic.budget import picodollars
+from hazardmill.llm.traffic.shared_budget import FilePurse
 
 CENT = picodollars(0.01)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.llm.scrub import (
+from hazardmill.llm.redact import (
     ScrubbedLog,
     encodable,
     holds_secret,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import HazardmillError, HubError, InputError
-from hazardmill.llm.scrub import holds_secret
+from hazardmill.llm.redact import holds_secret
 from hazardmill.release import hub_patience
 from hazardmill.release.hub import push
 from hazardmill.release.reading import load_release

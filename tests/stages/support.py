@@ -10,9 +10,9 @@ from typing import Any
 
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.llm.requests import Backend, Request
+from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Danger, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.stages.mill import Mill, Models, Prompts

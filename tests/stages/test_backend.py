@@ -9,8 +9,8 @@ import pytest
 from hazardmill.errors import AnswerTooLarge, ConnectionFailed, ReplayMiss, SettingsError, StoreError
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.limiter import Limiter
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
+from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.stages.backend import named_backend, open_backend, open_limiter
 from hazardmill.stages.config import RunConfig, RunInput
 from hazardmill.stages.mill import Models

@@ -13,8 +13,8 @@ import pytest
 from runs import worked
 
 from hazardmill.errors import BreakerOpen, BudgetReached, SettingsError
-from hazardmill.llm.breaker import Breaker
 from hazardmill.llm.client import Client
+from hazardmill.llm.traffic.breaker import Breaker
 from hazardmill.report.cost import cost
 from hazardmill.stages import run as module
 from hazardmill.stages.config import RunConfig, RunInput

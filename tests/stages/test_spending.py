@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
-from hazardmill.llm.budget import Budget
-from hazardmill.llm.purse import FilePurse
+from hazardmill.llm.traffic.budget import Budget
+from hazardmill.llm.traffic.shared_budget import FilePurse
 from hazardmill.stages import run as module
 from hazardmill.stages import spending
 from hazardmill.stages.config import RunConfig, RunInput

@@ -16,8 +16,8 @@ from hazardmill.errors import (
     SettingsError,
 )
 from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate
+from hazardmill.llm.redact import ScrubbedLog, keep_secret, scrub, scrub_answer, secrets_in_address
 from hazardmill.llm.requests import AnswerKey, Completion, Request, Usage
-from hazardmill.llm.scrub import ScrubbedLog, keep_secret, scrub, scrub_answer, secrets_in_address
 from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES
 
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"

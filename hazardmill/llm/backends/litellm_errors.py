@@ -17,8 +17,8 @@ from hazardmill.errors import (
     RateLimited,
     RequestRefused,
 )
+from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Request
-from hazardmill.llm.scrub import scrub
 
 TAKES_LONGER: Final = "look at the provider's status; if its answers take longer, raise --attempt-timeout"
 

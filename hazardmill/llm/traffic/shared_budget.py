@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Final
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
-from hazardmill.llm.budget import PICODOLLARS, picodollars
+from hazardmill.llm.traffic.budget import PICODOLLARS, picodollars
 from hazardmill.store.files.fsync_io import guarded, make_folder, rename, write_file
 from hazardmill.store.files.locks import Lock, exclusive, is_held
 
@@ -42,7 +42,7 @@ class _Content:
 
 
 class FilePurse:
-    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.budget.Purse``.
+    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.traffic.budget.Purse``.
 
     Args:
         folder: Where the purse lies; made if it is not there.

@@ -1,0 +1,1 @@
+"""How fast and how much a model is asked: limits, budgets, and pauses after failures."""
