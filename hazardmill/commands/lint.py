@@ -19,7 +19,7 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.quality.corpus import CorpusReport, Gate, Thresholds
+    from hazardmill.quality.corpus_thresholds import CorpusReport, Gate, Thresholds
     from hazardmill.quality.lint import Item, Report
     from hazardmill.store.store import Store
 
@@ -99,7 +99,7 @@ def thresholds_of(settings: tuple[str, ...]) -> Thresholds:
     """
     from pydantic import ValidationError
 
-    from hazardmill.quality.corpus import Thresholds
+    from hazardmill.quality.corpus_thresholds import Thresholds
 
     given: dict[str, str] = {}
     for setting in settings:

@@ -14,8 +14,8 @@ from hazardmill.errors import HazardmillError, ProofKilled, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import Certificate, certify
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.quality.corpus import Corpus, CorpusReport, Member, Thresholds
-from hazardmill.quality.rules import RULES, Level, Structure, of_one_task
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Member, Thresholds
+from hazardmill.quality.lint_rules import RULES, Level, Structure, of_one_task
 
 FORMAT: Final = "hazardmill-lint/1"
 """The version of a report's JSON."""

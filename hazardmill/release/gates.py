@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.quality.corpus import Corpus, Gate, Member
+from hazardmill.quality.corpus_thresholds import Corpus, Gate, Member
 from hazardmill.release.gate_findings import Finding as Finding
 from hazardmill.release.gate_findings import GateResult as GateResult
 from hazardmill.release.gate_findings import Tally

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.records import Frozen
 
 ReleasePolicy = Literal["any-reject", "majority", "adjudicated", "none"]

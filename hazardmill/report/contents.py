@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.quality.corpus import CorpusReport
-from hazardmill.quality.rules import Structure
+from hazardmill.quality.corpus_thresholds import CorpusReport
+from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
 from hazardmill.report import tables
 from hazardmill.report.corpus import corpus, gates_grid, spreads_grid

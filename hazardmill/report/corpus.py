@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.quality.corpus import Corpus, CorpusReport, Gate, Member, Thresholds
-from hazardmill.quality.rules import Structure
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Gate, Member, Thresholds
+from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
 from hazardmill.report.queries import each_latest_task
 from hazardmill.report.tables import Grid

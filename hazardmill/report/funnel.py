@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import SearchLimitReached
-from hazardmill.quality.rules import Structure
-from hazardmill.quality.spread import spread
+from hazardmill.quality.diversity import spread
+from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import MAX_DRAFTS, Frozen, Outcome
 from hazardmill.report.queries import Row, each_latest_task, select

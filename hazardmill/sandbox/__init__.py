@@ -1,18 +1,21 @@
 """Running a task's Python code, which nobody trusts, and keeping nothing of it but a document.
 
-policy.py    what the code may say: readable feedback before anything runs, and no boundary
-layers.py    the walls: rlimits, user, network namespace, Landlock, seccomp
-walled.py    what goes on behind them: one order, one report
-probe.py     what is tried there at start: does any wall leak?
-forking.py   the zygote, inside: forks a child a code, its modules loaded already
-zygote.py    the same from outside
-child.py     a fresh process a code, where no zygote can be had
-process.py   the same from outside: started, watched, killed, reaped
-output.py    reading what came out, trusting none of it
-reports.py   what failed code is reported as, inside
-task_child.py  what a child runs for a draft on our authoring module
-up_child.py  the same for code on Unified Planning; up_reading.py makes a document of its objects
-planner_interface.py  the base class that such code expects
-jail.py      the jail: profile, layers, limits
-check.py     ``check(code, jail) -> Document | Failure``
+| module | process | what it does |
+| --- | --- | --- |
+| policy, scopes | ours | what the code may say: readable feedback before anything runs, and no boundary |
+| check | ours | ``check(code, jail) -> Document | Failure`` |
+| jail | ours | profile, layers and limits of the jail |
+| output | ours | reads what came out, trusting none of it |
+| process/process | ours | starts, watches, kills and reaps a child |
+| process/zygote | ours | the warm parent, seen from outside |
+| process/single | ours, then the child | one fresh process per code, where there is no warm parent |
+| process/fork_server | the warm parent | forks one child per code, with modules loaded already |
+| process/isolation | the child | the walls: rlimits, user, network namespace, Landlock, seccomp |
+| process/child_main | the child | what happens behind them: one order, one report |
+| process/probe | the child | what is tried there at start: does any wall leak? |
+| process/reports | the child | how failed code is reported |
+| workloads/authoring | the child | runs a draft on our authoring module |
+| workloads/planner | the child | runs code on Unified Planning; ``planner_reader`` makes a document of its objects |
+| workloads/planner_api | the child | the base class that such code expects |
+| proving, workloads/proving | ours, the child | proofs in processes that can be ended |
 """

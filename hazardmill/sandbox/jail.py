@@ -26,16 +26,17 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from hazardmill.errors import InputError, JailUnavailable, SandboxError
-from hazardmill.sandbox import layers, output
-from hazardmill.sandbox.probe import ABILITIES
-from hazardmill.sandbox.process import Child, Ended
-from hazardmill.sandbox.zygote import ForkedChild, ZygoteClosed, Zygotes
+from hazardmill.sandbox import output
+from hazardmill.sandbox.process import isolation
+from hazardmill.sandbox.process.probe import ABILITIES
+from hazardmill.sandbox.process.process import Child, Ended
+from hazardmill.sandbox.process.zygote import ForkedChild, ZygoteClosed, Zygotes
 
 Profile = Literal["auto", "full", "minimal"]
 
-DRAFTS: Final = "hazardmill.sandbox.task_child"
+DRAFTS: Final = "hazardmill.sandbox.workloads.authoring"
 """The workload for code on our authoring module."""
-PLANNERS: Final = "hazardmill.sandbox.up_child"
+PLANNERS: Final = "hazardmill.sandbox.workloads.planner"
 """The workload for code on Unified Planning and DESPITE's planner interface; it needs the extra ``up``."""
 _FORKS: Final = sys.platform == "linux"
 _MINIMAL_LAYERS: Final = ("rlimits",)
@@ -139,7 +140,7 @@ class Jail:
 
     def _hold(self) -> None:
         """Find the layers that can stand here, and that with them nothing forbidden can be done."""
-        self.layers, self.missing, self._abilities = self._probe(layers.ORDER)
+        self.layers, self.missing, self._abilities = self._probe(isolation.ORDER)
         leaks = [ability for ability, succeeded in self._abilities.items() if succeeded]
         if leaks:
             absent = "; ".join(f"{name}: {why}" for name, why in self.missing.items())

@@ -25,9 +25,9 @@ from typing import Final, ParamSpec, TypeVar, cast
 
 from hazardmill.errors import ProofKilled, SandboxError
 from hazardmill.formalism.search.budget import DRAFT_LIMIT, most_bytes
-from hazardmill.sandbox.process import start
-from hazardmill.sandbox.proving_child import MOST_ANSWER, OUT_OF_MEMORY, READY, TOO_LONG_AN_ANSWER
-from hazardmill.sandbox.zygote import importable
+from hazardmill.sandbox.process.process import start
+from hazardmill.sandbox.process.zygote import importable
+from hazardmill.sandbox.workloads.proving import MOST_ANSWER, OUT_OF_MEMORY, READY, TOO_LONG_AN_ANSWER
 
 _MODULES: Final = ("hazardmill.formalism.proofs.draft_proof",)
 _MEMORY: Final = 512 * 2**20
@@ -121,7 +121,7 @@ class _Prover:
         with theirs:
             told = json.dumps({"line": theirs.fileno(), "path": importable(), "modules": _MODULES})
             try:
-                self._process = start("proving_child", told, theirs.fileno(), subprocess.DEVNULL)
+                self._process = start("workloads.proving", told, theirs.fileno(), subprocess.DEVNULL)
             except OSError as error:
                 ours.close()
                 raise _unstarted(error.strerror or str(error)) from error

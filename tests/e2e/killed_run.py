@@ -73,7 +73,7 @@ def die() -> None:
 def lay_points(points: Points) -> None:
     """Put points into every stage of a run, and into every way of the store to the disk."""
     from hazardmill.llm.ledger import Ledger
-    from hazardmill.sandbox.zygote import Zygote
+    from hazardmill.sandbox.process.zygote import Zygote
     from hazardmill.stages import execute, intake, refine, run, session
     from hazardmill.store import duckdb_views
     from hazardmill.store.files import fsync_io

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from patience import PATIENCE_S
 
-from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.manifest import read_manifest
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store

@@ -557,7 +557,7 @@ def answers(root: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     import unified_planning.environment as environments
     from unified_planning.io import PDDLReader
 
-    from hazardmill.sandbox.up_reading import read_planner
+    from hazardmill.sandbox.workloads.planner_reader import read_planner
 
     # One reader for all: each builds its grammar.
     reader = PDDLReader(environments.Environment())

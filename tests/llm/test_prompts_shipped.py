@@ -22,7 +22,7 @@ from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.quality.leaks import leaking_way
-from hazardmill.quality.places import found_by_place
+from hazardmill.quality.standing_out import found_by_place
 from hazardmill.records import FORMALIZATION, Danger, DangerType, DeclineReason, Issue, NoDanger, Record
 from hazardmill.resources import SOURCES_VARIABLE, prompts_folder
 from hazardmill.review.rubric import CRITERIA

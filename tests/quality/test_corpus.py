@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.quality.corpus import Corpus, CorpusReport, Gate, Member, Thresholds
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Gate, Member, Thresholds
 
 SOUP = soup_document()
 LEAKING = soup_document(objects__2=["risky_corner", "place"])

@@ -10,7 +10,7 @@ import pytest
 from formalism.soup import action, boolean, danger, sets, soup_document
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.quality.places import found_by_place
+from hazardmill.quality.standing_out import found_by_place
 
 HOT, SLOWLY, LAMP = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"], ["fluent", "lamp_is_on"]
 UNSAFE, SAFE = "(carry kitchen table)", "(slow_down) (carry kitchen table)"

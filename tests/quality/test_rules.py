@@ -5,7 +5,7 @@ from formalism.soup import action, boolean, danger, integer, sets, soup_document
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import certify
-from hazardmill.quality.rules import MOST_STEPS, RULES, _apart, of_one_task
+from hazardmill.quality.lint_rules import MOST_STEPS, RULES, _apart, of_one_task
 
 HOT, SLOWLY = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.quality.spread import spread
+from hazardmill.quality.diversity import spread
 
 COUNTS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 10**6), min_size=1, max_size=30)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import by_model, rewritten, run_offline, with_unavoidable

@@ -13,7 +13,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.formalism.proofs.certificate import certify
-from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import Danger
 from hazardmill.release.gate_proofs import examine

@@ -14,7 +14,7 @@ import pytest
 
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.recordings import PLACE
-from hazardmill.quality.corpus import Thresholds
+from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.quality.duplicates import Pool
 from hazardmill.release import gate_rules
 from hazardmill.release.gate_findings import LISTED, Tally

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-from hazardmill.sandbox import task_child
+from hazardmill.sandbox.workloads import authoring
 
-run = task_child.run
+run = authoring.run
 
 
 def prepare() -> None:
@@ -14,4 +14,4 @@ def prepare() -> None:
         name
     ) in "ctypes encodings.idna gc importlib.abc importlib.util pickle resource signal socket subprocess".split():
         importlib.import_module(name)
-    task_child.prepare()
+    authoring.prepare()

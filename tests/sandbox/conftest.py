@@ -89,7 +89,9 @@ def _is_jailed_by(parent: int, command_line: Path) -> bool:
         return False
     # A zygote lives as long as its jail; its children have its command line, and another parent.
     is_zygote = int(status.rpartition(")")[2].split()[1]) == parent
-    return any("sandbox.child" in word or ("sandbox.forking" in word and not is_zygote) for word in words)
+    return any(
+        "sandbox.process.single" in word or ("sandbox.process.fork_server" in word and not is_zygote) for word in words
+    )
 
 
 def _target(link: Path) -> str:

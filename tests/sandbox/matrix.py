@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 def main() -> None:
-    from hazardmill.sandbox import layers
     from hazardmill.sandbox.jail import Jail
+    from hazardmill.sandbox.process import isolation
     from tests.sandbox.attacks import ALL
 
     targets = {**json.load(sys.stdin), "parent": os.getpid()}
@@ -27,7 +27,7 @@ def main() -> None:
         succeeded[f"all but {name}"] = _succeeding(walled, tuple(other for other in standing if other != name), targets)
     print(
         json.dumps(
-            {"user": os.geteuid(), "layers": standing, "landlock": layers.landlock_version(), "succeeded": succeeded}
+            {"user": os.geteuid(), "layers": standing, "landlock": isolation.landlock_version(), "succeeded": succeeded}
         )
     )
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hazardmill.sandbox import walled
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits
+from hazardmill.sandbox.process import child_main
 
 from .attacks import ALL, ATTACKS, OF_THE_ZYGOTE, Attack
 from .conftest import children_of, zygote_of
@@ -42,7 +42,7 @@ def targets(tmp_path: Path, listener: socket.socket, monkeypatch: pytest.MonkeyP
         "doomed_file": str(doomed),
         "free_path": str(tmp_path / "free"),
         "module_file": str(module),
-        "project_file": walled.__file__,
+        "project_file": child_main.__file__,
         "port": listener.getsockname()[1],
         "parent": os.getpid(),
     }

@@ -16,11 +16,11 @@ import pytest
 from hazardmill.errors import InputError, JailUnavailable, SandboxError
 from hazardmill.formalism.document.document import Document
 from hazardmill.sandbox import jail as jail_module
-from hazardmill.sandbox import layers
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits
-from hazardmill.sandbox.probe import ABILITIES
-from hazardmill.sandbox.process import Ended
-from hazardmill.sandbox.zygote import ForkedChild, Zygotes
+from hazardmill.sandbox.process import isolation
+from hazardmill.sandbox.process.probe import ABILITIES
+from hazardmill.sandbox.process.process import Ended
+from hazardmill.sandbox.process.zygote import ForkedChild, Zygotes
 
 from .conftest import children_of, jailed_by, zygote_of
 
@@ -66,7 +66,7 @@ def test_full_jail_leaves_no_ability_and_names_its_layers(jail: Jail) -> None:
     kind, _, names = jail.profile.partition(":")
     assert kind == "fork"
     assert set(names.split("+")) == set(jail.layers)
-    assert set(jail.layers) | set(jail.missing) == set(layers.ORDER)
+    assert set(jail.layers) | set(jail.missing) == set(isolation.ORDER)
 
 
 def test_the_probe_succeeds_where_nothing_forbids_it(minimal: Jail) -> None:
@@ -76,13 +76,13 @@ def test_the_probe_succeeds_where_nothing_forbids_it(minimal: Jail) -> None:
 
 
 def test_auto_is_full_and_refuses_what_full_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "ORDER", ("rlimits",))
+    monkeypatch.setattr(isolation, "ORDER", ("rlimits",))
     with pytest.raises(JailUnavailable, match=r"could still read, write, connect.*minimal jail"):
         Jail()
 
 
 def test_each_missing_ability_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "ORDER", ("rlimits", "landlock"))
+    monkeypatch.setattr(isolation, "ORDER", ("rlimits", "landlock"))
     with pytest.raises(JailUnavailable) as caught:
         Jail("full")
     assert "read" not in caught.value.message

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.sandbox import layers
+from hazardmill.sandbox.process import isolation
 
-MACHINES = layers._MACHINES
+MACHINES = isolation._MACHINES
 ALLOW, EPERM, KILL = 0x7FFF0000, 0x00050001, 0x80000000
 
 # Numbers of system calls that must never pass, from the kernel's tables.
@@ -33,7 +33,7 @@ FORBIDDEN = {
 def verdict(machine: str, call: int, arch: int | None = None) -> int:
     """What the kernel would do: ``struct seccomp_data`` begins with the call's number, then the architecture."""
     data = struct.pack("=II", call, MACHINES[machine].audit_arch if arch is None else arch)
-    program = list(struct.iter_unpack("=HBBI", layers._filter_program(MACHINES[machine])))
+    program = list(struct.iter_unpack("=HBBI", isolation._filter_program(MACHINES[machine])))
     at, loaded = 0, 0
     while True:
         code, if_true, if_false, value = program[at]
@@ -67,7 +67,7 @@ def test_a_call_in_another_architecture_kills() -> None:
 
 
 def test_an_unknown_machine_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers.platform, "machine", lambda: "riscv64")
-    layers._filter.cache_clear()
-    with pytest.raises(layers.LayerUnavailable, match="riscv64"):
-        layers.filter_system_calls()
+    monkeypatch.setattr(isolation.platform, "machine", lambda: "riscv64")
+    isolation._filter.cache_clear()
+    with pytest.raises(isolation.LayerUnavailable, match="riscv64"):
+        isolation.filter_system_calls()

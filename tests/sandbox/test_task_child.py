@@ -7,24 +7,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from hazardmill.sandbox import reports, task_child
+from hazardmill.sandbox.process import reports
+from hazardmill.sandbox.workloads import authoring
 
 
 @pytest.fixture(autouse=True)
 def no_draft_stays() -> Iterator[None]:
     yield
-    sys.modules.pop(task_child.MODULE_NAME, None)
+    sys.modules.pop(authoring.MODULE_NAME, None)
 
 
 def test_trying_it_leaves_no_draft_behind() -> None:
-    task_child.prepare()
-    assert task_child.MODULE_NAME not in sys.modules
+    authoring.prepare()
+    assert authoring.MODULE_NAME not in sys.modules
 
 
 def test_what_does_not_work_is_not_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_child, "BASE_CLASS", "NoSuchClass")
+    monkeypatch.setattr(authoring, "BASE_CLASS", "NoSuchClass")
     with pytest.raises(RuntimeError, match=r"does not work here: AttributeError: module .* has no attribute"):
-        task_child.prepare()
+        authoring.prepare()
 
 
 def test_no_memory_is_told_even_where_there_is_none_to_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,4 +33,4 @@ def test_no_memory_is_told_even_where_there_is_none_to_tell_it(monkeypatch: pyte
         raise MemoryError
 
     monkeypatch.setattr(reports, "_report", exhausted)
-    assert task_child.run("raise MemoryError") == reports._OUT_OF_MEMORY
+    assert authoring.run("raise MemoryError") == reports._OUT_OF_MEMORY

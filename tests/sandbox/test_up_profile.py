@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
-from hazardmill.sandbox import layers
 from hazardmill.sandbox.check import Failure, Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
-from hazardmill.sandbox.probe import ABILITIES
+from hazardmill.sandbox.process import isolation
+from hazardmill.sandbox.process.probe import ABILITIES
 from tests.formalism.despite_folders import KETTLE
 
 from .attacks import ALL, Attack
@@ -101,7 +101,7 @@ def test_no_ability_is_left_and_the_profile_says_that_it_forks(planners: Jail) -
 
 def test_without_walls_there_is_no_jail_and_no_zygote(monkeypatch: pytest.MonkeyPatch) -> None:
     before = children_of(os.getpid())
-    monkeypatch.setattr(layers, "ORDER", ("rlimits",))
+    monkeypatch.setattr(isolation, "ORDER", ("rlimits",))
     with pytest.raises(JailUnavailable, match="could still read, write, connect"):
         Jail("full", workload=PLANNERS)
     assert children_of(os.getpid()) == before

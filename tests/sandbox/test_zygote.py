@@ -22,8 +22,8 @@ import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
 from hazardmill.sandbox import jail as jail_module
-from hazardmill.sandbox import process, zygote
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
+from hazardmill.sandbox.process import process, zygote
 from tests.formalism.despite_folders import KETTLE
 from tests.patience import PATIENCE_S
 
@@ -48,7 +48,7 @@ def run(code):
 """
 WITHOUT_WALLS = """
 def prepare():
-    from hazardmill.sandbox import layers
+    from hazardmill.sandbox.process import isolation as layers
     layers.close_descriptors = lambda keep: keep
     layers.apply = lambda wanted, resources, parent: (tuple(wanted), {})
 """
@@ -209,7 +209,9 @@ raise ValueError(seen)
 
 def test_memory_that_children_would_share_is_no_jail(workload: Callable[[str], str]) -> None:
     unchecked = (
-        SHARED + "def prepare():\n    from hazardmill.sandbox import forking\n    forking._check_forkable = print\n"
+        SHARED
+        + "def prepare():\n    from hazardmill.sandbox.process import fork_server\n"
+        + "    fork_server._check_forkable = print\n"
     )
     name = workload(unchecked)
     with Jail("full", workload=name) as leaky:
@@ -233,12 +235,12 @@ import sys, types
 planning = sys.modules["unified_planning"]
 for name in [name for name in sys.modules if name.startswith("unified_planning")]:
     sys.modules[name] = types.ModuleType(name)
-sys.modules["hazardmill.sandbox.up_reading"].read_planner = lambda planner: ({"name": "lie"}, [])
+sys.modules["hazardmill.sandbox.workloads.planner_reader"].read_planner = lambda planner: ({"name": "lie"}, [])
 """
 
 
 def test_spoiled_modules_serve_no_other_code(planners: Jail) -> None:
-    nested = f"import hazardmill.sandbox.up_child as u\nraise ValueError(u.run({KETTLE!r})[:40])"
+    nested = f"import hazardmill.sandbox.workloads.planner as u\nraise ValueError(u.run({KETTLE!r})[:40])"
     before = planners.run(KETTLE)
     assert said(planners.run(nested)).startswith('ValueError: b\'{"document":{')
     # In the same process the damage shows: a name that shortcuts gave is gone.
@@ -265,7 +267,7 @@ def test_settings_that_anybody_may_leave_in_a_shared_folder_are_not_read() -> No
 
 AT_HOME = """\
 import os
-from hazardmill.sandbox import up_child
+from hazardmill.sandbox.workloads import planner as up_child
 run = up_child.run
 def prepare():
     os.path.expanduser = lambda path: {home!r}
@@ -342,7 +344,7 @@ def test_no_place_that_was_probed_is_in_the_memory_of_a_draft(workload: Callable
     assert "/scratch" in tempfile.gettempdir()
     hoard = """
 def prepare():
-    from hazardmill.sandbox import walled
+    from hazardmill.sandbox.process import child_main as walled
     def keep(told, read=walled.Order.from_json):
         board.append(json.dumps(told))
         return read(told)
@@ -657,7 +659,7 @@ def test_closing_leaves_no_orphan_to_be_reaped_by_others(workload: Callable[[str
 
 BYSTANDER = """
 import os, signal, sys
-from hazardmill.sandbox import process, zygote
+from hazardmill.sandbox.process import process, zygote
 from hazardmill.sandbox.jail import Jail
 zygote._REAP_SECONDS = 20
 jail = Jail("full", workload=sys.argv[1])
@@ -684,7 +686,7 @@ def test_closing_ends_a_zygote_though_another_process_holds_its_socket(
 
 LAUNCHER = """
 import os, signal, sys, threading
-from hazardmill.sandbox import process
+from hazardmill.sandbox.process import process
 from hazardmill.sandbox.jail import Jail, Limits
 process._BOOT = sys.argv[2] + process._BOOT
 jail = Jail("full", Limits(wall_seconds=600, cpu_seconds=600), workload=sys.argv[1])

@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, Final
 
-from hazardmill.sandbox import reports
+from hazardmill.sandbox.process import reports
 
 FILE_NAME: Final = "<task>"
 MODULE_NAME: Final = "__task__"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
-from hazardmill.sandbox import layers, probe, reports
+from hazardmill.sandbox.process import isolation, probe, reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Order:
 
     wanted: tuple[str, ...]
     """The layers."""
-    resources: layers.Resources
+    resources: isolation.Resources
     strict: bool
     """Whether nothing may run where a layer is missing."""
     probe: dict[str, Any] | None
@@ -29,7 +29,7 @@ class Order:
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> Self:
         """Read what ``Jail`` wrote: ``layers``, ``resources``, ``strict``, ``probe``."""
-        return cls(tuple(told["layers"]), layers.Resources(**told["resources"]), told["strict"], told["probe"])
+        return cls(tuple(told["layers"]), isolation.Resources(**told["resources"]), told["strict"], told["probe"])
 
 
 def live(order: Order, code: str, output: int, parent: int, run: Callable[[str], bytes]) -> NoReturn:
@@ -42,9 +42,9 @@ def live(order: Order, code: str, output: int, parent: int, run: Callable[[str],
         parent: Process to die with.
         run: The workload's.
     """
-    layers.die_first()
-    out = layers.close_descriptors(output)
-    standing, missing = layers.apply(order.wanted, order.resources, parent)
+    isolation.die_first()
+    out = isolation.close_descriptors(output)
+    standing, missing = isolation.apply(order.wanted, order.resources, parent)
     _write(out, reports.line({"layers": standing, "missing": missing}))
     if order.strict and set(standing) != set(order.wanted):
         os._exit(1)

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
-from hazardmill.sandbox import layers, walled
+from hazardmill.sandbox.process import child_main, isolation
 
 READY: Final = b"ready"
 NO_CHILD: Final = b"no child: "
@@ -82,8 +82,8 @@ def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
     module = importlib.import_module(workload)
     unicodedata.normalize("NFKC", "")
     module.prepare()
-    layers.point_standard_nowhere()
-    layers.warm()
+    isolation.point_standard_nowhere()
+    isolation.warm()
     os.fchdir(nowhere)
     os.close(nowhere)
     # Code may import what is loaded and nothing else, whether or not Landlock stands.
@@ -128,7 +128,7 @@ class _Nursery:
         self._lines: dict[int, socket.socket] = {}
         self._pids: dict[int, int] = {}
         """Of the children whose lines are still listened to, by the line's descriptor."""
-        self._last: tuple[bytes, walled.Order] | None = None
+        self._last: tuple[bytes, child_main.Order] | None = None
 
     def serve(self) -> NoReturn:
         readable, writable = os.pipe()
@@ -185,14 +185,14 @@ class _Nursery:
             os.close(code)
             os.close(output)
 
-    def _read(self, message: bytes) -> walled.Order:
+    def _read(self, message: bytes) -> child_main.Order:
         """Nearly all drafts of a jail have the same order, which is read once. One to probe names places outside.
 
         No draft may find those in its memory, so such a one is not kept.
         """
         if self._last is not None and self._last[0] == message:
             return self._last[1]
-        order = walled.Order.from_json(json.loads(message))
+        order = child_main.Order.from_json(json.loads(message))
         if order.probe is None:
             self._last = message, order
         return order
@@ -223,7 +223,7 @@ class _Nursery:
         del self._pids[line]
 
 
-def _be_born(order: walled.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
+def _be_born(order: child_main.Order, zygote: int, code: int, output: int, run: Callable[[str], bytes]) -> NoReturn:
     """What a child does from fork to end; it must never return into the loop of its parent."""
     try:
         # The handler of SIGCHLD may stay: it does nothing.
@@ -232,7 +232,7 @@ def _be_born(order: walled.Order, zygote: int, code: int, output: int, run: Call
         text = b""
         while part := os.read(code, 65_536):
             text += part
-        walled.live(order, text.decode("utf-8"), output, zygote, run)
+        child_main.live(order, text.decode("utf-8"), output, zygote, run)
     finally:
         os._exit(1)
 

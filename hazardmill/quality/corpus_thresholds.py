@@ -17,9 +17,9 @@ from pydantic import Field
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
+from hazardmill.quality.diversity import Spread, spread
 from hazardmill.quality.leaks import leaking_way
-from hazardmill.quality.places import found_by_place
-from hazardmill.quality.spread import Spread, spread
+from hazardmill.quality.standing_out import found_by_place
 from hazardmill.records import Frozen
 
 FORMAT: Final = "hazardmill-corpus/1"

@@ -29,7 +29,7 @@ _BOOT: Final = (
 # every time. The child clears it before any untrusted code runs.
 ISOLATED: Final = ("-P", "-s", "-S")
 ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
+PACKAGE_PARENT: Final = Path(__file__).resolve().parents[3]
 _STARTUP_SECONDS: Final = 60.0
 EXIT_GRACE_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 0.05
@@ -105,7 +105,7 @@ class Child:
             with tempfile.TemporaryFile() as code, self._lock:
                 code.write(self._code)
                 code.seek(0)
-                self._process = start("child", order, writable, stdin=code)
+                self._process = start("process.single", order, writable, stdin=code)
                 if self._cancelled:
                     _kill_group(self._process.pid)
         except BaseException:

@@ -16,7 +16,7 @@ from unified_planning.model import Fluent, InstantaneousAction, Object, Problem
 
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document.document import FORMAT, ROOT_TYPE
-from hazardmill.sandbox.planner_interface import DANGER, BasePlanner, InterfaceError, danger_fluent, members
+from hazardmill.sandbox.workloads.planner_api import DANGER, BasePlanner, InterfaceError, danger_fluent, members
 
 Node: TypeAlias = Any
 """An expression, type, fluent or action of Unified Planning, which comes without type information."""

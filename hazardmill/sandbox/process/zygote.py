@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from hazardmill.sandbox.forking import NO_CHILD, READY
-from hazardmill.sandbox.process import EXIT_GRACE_SECONDS, Ended, read_output, start
+from hazardmill.sandbox.process.fork_server import NO_CHILD, READY
+from hazardmill.sandbox.process.process import EXIT_GRACE_SECONDS, Ended, read_output, start
 
 _START_SECONDS: Final = 120.0
 _REAP_SECONDS: Final = 60.0
@@ -147,7 +147,9 @@ class Zygote:
                 "path": importable(),
             }
             try:
-                return Serving(start("forking", json.dumps(settings), theirs.fileno(), subprocess.DEVNULL), ours)
+                return Serving(
+                    start("process.fork_server", json.dumps(settings), theirs.fileno(), subprocess.DEVNULL), ours
+                )
             except BaseException:
                 ours.close()
                 raise

@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any, Final
 
-from hazardmill.sandbox import reports
+from hazardmill.sandbox.process import reports
 
 FILE_NAME: Final = "/task/code.py"
 """Of the code, to itself. Absolute, because tasks look for their folder, and a current one is not to be had."""
@@ -77,8 +77,8 @@ def prepare() -> None:
         importlib.import_module(name)
     _do_without_scipy()
     _do_without_settings()
-    interface = importlib.import_module("hazardmill.sandbox.planner_interface")
-    reading = importlib.import_module("hazardmill.sandbox.up_reading")
+    interface = importlib.import_module("hazardmill.sandbox.workloads.planner_api")
+    reading = importlib.import_module("hazardmill.sandbox.workloads.planner_reader")
     for name in _PRELOADED_OF_UP:
         importlib.import_module(name)
     interface.install()
@@ -117,7 +117,7 @@ def run(code: str) -> bytes:
     try:
         sys.modules[MODULE_NAME] = module
         exec(compile(code, FILE_NAME, "exec", dont_inherit=True), module.__dict__)
-        reading: Any = sys.modules["hazardmill.sandbox.up_reading"]
+        reading: Any = sys.modules["hazardmill.sandbox.workloads.planner_reader"]
         document, notes = reading.read_planner(_planner_class(module)())
         return reports.line({"document": document, "notes": notes})
     except BaseException as error:  # SystemExit and KeyboardInterrupt are ways of failing like any other here
@@ -125,7 +125,7 @@ def run(code: str) -> bytes:
 
 
 def _planner_class(module: types.ModuleType) -> type[Any]:
-    base: Any = sys.modules["hazardmill.sandbox.planner_interface"].BasePlanner
+    base: Any = sys.modules["hazardmill.sandbox.workloads.planner_api"].BasePlanner
     found = {
         value
         for value in module.__dict__.values()

@@ -14,7 +14,7 @@ import sys
 import unicodedata
 from typing import NoReturn
 
-from hazardmill.sandbox import layers, walled
+from hazardmill.sandbox.process import child_main, isolation
 
 
 def main(order_json: str) -> NoReturn:
@@ -22,10 +22,10 @@ def main(order_json: str) -> NoReturn:
     order = json.loads(order_json)
     unicodedata.normalize("NFKC", "")
     code = sys.stdin.buffer.read().decode("utf-8")
-    layers.point_standard_nowhere()
+    isolation.point_standard_nowhere()
     workload = importlib.import_module(order["workload"])
     workload.prepare()
     # A draft may import what is loaded and nothing else, whether or not Landlock stands.
     sys.path.clear()
     os.environ.clear()
-    walled.live(walled.Order.from_json(order), code, order["output"], order["parent"], workload.run)
+    child_main.live(child_main.Order.from_json(order), code, order["output"], order["parent"], workload.run)

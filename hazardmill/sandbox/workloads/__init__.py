@@ -1,0 +1,1 @@
+"""What runs inside the jail, one module per kind of work."""
