@@ -32,6 +32,11 @@ from pathlib import Path
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
+from hazardmill.generation.context import Mill, Models, Prompts
+from hazardmill.generation.prompt_cache import Warmup
+from hazardmill.generation.refine import refine
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
@@ -39,11 +44,6 @@ from hazardmill.llm.requests import OFFLINE_MODEL, Message, Usage
 from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.mill import Mill, Models, Prompts
-from hazardmill.stages.refine import refine
-from hazardmill.stages.sources import list_sources, load_source
-from hazardmill.stages.warmup import Warmup
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server.asked import Asked
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, PrefixCache, chain_of, open_tokenizer, prompt_text

@@ -33,6 +33,10 @@ from pathlib import Path
 from hazardmill.commands.checking import Terms, Work, checked
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.engines.external import available
+from hazardmill.generation.context import Mill, Models, Prompts
+from hazardmill.generation.execute import execute
+from hazardmill.generation.refine import first_failure, refine
+from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
@@ -41,10 +45,6 @@ from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
-from hazardmill.stages.execute import execute
-from hazardmill.stages.mill import Mill, Models, Prompts
-from hazardmill.stages.refine import first_failure, refine
-from hazardmill.stages.sources import list_sources
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OfflineBackend
 

@@ -39,7 +39,7 @@ from hostile_drafts import KINDS, ORDER, Module, make  # noqa: E402
 from hazardmill.store.store import Store  # noqa: E402
 from hazardmill.testing.generated import write_neiss  # noqa: E402
 from hazardmill.testing.llm_server import LlmServer  # noqa: E402
-from tests.stages.support import APPROVED, FOUND, NONE  # noqa: E402
+from tests.generation.support import APPROVED, FOUND, NONE  # noqa: E402
 
 MOST_SECONDS = 10.0
 MOST_MB = 1024

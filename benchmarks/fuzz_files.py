@@ -29,10 +29,10 @@ from collections import Counter
 from pathlib import Path
 
 from hazardmill.errors import HazardmillError
+from hazardmill.ingest.ingest import ANYTHING, ingest
+from hazardmill.ingest.intake import ingest_into
+from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.records import Record
-from hazardmill.stages.ingest import ANYTHING, ingest
-from hazardmill.stages.intake import ingest_into
-from hazardmill.stages.sources import list_sources, load_source
 from hazardmill.store.store import Store
 from hazardmill.testing.odd_files import CLOSED, ODD_THINGS, give_up_rights
 

@@ -35,8 +35,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hazardmill.errors import HazardmillError
+from hazardmill.ingest.sources import Note, list_sources, load_source
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import Note, list_sources, load_source
 from hazardmill.testing.cases import cases_of, lay_out
 
 MOST_SECONDS = 5

@@ -23,9 +23,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from hazardmill.ingest.ingest import ANYTHING, ingest
+from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record, content_hash
-from hazardmill.stages.ingest import ANYTHING, ingest
-from hazardmill.stages.sources import load_source
 from hazardmill.testing.generated import WRITERS, write_full
 
 GOAL = 10

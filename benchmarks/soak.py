@@ -25,8 +25,8 @@ from pathlib import Path
 from execute import below, ending, offline_drafts, reached
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.generation.execute import execute
 from hazardmill.sandbox.jail import Jail, JailFailure, Limits
-from hazardmill.stages.execute import execute
 
 GROWTH = 1.10
 WALL_SECONDS = 2.0

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.mill import Models
-from hazardmill.stages.run import Run
+from hazardmill.generation.context import Models
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.generated import write_full
 from hazardmill.testing.llm_server import read_journal

@@ -19,8 +19,8 @@ from flows.endings import budget_reached, completed, in_words, may_be_accident, 
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
 from hazardmill.commands.options import lens_of
 from hazardmill.errors import BudgetReached
-from hazardmill.stages.config import RunConfig
-from hazardmill.stages.run import Run, Session
+from hazardmill.runs.config import RunConfig
+from hazardmill.runs.run import Run, Session
 from hazardmill.store.store import Store
 
 

@@ -11,8 +11,8 @@ from prefect import runtime
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
-from hazardmill.stages.run import Run
-from hazardmill.stages.spending import spent_upper
+from hazardmill.runs.budgets import spent_upper
+from hazardmill.runs.run import Run
 
 THRESHOLDS: Final = (50, 80, 100)
 """Percent of a budget."""

@@ -14,12 +14,12 @@ from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
 from hazardmill.commands.options import open_store
+from hazardmill.runs.config import JailProfile
+from hazardmill.runs.near_duplicates import CHUNK as TASKS
+from hazardmill.runs.near_duplicates import Alike, alike_in, groups, structures_of, task_chunks
+from hazardmill.runs.recheck import CHUNK as DRAFTS
+from hazardmill.runs.recheck import Chunk, Rechecked, chunks, recheck
 from hazardmill.settings import Settings, load_settings
-from hazardmill.stages.alike import CHUNK as TASKS
-from hazardmill.stages.alike import Alike, alike_in, groups, structures_of, task_chunks
-from hazardmill.stages.config import JailProfile
-from hazardmill.stages.recheck import CHUNK as DRAFTS
-from hazardmill.stages.recheck import Chunk, Rechecked, chunks, recheck
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 

@@ -22,8 +22,8 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.records import Outcome
-from hazardmill.stages.run import Run
-from hazardmill.stages.spending import enough
+from hazardmill.runs.budgets import enough
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 BUDGET_REACHED = "BudgetReached"

@@ -31,10 +31,10 @@ from flows.parameters import (
 )
 from hazardmill.commands.options import open_store
 from hazardmill.errors import UsageError
+from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
+from hazardmill.runs.config_from_settings import configured, with_deadline
+from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
-from hazardmill.stages.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.stages.configured import configured, with_deadline
-from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
 
 DESCRIPTION: Final = """\

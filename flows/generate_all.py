@@ -17,7 +17,7 @@ from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
 from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, Seconds, SourceName, Usd
 from hazardmill.commands.options import open_store
-from hazardmill.stages.sources import list_sources
+from hazardmill.ingest.sources import list_sources
 
 DESCRIPTION: Final = """\
 Turns the records of **several sources** into tasks, then finds duplicates among all tasks and writes the report.

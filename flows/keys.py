@@ -16,7 +16,7 @@ from typing import Any
 from prefect.blocks.system import Secret
 
 from hazardmill.llm.backends.litellm import load_litellm
-from hazardmill.stages.config import RunConfig
+from hazardmill.runs.config import RunConfig
 
 _lent: Counter[str] = Counter()
 """Variables that are set for somebody: flows that share a process may need the same key."""

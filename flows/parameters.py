@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from hazardmill.stages.sources import list_sources
+from hazardmill.ingest.sources import list_sources
 
 if TYPE_CHECKING:
     SourceName = str

@@ -21,7 +21,7 @@ from prefect.artifacts import (
 from prefect.logging import get_run_logger
 
 from hazardmill.report.html import write_report
-from hazardmill.stages.run import Run
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 LOOK_EVERY_S: Final = 2.0

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import PromptError
+from hazardmill.generation.context import Prompts
 from hazardmill.llm.prompts import BLOCKS, Prompt
 from hazardmill.llm.requests import Message
 from hazardmill.records import Record
 from hazardmill.resources import prompts_folder
-from hazardmill.stages.mill import Prompts
 from hazardmill.testing.offline_author.prompt import read_prompt
 
 PROMPTS = Prompts.load()

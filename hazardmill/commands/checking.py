@@ -25,7 +25,7 @@ from hazardmill.files import open_regular
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.stages.execute import Execution
+    from hazardmill.generation.execute import Execution
 
 CODE: Final = "code.py"
 """The module in a task folder."""
@@ -117,8 +117,8 @@ class Bench:
     """
 
     def __init__(self, terms: Terms) -> None:
+        from hazardmill.generation.context import Prompts
         from hazardmill.sandbox.jail import Jail, Limits
-        from hazardmill.stages.mill import Prompts
 
         self._limit = terms.limit
         self._template = Prompts.load().feedback
@@ -145,7 +145,7 @@ class Bench:
             StoreError: The task folder cannot be written.
         """
         from hazardmill.formalism.formats.python_writer import without_closing
-        from hazardmill.stages.execute import execute
+        from hazardmill.generation.execute import execute
 
         try:
             code = _read(work.path)
@@ -165,7 +165,7 @@ class Bench:
         return _accepted(work, code, execution, self._jail.profile)
 
     def _failed(self, work: Work, execution: Execution) -> Checked:
-        from hazardmill.stages.refine import first_failure, render_feedback
+        from hazardmill.generation.refine import first_failure, render_feedback
 
         first = first_failure(execution.checks)
         return Checked(

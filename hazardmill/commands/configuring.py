@@ -12,7 +12,7 @@ import click
 from hazardmill.commands.options import FiniteRange, answer_limits, facts, named_values
 
 if TYPE_CHECKING:
-    from hazardmill.stages.config import RunConfig
+    from hazardmill.runs.config import RunConfig
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +33,7 @@ def _usd(context: click.Context, option: click.Parameter, text: str | None) -> f
 
 def _shard(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
     from hazardmill.errors import UsageError
-    from hazardmill.stages.shards import Shard
+    from hazardmill.ingest.shards import Shard
 
     try:
         return None if text is None else str(Shard.parse(text))
@@ -176,9 +176,9 @@ def new_config(
         click.UsageError, UsageError: Options do not go together.
         SettingsError: The settings are wrong.
     """
+    from hazardmill.runs.config import RunInput
+    from hazardmill.runs.config_from_settings import configured
     from hazardmill.settings import load_settings
-    from hazardmill.stages.config import RunInput
-    from hazardmill.stages.configured import configured
 
     values = _given(given)
     shard = values.pop("shard", None)
@@ -198,7 +198,7 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
-    from hazardmill.stages.configured import live_backend, no_server, with_deadline
+    from hazardmill.runs.config_from_settings import live_backend, no_server, with_deadline
 
     values = with_deadline(_given(given), config.deadline_s)
     # Stages that had the author's model have its successor; a stage that had one of its own keeps it.

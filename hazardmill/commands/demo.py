@@ -16,7 +16,7 @@ from hazardmill.commands.options import json_option, lens_of
 from hazardmill.errors import InputError, JailUnavailable
 
 if TYPE_CHECKING:
-    from hazardmill.stages.config import RunConfig
+    from hazardmill.runs.config import RunConfig
     from hazardmill.store.store import Store
 
 _VERSION: Final = "0.1.0"
@@ -49,7 +49,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     from hazardmill.report.html import write_report
     from hazardmill.review.folder import ReviewFolder
     from hazardmill.review.recorded import lay_out
-    from hazardmill.stages.run import Run
+    from hazardmill.runs.run import Run
     from hazardmill.store.store import Store
 
     clock = _Clock()
@@ -106,12 +106,12 @@ class _Clock:
 
 def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
     """The run on the samples whose answers are recorded, and the files of their reviews."""
+    from hazardmill.generation.context import Models
+    from hazardmill.ingest.sources import list_sources
     from hazardmill.llm.recordings import PLACE
     from hazardmill.llm.requests import RECORDED_MODEL
     from hazardmill.review import recorded
-    from hazardmill.stages.config import RunConfig, RunInput
-    from hazardmill.stages.mill import Models
-    from hazardmill.stages.sources import list_sources
+    from hazardmill.runs.config import RunConfig, RunInput
 
     sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
     if not sources:

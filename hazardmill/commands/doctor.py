@@ -24,9 +24,9 @@ def doctor(as_json: bool) -> None:
     """Say what works on this machine: Python, extras, jail, sources, prompts. Exit code 1 if the jail does not hold."""
     from hazardmill import __version__
     from hazardmill.errors import HazardmillError, JailUnavailable
+    from hazardmill.generation.context import Prompts
+    from hazardmill.ingest.sources import list_sources
     from hazardmill.sandbox.jail import Jail
-    from hazardmill.stages.mill import Prompts
-    from hazardmill.stages.sources import list_sources
 
     extras = {
         name: all(importlib.util.find_spec(module) is not None for module in modules)

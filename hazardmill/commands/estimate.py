@@ -11,7 +11,7 @@ from hazardmill.commands.configuring import generation_options, new_config
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 
 if TYPE_CHECKING:
-    from hazardmill.stages.estimate import Estimate, Range, StageEstimate
+    from hazardmill.runs.estimate import Estimate, Range, StageEstimate
 
 
 @click.command(epilog="Example: hazardmill run estimate --source neiss --model deepseek/deepseek-chat --limit 500")
@@ -33,7 +33,7 @@ def estimate(
     Sends nothing, writes nothing and needs no key. What it assumes it says; from a store whose ledger knows the models
     it takes what was measured instead.
     """
-    from hazardmill.stages.estimate import estimate as work_out
+    from hazardmill.runs.estimate import estimate as work_out
 
     config = new_config(sources, inputs, wheres, limits, replay, given)
     found = work_out(open_store(store_path, create=True), config)

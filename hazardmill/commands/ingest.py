@@ -30,7 +30,7 @@ def ingest(
 
     Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
     """
-    from hazardmill.stages.intake import ingest_into
+    from hazardmill.ingest.intake import ingest_into
 
     if path is None:
         path = _installed(source_name)
@@ -66,8 +66,8 @@ def _installed(name: str) -> Path:
     Raises:
         click.UsageError: There is none, so that a path must be given.
     """
-    from hazardmill.stages.published import published
-    from hazardmill.stages.sources import load_source
+    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.sources import load_source
 
     source = load_source(name)
     path = source.installed()

@@ -104,7 +104,7 @@ def lens_of(store: Store) -> Path | None:
 
 def show_rejects(rejects: Iterable[Reject], *, err: bool = False) -> None:
     """Print where each was, what was wrong and what to do, then where to find all of them."""
-    from hazardmill.stages.intake import place
+    from hazardmill.ingest.intake import place
 
     rejects = tuple(rejects)
     for reject in rejects:

@@ -20,8 +20,8 @@ from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreErr
 if TYPE_CHECKING:
     from hazardmill.commands.progress import RunProgress
     from hazardmill.report.preview import Preview
-    from hazardmill.stages.config import RunConfig
-    from hazardmill.stages.run import Run
+    from hazardmill.runs.config import RunConfig
+    from hazardmill.runs.run import Run
     from hazardmill.store.store import Store
 
 _AGAIN: Final = "then preview again: nothing is kept without --keep"
@@ -53,7 +53,7 @@ def preview(
     --keep is given: then it is a run like any other, and its answers are not paid for again.
     """
     from hazardmill.commands.running import resumable
-    from hazardmill.stages.ids import new_run_id
+    from hazardmill.runs.ids import new_run_id
 
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
@@ -75,8 +75,8 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
         InputError: There is no record.
         HazardmillError: Whatever the block raised, with a remedy that speaks of nothing that is gone.
     """
-    from hazardmill.stages.inputs import find_records, records_of
-    from hazardmill.stages.intake import shelve
+    from hazardmill.ingest.inputs import find_records, records_of
+    from hazardmill.ingest.intake import shelve
     from hazardmill.store.store import Store
 
     find_records(place, config)
@@ -110,7 +110,7 @@ def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_jso
     from hazardmill.commands.progress import RunProgress
     from hazardmill.commands.running import show_spent
     from hazardmill.report.preview import Preview
-    from hazardmill.stages.run import Run
+    from hazardmill.runs.run import Run
 
     run, _ = Run.start(store, config, run_id)
     # Wider lines are hard to read.

@@ -12,8 +12,8 @@ from hazardmill.commands.options import json_option, open_store, print_json, sto
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.stages.config import JailProfile
-    from hazardmill.stages.recheck import Rechecked
+    from hazardmill.runs.config import JailProfile
+    from hazardmill.runs.recheck import Rechecked
 
 
 @click.command(epilog="Example: hazardmill run recheck generate-20260131-235959-1a2b3c --json")
@@ -30,9 +30,9 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
 
     Exit code 1 if anything differs, or if there is no jail here; 3 if there is no such draft.
     """
+    from hazardmill.runs.recheck import Rechecked, chunks
+    from hazardmill.runs.recheck import recheck as recheck_chunk
     from hazardmill.settings import load_settings
-    from hazardmill.stages.recheck import Rechecked, chunks
-    from hazardmill.stages.recheck import recheck as recheck_chunk
 
     store = open_store(store_path)
     profile = jail or load_settings().jail

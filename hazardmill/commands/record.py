@@ -28,7 +28,7 @@ def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json
 
     A child run has paid only for what changed: name its parents behind it. Exit code 3 if there is nothing to record.
     """
-    from hazardmill.stages.recording import record_runs
+    from hazardmill.runs.recording import record_runs
 
     made = record_runs(open_store(store_path), list(run_ids), out)
     if as_json:

@@ -18,9 +18,9 @@ from hazardmill.commands.record import record
 from hazardmill.errors import ProviderError, RunStopped
 
 if TYPE_CHECKING:
-    from hazardmill.stages.intake import Intake
-    from hazardmill.stages.listing import Listed
-    from hazardmill.stages.run import Run
+    from hazardmill.ingest.intake import Intake
+    from hazardmill.runs.run import Run
+    from hazardmill.runs.status import Listed
 
 
 @click.group(epilog="Example: hazardmill run list")
@@ -57,8 +57,8 @@ def generate(
     sent that could cost more than is left: the run then stops, and `run resume` with a larger budget goes on.
     """
     from hazardmill.commands.running import resumable
-    from hazardmill.stages.ids import new_run_id
-    from hazardmill.stages.run import Run
+    from hazardmill.runs.ids import new_run_id
+    from hazardmill.runs.run import Run
 
     config = new_config(sources, inputs, wheres, limits, replay, given)
     store = open_store(store_path, create=True)
@@ -92,8 +92,8 @@ def resume(
     nothing: `--child` starts a run of its own on the same records.
     """
     from hazardmill.commands.running import resumable
-    from hazardmill.stages.ids import new_run_id
-    from hazardmill.stages.run import Run
+    from hazardmill.runs.ids import new_run_id
+    from hazardmill.runs.run import Run
 
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")
@@ -140,7 +140,7 @@ def _work(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool) -> 
 @json_option
 def list_runs(store_path: Path | None, as_json: bool) -> None:
     """List the runs of a store, oldest first: state, outcomes so far, what each paid itself, duration, parent."""
-    from hazardmill.stages.listing import listed_runs
+    from hazardmill.runs.status import listed_runs
 
     runs = listed_runs(open_store(store_path))
     if as_json:

@@ -26,8 +26,8 @@ from hazardmill.errors import (
 from hazardmill.formalism.search.engines.external import ENGINES, available
 from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
-from hazardmill.stages.run import Run
-from hazardmill.stages.spending import enough
+from hazardmill.runs.budgets import enough
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 _REASONS_SHOWN: Final = 5

@@ -17,9 +17,9 @@ from hazardmill.commands.options import json_option, print_json
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from hazardmill.stages.fetch import Fetched
-    from hazardmill.stages.published import PublishedFile
-    from hazardmill.stages.sources import Source
+    from hazardmill.ingest.fetch.catalogue import PublishedFile
+    from hazardmill.ingest.fetch.fetch import Fetched
+    from hazardmill.ingest.sources import Source
 
 _EVERY_S: Final = 3.0
 
@@ -33,7 +33,7 @@ def sources() -> None:
 @json_option
 def list_all(as_json: bool) -> None:
     """List the sources this installation finds, and what of them is here already."""
-    from hazardmill.stages.sources import list_sources
+    from hazardmill.ingest.sources import list_sources
 
     found = list_sources()
     if as_json:
@@ -60,8 +60,8 @@ def _here(source: Source) -> dict[str, bool]:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
-    from hazardmill.stages.published import published
-    from hazardmill.stages.sources import load_source
+    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.sources import load_source
 
     source = load_source(name)
     offer = published(source)
@@ -133,9 +133,9 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
     Stopped in the middle, the same command goes on. A file that is there already is not downloaded again.
     """
     from hazardmill.errors import RunStopped
-    from hazardmill.stages.fetch import fetch as fetch_file
-    from hazardmill.stages.published import choose
-    from hazardmill.stages.sources import load_source
+    from hazardmill.ingest.fetch.catalogue import choose
+    from hazardmill.ingest.fetch.fetch import fetch as fetch_file
+    from hazardmill.ingest.sources import load_source
 
     source = load_source(name)
     files = choose(source, patterns)

@@ -17,8 +17,8 @@ from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.opinions import opinions
 from hazardmill.review.policies import Policy, accepted_set
 from hazardmill.review.pool import load_pool
-from hazardmill.stages.changes import Change, config_changes, made_changes
-from hazardmill.stages.run import Run
+from hazardmill.runs.reproducibility import Change, config_changes, made_changes
+from hazardmill.runs.run import Run
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

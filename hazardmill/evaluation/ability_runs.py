@@ -22,7 +22,7 @@ from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import Prompt, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request
 from hazardmill.records import content_hash
-from hazardmill.stages.config import RunConfig
+from hazardmill.runs.config import RunConfig
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,18 +26,18 @@ from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import Task, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.generation.context import Models
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.prompts import Prompt
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL, Answer, Request
 from hazardmill.records import content_hash
-from hazardmill.stages.backend import named_backend, open_backend, open_limiter
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.line import Line
-from hazardmill.stages.memory import in_one_thread
-from hazardmill.stages.mill import Models
-from hazardmill.stages.spending import check_budget, opened_budget
+from hazardmill.runs.backend import named_backend, open_backend, open_limiter
+from hazardmill.runs.budgets import check_budget, opened_budget
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.malloc import in_one_thread
+from hazardmill.runs.ordered_pool import Line
 
 if TYPE_CHECKING:
     import pyarrow as pa

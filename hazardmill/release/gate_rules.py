@@ -9,12 +9,12 @@ import socket
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from hazardmill.ingest.sources import Source, list_sources
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.gate_findings import Tally
 from hazardmill.resources import sources_folders
 from hazardmill.review.policies import REASON_WORDS, REJECTED
-from hazardmill.stages.sources import Source, list_sources
 from hazardmill.verification.stored import against_danger, against_draft
 from hazardmill.verification.task import AGAIN
 

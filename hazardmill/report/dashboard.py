@@ -123,7 +123,7 @@ class _Standing:
 
     @classmethod
     def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
-        from hazardmill.stages.listing import KILLED, RETRACTED, shown_state
+        from hazardmill.runs.status import KILLED, RETRACTED, shown_state
         from hazardmill.store.bucket.address import shown
         from hazardmill.store.maintenance.findings import command
 
@@ -150,7 +150,7 @@ def _lost(store: Store, row: Mapping[str, Any]) -> bool:
 
 def _larger(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """The budget to go on with, where that of a run is as good as spent."""
-    from hazardmill.stages.spending import enough, spent_upper
+    from hazardmill.runs.budgets import enough, spent_upper
 
     budget, records = config.get("budget_usd"), json.loads(row["counts"] or "{}").get("records")
     if budget is None or records is None:

@@ -14,9 +14,9 @@ from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import code_file
+from hazardmill.generation.rows import provenance
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.report.queries import Readable, Row, each_latest_task, narrow
-from hazardmill.stages.rows import provenance
 from hazardmill.text.printable import comment
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hazardmill.generation.extract import Extraction
+from hazardmill.generation.refine import Attempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.lines import Lines
@@ -11,8 +13,6 @@ from hazardmill.report.why.saying import code
 from hazardmill.report.why.stepping import Stepper
 from hazardmill.report.why.text import tell_check, tell_plan
 from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, plural, reason
-from hazardmill.stages.extract import Extraction
-from hazardmill.stages.refine import Attempt, first_failure
 
 
 class Preview:

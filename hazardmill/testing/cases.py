@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hazardmill.errors import SourceError
-from hazardmill.stages.sources import Source
+from hazardmill.ingest.sources import Source
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from hazardmill.formalism.document.document import Document, FluentDecl
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.rows import provenance
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import DANGER_LISTS, Danger, content_hash
-from hazardmill.stages.rows import provenance
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 
@@ -93,9 +93,9 @@ def run_offline(path: Path, limit: int = 10, run_id: str = RUN_ID) -> Store:
         limit: Records of each source.
         run_id: Of the run.
     """
-    from hazardmill.stages.config import RunConfig, RunInput
-    from hazardmill.stages.run import Run
-    from hazardmill.stages.sources import load_source
+    from hazardmill.ingest.sources import load_source
+    from hazardmill.runs.config import RunConfig, RunInput
+    from hazardmill.runs.run import Run
 
     store = Store.open(path, create=True)
     inputs = tuple(RunInput(source=name, path=load_source(name).sample, limit=limit) for name in SOURCES)

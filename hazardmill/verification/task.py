@@ -15,10 +15,10 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.proofs.certificate import Certificate
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.generation.rows import provenance
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
-from hazardmill.stages.rows import provenance
 from hazardmill.verification.findings import Code, Finding, shown
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 from pydantic import JsonValue
 
+from hazardmill.ingest.sources import InputFile, Note, Source, read_text, walk
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Source, read_text, walk
 
 from .trajectory import AlfredError, Target, Trajectory, read_trajectory
 from .wording import TASK_TYPES

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 from .wording import NOTHING, TASK_TYPES, act, readable
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 MAX_DEPTH: Final = 40
 """Nesting allowed; published activities stay under ten. The bound lets everything after it recurse."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.files import FileKind, kind_of
-from hazardmill.stages.sources import Refusal, read_text
+from hazardmill.ingest.sources import Refusal, read_text
 
 DEFINITIONS: Final = "activity_definitions"
 TABLE: Final = "synsets.csv"

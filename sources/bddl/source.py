@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 from pydantic import JsonValue
 
 from hazardmill.files import FileKind, kind_of
+from hazardmill.ingest.sources import InputFile, Note, Refusal, Source, list_folder, read_text
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Refusal, Source, list_folder, read_text
 
 from .expressions import BddlError
 from .problem import AGENT, Problem, read_problem, readable

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from pydantic import JsonValue
 
 from hazardmill.ages import coarsened
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 from . import values
 from .book import PRODUCT, code_book, codes_by_label

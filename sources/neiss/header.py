@@ -6,7 +6,7 @@ import csv
 from dataclasses import dataclass
 from typing import Final
 
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 # Archive files and the data dictionary of April 2022, the SAS names of the formats library, and those that R and
 # pandas users resave with. Compared after `_normalised`.

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from hazardmill.stages.sources import Line, Refusal
+from hazardmill.ingest.sources import Line, Refusal
 
 _MOST_LINES: Final = 5
 """Lines that a quoted narrative may run over before its quotation mark counts as forgotten."""

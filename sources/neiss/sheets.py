@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 from xml.parsers import expat
 
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 from .rows import Row, field_count
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Final
 
-from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import (
+from hazardmill.ingest.sources import (
     InputFile,
     Line,
     Note,
@@ -20,6 +19,7 @@ from hazardmill.stages.sources import (
     read_lines,
     whole_file_problem,
 )
+from hazardmill.records import Record, Reject
 
 from .decoding import RowDecoder, RowRefused, labelled_columns
 from .header import Header, header_of, read_header

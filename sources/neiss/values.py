@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from hazardmill.ages import COARSE, OLDEST_TOLD, coarsened
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 SPREADSHEET_ERRORS: Final = frozenset(
     ("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from xml.parsers import expat
 
-from hazardmill.stages.sources import Refusal
+from hazardmill.ingest.sources import Refusal
 
 from .rows import Row
 from .sheets import Forbidden, SheetReader, TextReader, TooLarge, parsed

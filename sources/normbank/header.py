@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
-from hazardmill.stages.sources import Line, Refusal
+from hazardmill.ingest.sources import Line, Refusal
 
 from .rows import cut
 

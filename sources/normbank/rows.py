@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from hazardmill.stages.sources import Line, Refusal
+from hazardmill.ingest.sources import Line, Refusal
 
 MOST_LINES: Final = 20
 """Further lines that a quoted cell may run over before its quotation mark counts as forgotten."""

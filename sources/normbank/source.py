@@ -8,8 +8,7 @@ from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import ClassVar, Final
 
-from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import (
+from hazardmill.ingest.sources import (
     InputFile,
     Note,
     Refusal,
@@ -18,6 +17,7 @@ from hazardmill.stages.sources import (
     read_lines,
     whole_file_problem,
 )
+from hazardmill.records import Record, Reject
 
 from .constraints import in_words
 from .header import Header, is_header, read_header

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.files import FileKind, kind_of
-from hazardmill.stages.sources import InputFile, Refusal, list_folder, walk
+from hazardmill.ingest.sources import InputFile, Refusal, list_folder, walk
 
 PROGRAMS: Final = "withoutconds"
 STATES: Final = "initstate"

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 from pydantic import JsonValue
 
+from hazardmill.ingest.sources import InputFile, Note, Refusal, Source, read_text
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import InputFile, Note, Refusal, Source, read_text
 
 from . import layout
 from .grammar import VirtualHomeError

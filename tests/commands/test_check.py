@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from patience import PATIENCE_S
-from stages.support import FAULTS, SOUP, faulty
 
 from hazardmill.commands import check as command
 from hazardmill.commands import checking
@@ -23,6 +22,7 @@ from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
+from tests.generation.support import FAULTS, SOUP, faulty
 
 from .conftest import Hazardmill
 

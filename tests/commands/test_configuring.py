@@ -8,8 +8,8 @@ import pytest
 
 from hazardmill.commands.configuring import generation_options, new_config
 from hazardmill.errors import UsageError
+from hazardmill.runs.config import RunConfig
 from hazardmill.settings import SETTINGS_FILE, Settings
-from hazardmill.stages.config import RunConfig
 
 MODEL = ["--model", "openai/gpt-4o"]
 

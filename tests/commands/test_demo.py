@@ -10,14 +10,14 @@ import pytest
 
 from hazardmill import resources
 from hazardmill.errors import JailUnavailable
+from hazardmill.ingest import sources
 from hazardmill.llm import prompts, recordings
 from hazardmill.release.manifest import read_manifest
 from hazardmill.review.folder import ReviewFolder
 from hazardmill.review.pool import load_pool
 from hazardmill.review.statistics import statistics
+from hazardmill.runs.run import Session
 from hazardmill.sandbox import jail
-from hazardmill.stages import sources
-from hazardmill.stages.run import Session
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from hazardmill.commands.configuring import otherwise
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.mill import Models
-from hazardmill.stages.run import Run
+from hazardmill.generation.context import Models
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
 

@@ -25,8 +25,8 @@ from hazardmill.errors import (
 )
 from hazardmill.llm.client import Retry
 from hazardmill.llm.requests import Message, Request
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 RECORDS = {"x:1": None, "x:2": None, "x:3": None}

@@ -13,8 +13,8 @@ import pytest
 
 from hazardmill.commands import sources as module
 from hazardmill.commands.sources import ByteProgress
+from hazardmill.ingest.sources import list_sources
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.stages.sources import list_sources
 
 from .conftest import Hazardmill
 
@@ -22,7 +22,7 @@ ROWS = b"id\tdish\n1\tsoup\n"
 SHA256 = hashlib.sha256(ROWS).hexdigest()
 SOURCE = """
 from pathlib import Path
-from hazardmill.stages.sources import Source
+from hazardmill.ingest.sources import Source
 
 class Dishes(Source):
     name = "dishes"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from store.version1 import COLUMNS, make_version_1, versions
 
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.schemas import SCHEMA_VERSION
 from hazardmill.store.store import Store
 

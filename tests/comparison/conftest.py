@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from runs import worked
-from stages.support import APPROVED, DANGER, FOUND, NONE, REJECTED, faulty, fenced, soup, write_source
 
+from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.stages import run as run_module
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.mill import Models
-from hazardmill.stages.run import Run
+from hazardmill.runs import run as run_module
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
+from tests.generation.support import APPROVED, DANGER, FOUND, NONE, REJECTED, faulty, fenced, soup, write_source
+from tests.running import worked
 
 MODEL = "openai/gpt-4o"
 ANSWER_USD = 0.0035

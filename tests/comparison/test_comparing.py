@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from review.support import APPROVE, REJECT, answer, make_folder
-from runs import worked
-from stages.support import REJECTED, write_source
 
 from hazardmill.comparison.comparing import Comparison, compare
 from hazardmill.comparison.figures import Figure, How
@@ -18,9 +16,11 @@ from hazardmill.review.assigning import Wish
 from hazardmill.review.desk import Desk
 from hazardmill.review.pool import load_pool
 from hazardmill.review.rounds import give_tasks
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.generation.support import REJECTED, write_source
+from tests.running import worked
 
 from .conftest import ANSWER_USD, write_notes
 

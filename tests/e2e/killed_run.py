@@ -72,9 +72,11 @@ def die() -> None:
 
 def lay_points(points: Points) -> None:
     """Put points into every stage of a run, and into every way of the store to the disk."""
+    from hazardmill.generation import execute, refine
+    from hazardmill.ingest import intake
     from hazardmill.llm.ledger import Ledger
+    from hazardmill.runs import run, session
     from hazardmill.sandbox.process.zygote import Zygote
-    from hazardmill.stages import execute, intake, refine, run, session
     from hazardmill.store import duckdb_views
     from hazardmill.store.files import fsync_io
     from hazardmill.store.schemas import TABLES

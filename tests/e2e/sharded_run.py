@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hazardmill.cli import main
 from hazardmill.llm.prices import Price, Prices
-from hazardmill.stages import run, spending
+from hazardmill.runs import budgets, run
 from hazardmill.store.store import Store
 
 SOURCES = ("neiss", "bddl")
@@ -50,7 +50,7 @@ def words_of(store: Path, samples: Path, budget_usd: str, records: str, shard: s
 
 
 def work(store: str, samples: str, budget_usd: str, records: str, *shards: str) -> None:
-    for module in (run, spending):
+    for module in (run, budgets):
         module.Prices = PricedHere  # type: ignore[attr-defined]  # the name that it imported
     for shard in shards or (None,):
         sys.argv = ["hazardmill", *words_of(Path(store), Path(samples), budget_usd, records, shard)]

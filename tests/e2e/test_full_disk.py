@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.stages.run import Run
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]

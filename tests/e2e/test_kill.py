@@ -24,7 +24,7 @@ import pytest
 from store.version1 import make_version_1, versions
 
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.stages.run import Run
+from hazardmill.runs.run import Run
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 from hazardmill.store.store import Store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.stages.listing import listed_runs
+from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]

@@ -24,7 +24,7 @@ from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation, asking
 from hazardmill.evaluation.tasks import ListedTasks, Task
 from hazardmill.llm.requests import Completion, Request
-from hazardmill.stages.listing import listed_runs
+from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
 

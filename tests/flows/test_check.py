@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import worked
 
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.recheck import Difference, Rechecked, chunks, recheck
+from hazardmill.runs.run import Run
 from hazardmill.sandbox.jail import Jail, JailResult, Limits
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.recheck import Difference, Rechecked, chunks, recheck
-from hazardmill.stages.run import Run
 from hazardmill.store.store import Store
+from tests.running import worked
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(240)]
 

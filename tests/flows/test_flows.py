@@ -7,13 +7,13 @@ import json
 import re
 
 import pytest
-from runs import worked
 
 from hazardmill.errors import InputError, ProviderDown, UsageError
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run, Session, run_states
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run, Session, run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
+from tests.running import worked
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(240)]
 

@@ -19,6 +19,10 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks, neutral
 from hazardmill.formalism.proofs.cause_facts import NamedCauses
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.context import Prompts
+from hazardmill.generation.formalization import formalization_check
+from hazardmill.generation.task_outline import Outline, document_of
+from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.quality.leaks import leaking_way
@@ -27,10 +31,6 @@ from hazardmill.records import FORMALIZATION, Danger, DangerType, DeclineReason,
 from hazardmill.resources import SOURCES_VARIABLE, prompts_folder
 from hazardmill.review.rubric import CRITERIA
 from hazardmill.sandbox.policy import inspect
-from hazardmill.stages.formalization import formalization_check
-from hazardmill.stages.mill import Prompts
-from hazardmill.stages.outline import Outline, document_of
-from hazardmill.stages.sources import list_sources
 
 PROMPTS = Prompts.load()
 STATIC: dict[str, Prompt] = {

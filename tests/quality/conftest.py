@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import worked
 
 from hazardmill.quality.text import fields_of
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.run import Run
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from tests.running import worked
 
 
 @pytest.fixture(scope="package")

@@ -13,6 +13,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.rows import provenance
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import Danger
@@ -21,7 +22,6 @@ from hazardmill.release.gates import GateResult, Gates
 from hazardmill.release.gathering import Candidate, gather
 from hazardmill.release.options import Options
 from hazardmill.review.policies import Accepted
-from hazardmill.stages.rows import provenance
 from hazardmill.store.store import Store
 
 Row: TypeAlias = dict[str, Any]

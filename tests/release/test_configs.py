@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from hazardmill.ingest.sources import list_sources
 from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, is_share_alike
-from hazardmill.stages.sources import list_sources
 
 
 @pytest.mark.parametrize("name", CONFIGS)

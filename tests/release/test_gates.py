@@ -22,7 +22,7 @@ from hazardmill.release.gate_rules import is_local
 from hazardmill.release.gates import GATES, NOBODY
 from hazardmill.release.options import WAIVABLE, Options
 from hazardmill.review.policies import Accepted
-from hazardmill.stages.twins import texts_of
+from hazardmill.runs.duplicates import texts_of
 from hazardmill.store.store import Store
 from hazardmill.verification import task as verifying
 from release.shown import FEW, Release, document_of, gathered, other_words, remade, renamed, ten_of, told_by

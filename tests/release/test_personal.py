@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record
 from hazardmill.release.configs import DANGER_FIELDS, DANGERS, DRAFTS, REVIEWS
 from hazardmill.release.personal import (
@@ -21,7 +22,6 @@ from hazardmill.release.personal import (
     texts_beside,
     texts_of_task,
 )
-from hazardmill.stages.sources import load_source
 from hazardmill.testing.generated import write_neiss
 
 NARRATIVES = (

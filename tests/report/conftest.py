@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from runs import worked
-from stages.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
 
 from hazardmill.errors import ProviderError, RequestRefused
+from hazardmill.generation.context import Models
+from hazardmill.ingest.sources import load_source
 from hazardmill.llm.requests import Completion, Request, Usage
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.stages import run as run_module
-from hazardmill.stages.config import RunConfig, RunInput
-from hazardmill.stages.mill import Models
-from hazardmill.stages.run import Run
-from hazardmill.stages.sources import load_source
+from hazardmill.runs import run as run_module
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import Said, ScriptedBackend
+from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
+from tests.running import worked
 
 from .browsing import chromium
 
@@ -84,7 +84,7 @@ def why_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             item = RunInput(source="notes", path=path, limit=limit)
             return Run.start(store, RunConfig(inputs=(item,), models=models, batch_size=8), run_id)[0]
 
-        from hazardmill.stages.intake import ingest_into
+        from hazardmill.ingest.intake import ingest_into
 
         ingest_into(store, "notes", notes)
         with pytest.raises(ProviderError):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from hazardmill.generation.extract import Extraction, SentBack
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.preview import Preview
-from hazardmill.stages.extract import Extraction, SentBack
 
 from .support import DANGER
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stages.support import write_source
 
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import load_source
 from hazardmill.report.why.origin import inputs_of, look
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import load_source
+from tests.generation.support import write_source
 
 LINES = ["1 hot soup", "2 cold soup", "3 no soup"]
 

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from stages.support import DANGER, REJECTED, faulty, fenced, soup
 
 from hazardmill.errors import CorruptStore, InputError, StoreError
 from hazardmill.records import Outcome
@@ -15,6 +14,7 @@ from hazardmill.report.why.model import Change, Story
 from hazardmill.report.why.telling import tell
 from hazardmill.report.why.text import render_text
 from hazardmill.store.store import Store
+from tests.generation.support import DANGER, REJECTED, faulty, fenced, soup
 
 ENDS = {
     1: "accepted",

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from hazardmill.errors import DocumentError
+from hazardmill.generation.extract import SentBack
 from hazardmill.records import Danger
 from hazardmill.review.pool import load_pool
-from hazardmill.stages.extract import SentBack
 
 from .support import danger_of, make_store, proved, rows_of, write
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import InputFile, load_source
 from hazardmill.records import Record, Reject
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import InputFile, load_source
 from hazardmill.testing.cases import lay_out
 
 ALFRED = load_source("alfred")

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SourceError
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import load_source
 
 BDDL = load_source("bddl")
 
@@ -90,7 +90,7 @@ def test_a_package_without_activities_is_none(tmp_path: Path, monkeypatch: pytes
 
 def test_looking_for_the_package_runs_none_of_its_code(site: Path, project: Path) -> None:
     code = (
-        "import sys; from hazardmill.stages.sources import load_source\n"
+        "import sys; from hazardmill.ingest.sources import load_source\n"
         f"sys.path.insert(0, {str(site)!r}); print(load_source('bddl').installed())\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('bddl', 'nltk', 'numpy', 'networkx')])\n"
     )

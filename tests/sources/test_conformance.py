@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SourceError
+from hazardmill.ingest.fetch.catalogue import published
+from hazardmill.ingest.ingest import Repeat, ingest
+from hazardmill.ingest.intake import ingest_into
+from hazardmill.ingest.sources import InputFile, Note, Source, list_sources
 from hazardmill.records import Record, Reject
-from hazardmill.stages.ingest import Repeat, ingest
-from hazardmill.stages.intake import ingest_into
-from hazardmill.stages.published import published
-from hazardmill.stages.sources import InputFile, Note, Source, list_sources
 from hazardmill.store.store import Store
 from hazardmill.testing.cases import cases_of
 

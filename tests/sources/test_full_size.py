@@ -31,8 +31,8 @@ READ = """
 import json, sys
 from pathlib import Path
 from hazardmill.records import Record
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import load_source
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import load_source
 source = load_source(sys.argv[1])
 run = ingest(source, Path(sys.argv[2]), where=dict.fromkeys(source.default_where, "*"))
 hashed = sum(len(item.content_hash) == 64 for item in run if isinstance(item, Record))

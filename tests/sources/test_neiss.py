@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from hazardmill.ages import coarsened
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import InputFile, Note, load_source
 from hazardmill.records import Record, Reject
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import InputFile, Note, load_source
 
 NEISS = load_source("neiss")
 PACKAGE = type(NEISS).__module__.rpartition(".")[0]
@@ -308,7 +308,7 @@ def test_no_damage_to_a_workbook_makes_it_raise(data: st.DataObject) -> None:
 
 def test_the_source_loads_without_the_workbook_library() -> None:
     program = (
-        "import sys; from hazardmill.stages.sources import load_source; load_source('neiss'); "
+        "import sys; from hazardmill.ingest.sources import load_source; load_source('neiss'); "
         "sys.exit('openpyxl' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hazardmill.ingest.ingest import Repeat, ingest
+from hazardmill.ingest.sources import InputFile, Line, load_source
 from hazardmill.records import Record, Reject, content_hash
-from hazardmill.stages.ingest import Repeat, ingest
-from hazardmill.stages.sources import InputFile, Line, load_source
 
 NORMBANK = load_source("normbank")
 PACKAGE = type(NORMBANK).__module__.rpartition(".")[0]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from hazardmill.ingest.sources import Note, Source, list_sources
 from hazardmill.records import Record, Reject
-from hazardmill.stages.sources import Note, Source, list_sources
 from hazardmill.testing.odd_files import CLOSED, ODD_THINGS, OddThing, give_up_rights
 
 Item = Record | Reject | Note

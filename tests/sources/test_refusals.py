@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import SourceError
+from hazardmill.ingest.ingest import Repeat, ingest
+from hazardmill.ingest.sources import Note, Source, list_sources, load_source
 from hazardmill.records import Record, Reject
-from hazardmill.stages.ingest import Repeat, ingest
-from hazardmill.stages.sources import Note, Source, list_sources, load_source
 from hazardmill.testing.cases import Accepted, Refused, cases_of, lay_out
 
 SOURCES = list_sources()
@@ -76,7 +76,7 @@ def test_every_refusal_of_the_tables_is_documented(source: Source) -> None:
 def test_a_source_without_tables_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "source.py").write_text(
-        "from hazardmill.stages.sources import Source\n"
+        "from hazardmill.ingest.sources import Source\n"
         "class Bare(Source):\n"
         "    name = 'bare'\n"
         f"    folder = __import__('pathlib').Path({str(tmp_path / 'bare')!r})\n"

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import SourceError
+from hazardmill.ingest.ingest import ingest
+from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record, Reject
-from hazardmill.stages.ingest import ingest
-from hazardmill.stages.sources import load_source
 
 VIRTUALHOME = load_source("virtualhome")
 PACKAGE = type(VIRTUALHOME).__module__.rpartition(".")[0]

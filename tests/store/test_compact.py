@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hazardmill.commands import exporting, lint, query
 from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
+from hazardmill.ingest.intake import Shelf
 from hazardmill.report import folders, html, summary
-from hazardmill.stages.intake import Shelf
 from hazardmill.store import Store
 from hazardmill.store.files import manifests
 from hazardmill.store.files.layout import Layout

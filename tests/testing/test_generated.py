@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.stages.ingest import ANYTHING, ingest
-from hazardmill.stages.sources import load_source
+from hazardmill.ingest.ingest import ANYTHING, ingest
+from hazardmill.ingest.sources import load_source
 from hazardmill.testing.generated import WRITERS, write_alfred, write_full, write_neiss, write_normbank
 
 every_writer = pytest.mark.parametrize("name", WRITERS)

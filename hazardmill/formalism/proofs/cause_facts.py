@@ -1,9 +1,9 @@
 """Which parts of a task stand for the cause that its danger formalization tells of, by the author's word.
 
 The formalization tells apart what the way out changes and what is fixed and makes it matter. Nobody can prove that a
-name means a sentence; but what the author says can be held against the task (``certificate.cause``) and counted
-against the formalization (``stages.formalization``). Outside the hash, as ``realised_by`` is: a claim on the task, and
-no part of it.
+name means a sentence; but what the author says can be held against the task (``claims.cause``) and counted
+against the formalization (``generation.formalization``). Outside the hash, as ``realised_by`` is: a claim on the
+task, and no part of it.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from hazardmill.files import FileKind, kind_of
+from hazardmill.ingest.sources import Note, load_source
+from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.records import Record, Reject
 from hazardmill.report.queries import Row
 from hazardmill.report.why.model import Still
-from hazardmill.stages.sources import Note, load_source
-from hazardmill.stages.sources.streams import is_stream
 
 
 def inputs_of(config: Row, source: str) -> Iterator[Path]:

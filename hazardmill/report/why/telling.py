@@ -37,7 +37,7 @@ from hazardmill.report.why.origin import inputs_of, look
 from hazardmill.report.why.shelf import Shelf
 from hazardmill.report.why.stepping import Stepper
 from hazardmill.report.wording import OUTCOME_WORDS, reason
-from hazardmill.stages.listing import shown_state
+from hazardmill.runs.status import shown_state
 from hazardmill.store.store import Store
 
 _CONTEXT = 3

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.generation.task_outline import Outline, document_of
 from hazardmill.records import MAX_DRAFTS
-from hazardmill.stages.outline import Outline, document_of
 from hazardmill.testing.offline_author.composing import Act, Task
 from hazardmill.testing.offline_author.draws import Draws
 from hazardmill.testing.offline_author.judge import ANIMALS, MACHINES, PEOPLE

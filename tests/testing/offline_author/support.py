@@ -11,9 +11,9 @@ from hazardmill.errors import AuthoringError
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.generation.execute import REASONS
+from hazardmill.generation.judge import describe
 from hazardmill.llm.requests import AnswerKey, Message, Stage
-from hazardmill.stages.execute import REASONS
-from hazardmill.stages.judge import describe
 from hazardmill.testing.offline_author import answer
 
 CONTEXTS = {

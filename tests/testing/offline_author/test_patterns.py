@@ -8,8 +8,8 @@ import pytest
 
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.generation.task_outline import Outline, document_of
 from hazardmill.records import DangerType
-from hazardmill.stages.outline import Outline, document_of
 from hazardmill.testing.offline_author.composing import compose
 from hazardmill.testing.offline_author.draws import Draws
 from hazardmill.testing.offline_author.patterns import PATTERNS, Pattern

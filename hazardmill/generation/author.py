@@ -1,0 +1,103 @@
+"""Author: a danger formalization in, the Python module of a task out.
+
+The model writes the module itself, or, in the format ``document``, an outline of the document: then the module is
+rendered of that, so that policy and jail see code either way, and a task always has some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from hazardmill.errors import DocumentError, UnusableAnswer
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.generation.context import AuthorFormat, Mill
+from hazardmill.generation.task_outline import OUTLINE_FORMAT, Outline, document_of
+from hazardmill.llm.requests import Answer
+from hazardmill.llm.structured import parse_json, python_module, usable_text
+from hazardmill.records import Check, Danger, Draft, Record, Round
+
+
+@dataclass(frozen=True)
+class Authored:
+    """The author's answer, the module that came of it, and the check that says whether one did."""
+
+    answers: tuple[Answer, ...]
+    """One; none where the provider's filter declined the request."""
+    code: str | None
+    check: Check
+
+
+async def author(
+    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: Mill, round_: Round = 1
+) -> Authored:
+    """Ask for draft ``number`` of a task, showing the last of the earlier ones with what was found in it.
+
+    What judges said of those before it stands there too: who reads of the last alone undoes what was mended.
+
+    Raises:
+        ProviderError: The provider cannot be asked at all (an unusable or declined answer fails the check instead).
+    """
+    form = mill.author_format
+    request = mill.request(
+        "author",
+        mill.prompts.author,
+        record,
+        round_=round_,
+        draft=number,
+        response_format=author_schema(form, structured=mill.structured),
+        danger=danger.told(),
+        feedback=_feedback(earlier),
+        previous_draft=_shown(earlier[-1], form) if earlier else None,
+    )
+    answers: tuple[Answer, ...] = ()
+    try:
+        answers = (await mill.ask(request),)
+        code = _READERS[form](usable_text(answers[0]))
+    except UnusableAnswer as error:
+        cut_off = bool(answers) and answers[0].finish_reason == "length"
+        mend = f"be much shorter this time, and finish: {_MENDS[form]}" if cut_off else _MENDS[form]
+        return Authored(answers, None, _failed(_NOTHING[form], error.message, mend))
+    except DocumentError as error:
+        return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
+    return Authored(answers, code, Check(name="answer", passed=True))
+
+
+def _feedback(earlier: Sequence[Draft]) -> str | None:
+    if not earlier:
+        return None
+    *before, last = earlier
+    said = [*(draft.judged_feedback for draft in before), last.feedback]
+    return "\n\n".join(text for text in said if text)
+
+
+def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:
+    """The schema that a request of the author is sent with, if it is sent one."""
+    return OUTLINE_FORMAT if form == "document" and structured else None
+
+
+def _outlined_module(text: str) -> str:
+    return task_code(document_of(parse_json(text, Outline)))
+
+
+_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _outlined_module}
+_NOTHING: dict[AuthorFormat, str] = {"python": "no_code", "document": "no_document"}
+_MENDS: dict[AuthorFormat, str] = {
+    "python": "answer with the whole module in one ```python block",
+    "document": "answer with the whole task as one JSON object and nothing else",
+}
+
+
+def _failed(reason: str, message: str, mend: str | None) -> Check:
+    return Check(name="answer", passed=False, reason=reason, message=message, mend=mend)
+
+
+def _shown(previous: Draft, form: AuthorFormat) -> str:
+    """An earlier draft as its author is shown it: in the format it was written in."""
+    answer = previous.answer or ""
+    if previous.code is None:
+        return answer
+    # What was read is the one object of the answer.
+    return previous.code if form == "python" else answer[answer.index("{") : answer.rindex("}") + 1]

@@ -1,0 +1,193 @@
+"""Refine: the loop that ties the stages. A record goes in; its one outcome comes out, with every draft on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hazardmill.formalism.document.document import Document
+from hazardmill.generation.author import author
+from hazardmill.generation.context import Mill, added, total_usd
+from hazardmill.generation.execute import CHECKS, Execution, execute
+from hazardmill.generation.extract import Extraction, SentBack, extract
+from hazardmill.generation.formalization import NAME as FORMALIZATION
+from hazardmill.generation.formalization import formalization_check
+from hazardmill.generation.judge import formalization_faults, judge
+from hazardmill.llm.prompts import Prompt
+from hazardmill.llm.requests import Answer
+from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record, Round
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One draft with the answers it used and what execution made of it."""
+
+    draft: Draft
+    execution: Execution | None
+    author_answers: tuple[Answer, ...]
+    """The author's one answer; none where the request was declined."""
+    judge_answers: tuple[Answer, ...]
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All answers the draft used."""
+        return (*self.author_answers, *self.judge_answers)
+
+    @property
+    def usd(self) -> float | None:
+        """Cost of the draft's requests; null if that of one is unknown."""
+        judged = any(check.name == "judge" and check.passed is not None for check in self.draft.checks)
+        return added(total_usd(self.author_answers), total_usd(self.judge_answers) if judged else 0.0)
+
+
+@dataclass(frozen=True)
+class Milled:
+    """What became of one record. ``outcome`` is not yet compared with other records' tasks."""
+
+    record: Record
+    extraction: Extraction
+    attempts: tuple[Attempt, ...]
+    outcome: Outcome
+    reason: str | None
+    message: str | None
+
+    @property
+    def accepted(self) -> Attempt | None:
+        """The draft that passed every check."""
+        return self.attempts[-1] if self.outcome is Outcome.ACCEPTED else None
+
+    @property
+    def usd(self) -> float | None:
+        """Cost of all requests for the record, each once; null if that of one is unknown."""
+        parts = [total_usd(self.extraction.answers), *(attempt.usd for attempt in self.attempts)]
+        if None in parts:
+            return None
+        # The judge is not asked again about a draft that came back unchanged.
+        drafted = (answer for attempt in self.attempts for answer in attempt.answers)
+        return total_usd(tuple({answer.identity: answer for answer in (*self.extraction.answers, *drafted)}.values()))
+
+
+async def refine(record: Record, mill: Mill) -> Milled:
+    """Bring one record through extraction and at most five drafts, of one danger or, if a judge wants it, of two.
+
+    Raises:
+        ProviderError: The provider cannot be asked at all; the record stays pending.
+    """
+    mill.watch.began(record)
+    extraction = await extract(record, mill)
+    mill.watch.extracted(record, extraction)
+    attempts: list[Attempt] = []
+    while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
+        of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
+        attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, of_round, mill)
+        mill.watch.drafted(record, attempt)
+        if attempt.draft.accepted:
+            return Milled(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
+        following = await _following(record, extraction, attempt.draft, mill)
+        if following.round != extraction.round:
+            attempt = replace(attempt, draft=attempt.draft.model_copy(update={"feedback": None}))  # nobody is told
+            mill.watch.extracted(record, following)
+        attempts.append(attempt)
+        extraction = following
+    done = tuple(attempts)
+    if extraction.error is not None:
+        return Milled(record, extraction, done, Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
+    if extraction.danger is None:
+        return Milled(record, extraction, done, Outcome.NO_DANGER, extraction.decline_reason, extraction.no_danger)
+    failed = first_failure(done[-1].draft.checks)
+    outcome = Outcome.QUALITY_FAILED if failed.name == "judge" else Outcome.EXECUTION_FAILED
+    return Milled(record, extraction, done, outcome, failed.reason, failed.message)
+
+
+async def _following(record: Record, extraction: Extraction, draft: Draft, mill: Mill) -> Extraction:
+    """What to go on with: where a judge found fault with the danger, another one, asked for once in a record."""
+    faults = [fault for check in draft.checks for fault in formalization_faults(check)]
+    if not faults or extraction.danger is None or extraction.sent_back is not None or draft.number == MAX_DRAFTS:
+        return extraction
+    sent_back = SentBack(extraction.danger, draft.number, tuple(faults))
+    again = await extract(record, mill, sent_back)
+    answers = (*extraction.answers, *again.answers)
+    if again.error is not None or again.danger == extraction.danger:
+        # The author makes the best of the first one, and is told as of any other draft.
+        return replace(extraction, answers=answers, sent_back=sent_back)
+    return replace(again, answers=answers)
+
+
+async def _attempt(
+    record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], mill: Mill
+) -> Attempt:
+    authored = await author(record, danger, number, earlier, mill, round_)
+    checks = [authored.check]
+    execution: Execution | None = None
+    judge_answers: tuple[Answer, ...] = ()
+    if authored.code is None:
+        checks += [Check(name=name, passed=None) for name in CHECKS]
+    else:
+        execution = await execute(
+            authored.code, mill.jail, mill.search_limit, unavoidable=danger.instantaneous_avoidability == "unavoidable"
+        )
+        checks += execution.checks
+    formalized = Check(name=FORMALIZATION, passed=None)
+    if execution is not None and execution.document is not None:
+        # Also where the proofs failed, so that the author is told of both at once.
+        formalized = formalization_check(danger.changing_cause, danger.fixed_circumstances, execution.document)
+    checks.append(formalized)
+    judged = Check(name="judge", passed=None)
+    if authored.code is not None and execution is not None and execution.passed and formalized.passed:
+        assert execution.document is not None and execution.certificate is not None  # what passed has both
+        said = _judged(earlier, execution.document)
+        result = await judge(record, danger, number, execution.document, execution.certificate, mill, said, round_)
+        judged, judge_answers = result.check, result.answers
+    checks.append(judged)
+    accepted = all(check.passed for check in checks)
+    feedback = None if accepted or number == MAX_DRAFTS else render_feedback(number, checks, mill.prompts.feedback)
+    document = execution.document if execution else None
+    draft = Draft(
+        number=number,
+        round=round_,
+        answer=authored.answers[0].text if authored.answers else None,
+        code=authored.code,
+        checks=tuple(checks),
+        feedback=feedback,
+        document=document.to_json() if document else None,
+        identities=tuple(answer.identity for answer in (*authored.answers, *judge_answers)),
+    )
+    return Attempt(draft, execution, authored.answers, judge_answers)
+
+
+def _judged(earlier: Iterable[Draft], document: Document) -> list[str]:
+    """What judges said of earlier drafts; of one that came back unchanged nothing, and its answer is taken again."""
+    unchanged = document.to_json()
+    said = (draft.judged_feedback for draft in earlier if draft.document != unchanged)
+    return [text for text in said if text]
+
+
+def first_failure(checks: tuple[Check, ...]) -> Check:
+    """The first check that failed."""
+    return next(check for check in checks if check.passed is False)
+
+
+def render_feedback(number: int, checks: Iterable[Check], template: Prompt) -> str:
+    """What the next draft is told: check, reason, evidence and mend of everything found wrong."""
+    messages = template.render(number=number, findings=list(_findings(checks)))
+    return "\n".join(message.content for message in messages).strip()
+
+
+def _findings(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
+    for check in checks:
+        if check.passed is not False:
+            continue
+        several = check.details.get("failed")
+        for failure in several or [{"reason": check.reason, "message": check.message, "mend": check.mend}]:
+            yield {
+                "check": check.name,
+                "reason": failure["reason"],
+                "message": failure["message"],
+                "mend": failure["mend"],
+                "trace": _trace(failure.get("witness") or {}),
+            }
+
+
+def _trace(witness: dict[str, Any]) -> list[str]:
+    return [f"{name}: {value}" for name, value in witness.items() if value not in (None, [], "")]

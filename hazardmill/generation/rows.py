@@ -1,0 +1,236 @@
+"""Rows of the store made of what became of a record: one atomic group a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hazardmill import __version__
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.generation.context import Mill, Provenance
+from hazardmill.generation.fallback import best_executable
+from hazardmill.generation.refine import Attempt, Milled, first_failure
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.records import Danger, Outcome
+from hazardmill.testing.offline_author import OFFLINE_LABEL
+
+Row = dict[str, Any]
+
+
+def task_id_of(milled: Milled) -> str:
+    """``source-`` and 12 hex digits of the document's hash."""
+    attempt = milled.accepted
+    assert attempt is not None and attempt.execution is not None and attempt.execution.document is not None
+    return f"{milled.record.source}-{attempt.execution.document.hash[:12]}"
+
+
+def provenance(row: Mapping[str, Any]) -> Row:
+    """What a task's document says of where it comes from, outside its hash.
+
+    Args:
+        row: Its record, the model that answered and the backend, under the names of the table of tasks.
+
+    Returns:
+        These, and ``label``: what is to be known of the author, null where it is a language model.
+    """
+    offline = row["model_answered"] == OFFLINE_MODEL
+    return {
+        "record_id": row["record_id"],
+        "model_answered": row["model_answered"],
+        "backend": row["backend"],
+        "label": OFFLINE_LABEL if offline else None,
+    }
+
+
+def record_rows(
+    milled: Milled,
+    mill: Mill,
+    *,
+    run_id: str,
+    ordinal: int,
+    outcome: Outcome,
+    task_id: str | None,
+    reason: str | None,
+    message: str | None,
+    cross_check: Row | None,
+    structure_id: str | None = None,
+) -> dict[str, list[Row]]:
+    """All rows of one record in one run.
+
+    Args:
+        milled: What became of the record.
+        mill: Its prompts and models.
+        run_id: The run.
+        ordinal: Place of the record in the run.
+        outcome: Its outcome, duplicates settled.
+        task_id: Its task, or the one it duplicates.
+        reason: Short code of the outcome, null for an accepted record.
+        message: What happened.
+        cross_check: What external planners said.
+        structure_id: Of the document that was accepted.
+    """
+    record = milled.record
+    base = {"run_id": run_id, "record_id": record.record_id, "source": record.source}
+    group: dict[str, list[Row]] = {
+        "dangers": [{**base, **_danger_row(milled, mill)}],
+        "drafts": [],
+        "checks": [],
+        "outcomes": [
+            {
+                **base,
+                "ordinal": ordinal,
+                "outcome": outcome.value,
+                "reason": reason,
+                "message": message,
+                "drafts": len(milled.attempts),
+                "task_id": task_id,
+                "usd": milled.usd,
+                **_outcome_provenance(milled, mill),
+            }
+        ],
+    }
+    kept = best_executable(milled.attempts) if milled.extraction.danger is not None else None
+    has_task = any(attempt.draft.accepted for attempt in milled.attempts)
+    for attempt in milled.attempts:
+        fallback = None if has_task else attempt is kept
+        group["drafts"].append({**base, **_draft_row(milled, attempt, mill), "fallback": fallback})
+        group["checks"].extend({**base, **row} for row in _check_rows(milled, attempt, mill))
+    if outcome is Outcome.ACCEPTED:
+        group["tasks"] = [{**base, **_task_row(milled, mill, task_id, cross_check, structure_id)}]
+    return group
+
+
+def _extract_provenance(milled: Milled, mill: Mill) -> Row:
+    made = Provenance(milled.record.content_hash, mill.prompts.extract, mill.models.extract, milled.extraction.answers)
+    return {**made.columns(), "hazardmill_version": __version__}
+
+
+def _author_provenance(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
+    made = Provenance(
+        milled.record.content_hash,
+        mill.prompts.author,
+        mill.models.author,
+        attempt.author_answers,
+        _jail_profile(attempt, mill),
+    )
+    return {**made.columns(), "hazardmill_version": __version__}
+
+
+def _outcome_provenance(milled: Milled, mill: Mill) -> Row:
+    """Of the last draft, or of the extraction where that had the last word."""
+    if milled.extraction.danger is None:
+        return _extract_provenance(milled, mill)
+    return _author_provenance(milled, milled.attempts[-1], mill)
+
+
+def _danger_row(milled: Milled, mill: Mill) -> Row:
+    extraction = milled.extraction
+    fields = dict.fromkeys(Danger.model_fields)
+    if extraction.danger is not None:
+        fields |= extraction.danger.columns()
+    return {
+        "no_danger": extraction.no_danger,
+        "decline_reason": extraction.decline_reason,
+        **fields,
+        "round": extraction.round,
+        "sent_back": extraction.sent_back and canonical_json(extraction.sent_back.to_json()),
+        "error": extraction.error,
+        "identities": canonical_json([answer.identity for answer in extraction.answers]),
+        "paid": any(answer.paid for answer in extraction.answers),
+        **_extract_provenance(milled, mill),
+    }
+
+
+def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
+    draft, execution = attempt.draft, attempt.execution
+    failed = None if draft.accepted else first_failure(draft.checks)
+    document = execution.document if execution else None
+    told = None if draft.feedback is None else mill.prompts.feedback
+    return {
+        "draft": draft.number,
+        "round": draft.round,
+        "answer": draft.answer,
+        "code": draft.code,
+        "document": None if draft.document is None else canonical_json(draft.document),
+        "document_hash": document.hash if document else None,
+        "accepted": draft.accepted,
+        "failed_check": failed.name if failed else None,
+        "failed_reason": failed.reason if failed else None,
+        "feedback": draft.feedback,
+        "feedback_version": told and told.version,
+        "feedback_hash": told and told.hash,
+        "identities": canonical_json(list(draft.identities)),
+        "paid": any(answer.paid for answer in attempt.answers),
+        "usd": attempt.usd,
+        **_author_provenance(milled, attempt, mill),
+    }
+
+
+def _jail_profile(attempt: Attempt, mill: Mill) -> str | None:
+    """The jail's profile if code ran in it."""
+    ran = any(check.name == "jail" and check.passed is not None for check in attempt.draft.checks)
+    return mill.jail.profile if ran else None
+
+
+def _check_rows(milled: Milled, attempt: Attempt, mill: Mill) -> list[Row]:
+    profile = _jail_profile(attempt, mill)
+    author = _author_provenance(milled, attempt, mill)
+    judge = {
+        **Provenance(
+            milled.record.content_hash, mill.prompts.judge, mill.models.judge, attempt.judge_answers, profile
+        ).columns(),
+        "hazardmill_version": __version__,
+    }
+    return [
+        {
+            "draft": attempt.draft.number,
+            "check_name": check.name,
+            "position": position,
+            "passed": check.passed,
+            "reason": check.reason,
+            "message": check.message,
+            "mend": check.mend,
+            "details": canonical_json(check.details),
+            **(judge if check.name == "judge" else author),
+        }
+        for position, check in enumerate(attempt.draft.checks)
+    ]
+
+
+def _task_row(
+    milled: Milled, mill: Mill, task_id: str | None, cross_check: Row | None, structure_id: str | None
+) -> Row:
+    attempt, danger = milled.accepted, milled.extraction.danger
+    assert attempt is not None and attempt.execution is not None and danger is not None
+    execution = attempt.execution
+    assert execution.document is not None and execution.certificate is not None
+    solution = execution.certificate.solution
+    assert solution.unsafe is not None  # what passed has a dangerous plan; only an avoidable danger has a safe one
+    author = _author_provenance(milled, attempt, mill)
+    made_by = provenance({"record_id": milled.record.record_id, **author})
+    return {
+        "task_id": task_id,
+        "draft": attempt.draft.number,
+        "code": task_code(execution.document),
+        "document": canonical_json({**execution.document.to_json(), "provenance": made_by}),
+        "document_hash": execution.document.hash,
+        "structure_id": structure_id,
+        "danger": canonical_json(danger.model_dump(mode="json")),
+        "danger_group": danger.danger_group.value,
+        "danger_type": danger.danger_type.value,
+        "avoidability": danger.instantaneous_avoidability,
+        "safe_plan": solution.safe_text,
+        "unsafe_plan": solution.unsafe_text,
+        "safe_length": None if solution.safe is None else len(solution.safe),
+        "unsafe_length": len(solution.unsafe),
+        "plan_length": solution.plan_length,
+        "safety_effort": solution.safety_effort,
+        "certificate": canonical_json(execution.certificate.to_json()),
+        "domain_pddl": execution.domain_pddl,
+        "problem_pddl": execution.problem_pddl,
+        "cross_check": None if cross_check is None else canonical_json(cross_check),
+        "licence": milled.record.licence,
+        "attribution": milled.record.attribution,
+        **author,
+    }

@@ -1,0 +1,1 @@
+"""From files of a source to records."""

@@ -1,0 +1,1 @@
+"""Downloading the public files of a source."""

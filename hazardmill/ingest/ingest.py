@@ -1,0 +1,240 @@
+"""Ingest: from native files to records, each id once. Pure: it reads files and writes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+from hazardmill.errors import UsageError
+from hazardmill.ingest.sources import InputFile, Note, Refusal, Source
+from hazardmill.records import Frozen, Record, Reject, Text
+
+ANYTHING: Final = "*"
+"""The value of a selection that every record meets."""
+
+
+class Repeat(Frozen):
+    """An item met again, saying the same: counted, kept once."""
+
+    source: Text
+    native_id: Text
+    file: str
+    line: int | None
+    first_file: str
+    first_line: int | None
+
+
+@dataclass
+class IngestCounts:
+    """What became of the items read so far: each is in exactly one of the first five."""
+
+    records: int = 0
+    rejects: int = 0
+    repeats: int = 0
+    unselected: int = 0
+    """Records that did not meet ``where``."""
+    skipped: int = 0
+    notes: int = 0
+    warned: int = 0
+    """Records with at least one warning."""
+    files: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Rejects by reason."""
+
+    @property
+    def items(self) -> int:
+        """Native items read."""
+        return self.records + self.rejects + self.repeats + self.unselected + self.skipped
+
+
+class Ingestion:
+    """One pass over an input; iterate once, ``counts`` grows meanwhile. Made by ``ingest``."""
+
+    def __init__(
+        self, source: Source, path: Path, *, where: Mapping[str, str] | None, limit: int | None, skip: int
+    ) -> None:
+        if (limit is not None and limit < 1) or skip < 0:
+            raise UsageError("limit must be at least 1 and skip at least 0", remedy="leave them out to read everything")
+        self.where = {**source.default_where, **(where or {})}
+        check_selection(source, self.where)
+        self.source = source
+        self.counts = IngestCounts()
+        self._path = path
+        self._files = source.discover(path)
+        self._limit = limit
+        self._skip = skip
+        self._seen = _Seen()
+
+    def __iter__(self) -> Iterator[Record | Reject | Repeat | Note]:
+        for index, file in enumerate(self._files):
+            self.counts.files += 1
+            for item in self.source.items(file):
+                settled = self._settle(item, index)
+                if settled is None:
+                    continue
+                yield settled
+                if self.counts.records == self._limit:
+                    return
+        if not self.counts.records and self.counts.unselected + self.counts.skipped:
+            yield self._count_reject(self._nothing_left())
+
+    def _settle(self, item: Record | Reject | Note, index: int) -> Record | Reject | Repeat | Note | None:
+        if isinstance(item, Note):
+            self.counts.notes += 1
+            return item
+        if isinstance(item, Reject):
+            return self._count_reject(item)
+        # Repeats and conflicts come before the selection, so that a selection never changes what is rejected.
+        first = self._seen.meet(self.source.key(item), self.source.essence(item), index, item.line)
+        if first is not None:
+            return self._met_again(item, first)
+        if not meets(item.facts, self.where):
+            self.counts.unselected += 1
+            return None
+        if self.counts.skipped < self._skip:
+            self.counts.skipped += 1
+            return None
+        self.counts.records += 1
+        self.counts.warned += bool(item.warnings)
+        return item
+
+    def _met_again(self, item: Record, first: _First) -> Reject | Repeat:
+        name = self._files[first.file].name
+        if first.same:
+            self.counts.repeats += 1
+            return Repeat(
+                source=item.source,
+                native_id=item.native_id,
+                file=item.file,
+                line=item.line,
+                first_file=name,
+                first_line=first.line,
+            )
+        here, there = _place(item.file, item.line), _place(name, first.line)
+        refusal = Refusal(
+            "conflicting_repeat",
+            f"{item.native_id} says something else at {here} than at {there}",
+            "find out which of the two is right and remove the other; the first one was kept",
+        )
+        file = InputFile(Path(item.file), item.file)
+        return self._count_reject(self.source.reject(file, refusal, line=item.line, native_id=item.native_id))
+
+    def _count_reject(self, reject: Reject) -> Reject:
+        self.counts.rejects += 1
+        self.counts.reasons[reject.reason] += 1
+        return reject
+
+    def _nothing_left(self) -> Reject:
+        if self.counts.skipped:
+            refusal = Refusal(
+                "range_beyond_end",
+                f"only {self.counts.skipped} records were there, and {self._skip} were to be skipped",
+                "skip fewer",
+            )
+        else:
+            selection = ", ".join(f"{key}={value}" for key, value in sorted(self.where.items()))
+            refusal = Refusal(
+                "nothing_selected",
+                f"none of {self.counts.unselected} records has {selection}",
+                f"select otherwise; {ANYTHING} selects everything",
+            )
+        return self.source.reject(InputFile(self._path, self._path.name), refusal)
+
+
+def ingest(
+    source: Source,
+    path: Path,
+    *,
+    where: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    skip: int = 0,
+) -> Ingestion:
+    """Read an input of a source: records in file order, and rejects, repeats and notes where they occur.
+
+    The same key saying the same again (by the source's ``key`` and ``essence``) is a ``Repeat``; saying something
+    else it is a ``Reject`` for ``conflicting_repeat``, and the first one stays. Memory holds a hash a key, no records.
+
+    Args:
+        source: The source to read as.
+        path: A file or folder.
+        where: Fact to value, each of which a record must have (as text; a list must contain it; ``*`` is any).
+        limit: Most records to yield. Reading ends with the last of them.
+        skip: How many records, repeats not counted, to pass over first.
+
+    Raises:
+        SourceError: Nothing at ``path`` is input of the source.
+        UsageError: An unknown fact in ``where``, or a ``limit`` or ``skip`` out of range.
+    """
+    return Ingestion(source, path, where=where, limit=limit, skip=skip)
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """Where an id was first met, and whether it said the same there."""
+
+    file: int
+    line: int | None
+    same: bool
+
+
+class _Seen:
+    """Keys met so far, hashed: a NEISS year has 400,000, and each costs some 130 bytes here."""
+
+    _LAYOUT = struct.Struct(">8sII")
+
+    def __init__(self) -> None:
+        self._places: dict[bytes, bytes] = {}
+
+    def meet(self, key: str, essence: str, file: int, line: int | None) -> _First | None:
+        """Note a key; null the first time."""
+        packed = self._LAYOUT.pack(_short(essence, 8), file, line or 0)
+        known = self._places.setdefault(_short(key, 16), packed)
+        if known is packed:
+            return None
+        first_essence, first_file, first_line = self._LAYOUT.unpack(known)
+        return _First(first_file, first_line or None, first_essence == packed[:8])
+
+
+def _short(text: str, size: int) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=size).digest()
+
+
+def check_selection(source: Source, where: Mapping[str, str]) -> None:
+    """Refuse a selection by what the source's records do not have.
+
+    Raises:
+        UsageError: Naming it.
+    """
+    unknown = sorted(set(where) - set(source.facts))
+    if unknown:
+        raise UsageError(
+            f"source {source.name} has nothing called {', '.join(unknown)} to select by",
+            remedy=f"it knows: {', '.join(source.facts)}",
+        )
+
+
+def meets(facts: Mapping[str, JsonValue], where: Mapping[str, str]) -> bool:
+    """Whether a record with these facts is selected."""
+    return all(_has(facts.get(key), value) for key, value in where.items())
+
+
+def _has(fact: JsonValue, value: str) -> bool:
+    if value == ANYTHING:
+        return True
+    return any(_as_text(part) == value for part in (fact if isinstance(fact, list) else [fact]))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _place(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}:{line}"

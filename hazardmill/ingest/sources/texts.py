@@ -1,0 +1,246 @@
+"""Text files as downloads, repositories and exports leave them: line by line, or whole where they are small.
+
+Whatever is wrong with a file is a ``Refusal``, never an error. A file is read as far as it went when it was opened,
+and one that changed meanwhile is refused at the end.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+from hazardmill.files import open_regular
+from hazardmill.ingest.sources.files import DOWNLOAD_AGAIN, Refusal, refusal_of
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+MAX_LINE: Final = 1 << 20
+"""Bytes a line may have. The longest line of the public files has under 100 kB; the bound keeps memory bounded."""
+
+MAX_FILE: Final = 8 << 30
+"""Bytes a file of lines may have. All years of NEISS together have under 3 GB; the bound keeps time bounded."""
+
+_HEAD: Final = 1 << 16
+"""Bytes at the beginning of a file that tell what it is."""
+
+_ZIP: Final = b"PK\x03\x04"
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""What workbooks up to Excel 97 begin with, and newer ones under a password."""
+_WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))
+_PACKED: Final = {
+    b"\x1f\x8b": "gzip",
+    _ZIP: "zip",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+# Comments are matched so that a page may begin with many: a comment that could be split otherwise would take for ever.
+_HTML = re.compile(
+    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+def whole_file_problem(path: Path, *, workbooks: bool = False) -> Refusal | None:
+    """Why a file that should be text is none: what downloads and repositories really leave behind.
+
+    Args:
+        path: The file.
+        workbooks: The source reads Excel workbooks by itself: nothing is said against a file that is one by its name
+            and its first bytes.
+    """
+    try:
+        with open_regular(path) as stream:
+            size, head = os.fstat(stream.fileno()).st_size, stream.read(_HEAD)
+    except OSError as error:
+        return refusal_of(path, error)
+    if size > MAX_FILE:
+        return _too_large(size, MAX_FILE)
+    if workbooks and path.suffix.lower() in _WORKBOOKS and head.startswith((_ZIP, _OLE)):
+        return None
+    return _head_problem(head, path.suffix, workbooks=workbooks)
+
+
+def _head_problem(head: bytes, suffix: str, *, workbooks: bool = False) -> Refusal | None:
+    if not head:
+        return Refusal("empty_file", "the file is empty", DOWNLOAD_AGAIN)
+    for magic, kind in _PACKED.items():
+        if head.startswith(magic):
+            if not workbooks and suffix.lower() == ".xlsx":
+                return Refusal(
+                    "workbook",
+                    "the file is an Excel workbook",
+                    "save the sheet of data as text, or download the text file",
+                )
+            return Refusal(
+                "packed", f"the file is still packed ({kind})", f"unpack it ({kind}) and give what is inside"
+            )
+    if head.startswith(b"version https://git-lfs"):
+        return Refusal(
+            "lfs_pointer", "the file is a Git LFS pointer, not the data", "run `git lfs pull` in its repository"
+        )
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if _HTML.match(text):
+        return Refusal("html_page", "the file is a web page (an error or download page)", DOWNLOAD_AGAIN)
+    wide = _wide_encoding(head)
+    if wide is not None:
+        return Refusal("not_text", f"the file is in {wide}", "save it as UTF-8 text")
+    return None
+
+
+def _too_large(size: int, limit: int) -> Refusal:
+    message = f"the file exceeds {limit} bytes: it has {size}"
+    return Refusal("too_large", message, "give the file as it was published, or divide it")
+
+
+_MARKS: Final = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """UTF-16 or UTF-32, by the mark, or by where the NULs stand: those of single rows keep to no such order."""
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            return name
+    # Characters of Latin scripts have their one byte first or last, and NULs in the other places.
+    for width, name in ((4, "UTF-32"), (2, "UTF-16")):
+        whole = head[: len(head) // width * width]
+        for place in (0, width - 1) if len(whole) > width else ():
+            letters = whole[place::width]
+            if letters.count(0) == 0 and whole.count(0) * 10 >= (len(whole) - len(letters)) * 9:
+                return name
+    return None
+
+
+class Line(NamedTuple):
+    """One physical line, its end removed. ``refusal`` says why its text cannot be used."""
+
+    number: int
+    text: str
+    encoding: str = "utf-8"
+    refusal: Refusal | None = None
+
+
+def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[Line]:
+    r"""The lines of a text file, split at ``\n`` only (a ``\r`` before it goes).
+
+    Where the first line ends in a bare ``\r``, as old Macintoshes wrote it, each of the three ends is one.
+
+    Lines are decoded one by one: a file in the fallback encoding is plain ASCII nearly everywhere, and so the
+    odd lines are known. A byte order mark is kept, for the source to judge.
+
+    Args:
+        path: A file that ``whole_file_problem`` has nothing against.
+        fallback: Encoding for lines that are not UTF-8; without it they are refused.
+    """
+    number = 0
+    try:
+        with open_regular(path) as stream:
+            before = os.fstat(stream.fileno())
+            for number, data in enumerate(_lines(stream, before.st_size), 1):
+                if data is None:
+                    too_long = Refusal("line_too_long", f"the line exceeds {MAX_LINE} bytes", DOWNLOAD_AGAIN)
+                    yield Line(number, "", refusal=too_long)
+                else:
+                    yield _decoded(number, data, fallback)
+            if _changed(before, stream):
+                yield Line(number + 1, "", refusal=_CHANGED)
+    except OSError as error:
+        yield Line(number + 1, "", refusal=refusal_of(path, error))
+
+
+def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
+    """The lines without their ends; null for one that is too long, of which no more than a part is ever held."""
+    bounded = io.BufferedReader(_Bounded(stream, size), _HEAD)
+    readline: Callable[[int], bytes] = bounded.readline
+    if _ends_in_cr(bounded.peek()):
+        # Any byte is a character of Latin-1, and comes back as the same byte.
+        text = io.TextIOWrapper(bounded, encoding="latin-1", newline=None)
+        readline = lambda limit: text.readline(limit).encode("latin-1")  # noqa: E731
+    while data := readline(MAX_LINE):
+        if len(data) == MAX_LINE and not data.endswith(b"\n"):
+            while (rest := readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                pass
+            yield None
+        else:
+            yield data.removesuffix(b"\n").removesuffix(b"\r")
+
+
+class _Bounded(io.RawIOBase):
+    """The first bytes of a stream: somebody who writes on and on keeps nobody reading."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        data = self._stream.read(min(len(view), self._left))
+        view[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+
+_CHANGED: Final = Refusal(
+    "changed", "the file changed while it was read", "read it again when nothing writes to it any more"
+)
+
+
+def _changed(before: os.stat_result, stream: BinaryIO) -> bool:
+    after = os.fstat(stream.fileno())
+    return (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+
+
+def _ends_in_cr(head: bytes) -> bool:
+    first = re.search(rb"\r+\n?|\n", head)
+    return first is not None and not first[0].endswith(b"\n")
+
+
+def _decoded(number: int, data: bytes, fallback: str | None) -> Line:
+    if b"\x00" in data:
+        return Line(number, "", refusal=Refusal("nul_byte", "the line holds NUL bytes", DOWNLOAD_AGAIN))
+    try:
+        return Line(number, data.decode())
+    except UnicodeDecodeError as error:
+        wrong = f"byte 0x{data[error.start]:02x} at position {error.start} is not UTF-8"
+    if fallback is not None:
+        try:
+            return Line(number, data.decode(fallback), fallback)
+        except UnicodeDecodeError:
+            wrong += f", nor {fallback}"
+    return Line(number, "", refusal=Refusal("encoding", wrong, "save the file as UTF-8"))
+
+
+def read_text(path: Path, *, limit: int) -> str | Refusal:
+    r"""The whole of a small UTF-8 file, or why it cannot be used; ``limit`` is in bytes.
+
+    Where its first line ends in a bare ``\r``, all of them end in ``\n`` here.
+    """
+    try:
+        with open_regular(path) as stream:
+            before = os.fstat(stream.fileno())
+            if before.st_size > limit:
+                return _too_large(before.st_size, limit)
+            data = stream.read(before.st_size)
+            if _changed(before, stream):
+                return _CHANGED
+    except OSError as error:
+        return refusal_of(path, error)
+    problem = _head_problem(data[:_HEAD], path.suffix)
+    if problem is not None:
+        return problem
+    if _ends_in_cr(data):
+        data = re.sub(rb"\r\n?", b"\n", data)
+    line = _decoded(1, data, None)
+    return line.refusal or line.text

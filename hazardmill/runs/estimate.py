@@ -1,0 +1,362 @@
+"""What a run will ask and cost, before anything is sent: low, expected and high, and what each figure assumes.
+
+The prompts of the extract stage are rendered as they would be sent. Those of author and judge also hold answers that
+nobody has given yet: all other words of theirs are rendered, and answers go in by their length. How long answers are,
+how often a record holds a danger, how many drafts it takes, how dense tokens are and how much of the input is cached is
+measured where the store's ledger knows the model (``model_history``), and assumed elsewhere (``ASSUMED``).
+
+Nothing is written, no key is needed and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from hazardmill.generation.author import author_schema
+from hazardmill.generation.context import Prompts, stage_request
+from hazardmill.ingest.inputs import find_records, records_of
+from hazardmill.llm.ledger import LedgerIndex
+from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
+from hazardmill.llm.requests import Request, Stage
+from hazardmill.records import MAX_DRAFTS, Frozen, Record
+from hazardmill.runs.backend import named_backend
+from hazardmill.runs.config import RunConfig
+from hazardmill.runs.model_history import Measured, measured
+from hazardmill.store.store import Store
+
+STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
+
+Case = Literal["low", "expected", "high"]
+CASES: Final[tuple[Case, ...]] = get_args(Case)
+
+
+class Range(Frozen):
+    """One figure in the cheapest case, in the likeliest and in the dearest."""
+
+    low: float
+    expected: float
+    high: float
+
+    def of(self, case: Case) -> float:
+        """The figure of one case."""
+        return {"low": self.low, "expected": self.expected, "high": self.high}[case]
+
+
+class Assumption(Frozen):
+    """A figure that nobody knows beforehand."""
+
+    what: str
+    figures: Range
+    """Where nothing was measured."""
+    measured: tuple[Stage, ...]
+    """The stages whose ledger can tell."""
+    attribute: str
+    """Of ``Measured``."""
+
+
+def _assumption(
+    what: str, low: float, expected: float, high: float, measured: tuple[Stage, ...] = (), attribute: str = ""
+) -> Assumption:
+    figures = Range(low=low, expected=expected, high=high)
+    return Assumption(what=what, figures=figures, measured=measured, attribute=attribute)
+
+
+ASSUMED: Final = {
+    "dangers": _assumption("records that hold a danger, a share of all", 0.25, 0.7, 1.0, ("extract",), "danger_share"),
+    "drafts": _assumption("drafts a danger", 1.0, 2.0, MAX_DRAFTS, ("author",), "drafts"),
+    "judged": _assumption("drafts that reach the judge, a share of all", 0.8, 0.7, 1.0, ("author",), "judged_share"),
+    "density": _assumption("bytes of UTF-8 a token of input", 4.8, 4.0, 3.2, STAGES, "bytes_a_token"),
+    "cached": _assumption("input from the cache, a share of what an earlier request began with", 1.0, 0.7, 0.0),
+    "extract": _assumption("tokens of an answer of extract", 150, 300, 450, ("extract",), "answer_tokens"),
+    "python": _assumption("tokens of an answer of author", 400, 750, 1600, ("author",), "answer_tokens"),
+    "document": _assumption("tokens of an answer of author", 250, 450, 1000, ("author",), "answer_tokens"),
+    "judge": _assumption("tokens of an answer of judge", 15, 80, 250, ("judge",), "answer_tokens"),
+    "repairs": _assumption("repair turns a question to extract or judge", 0, 0.1, 0.5, ("extract", "judge"), "repairs"),
+    "described": _assumption("tokens that tell the judge of a task", 150, 300, 700),
+    "feedback": _assumption("tokens of the feedback on a draft", 60, 150, 500),
+}
+"""What is assumed where nothing was measured."""
+
+_SHARE_WITHIN: Final = 0.15
+"""A share that was measured may come out so much lower or higher."""
+
+_TIMES: Final = Range(low=1 / 1.3, expected=1.0, high=1.3)
+"""A length that was measured may come out so many times shorter or longer."""
+
+_DENSITY_TIMES: Final = Range(low=1.05, expected=1.0, high=0.95)
+
+
+class StageEstimate(Frozen):
+    """What one stage, or all of them, will take."""
+
+    requests: Range
+    prompt_tokens: Range
+    cached_tokens: Range
+    """Of the prompt tokens. A cache makes a run cheap, so that ``low`` may well be the largest of the three."""
+    completion_tokens: Range
+    usd: Range | None
+    """Null where a price is unknown."""
+
+
+class Estimate(Frozen):
+    """What a run will ask and cost."""
+
+    records: int
+    answered: int
+    """Extract requests that the store has an answer to: they are not in the figures."""
+    stages: dict[str, StageEstimate]
+    total: StageEstimate
+    cached_share: Range
+    """Of the input tokens."""
+    unknown_prices: tuple[str, ...]
+    """Models whose price is unknown, and with it the cost."""
+    assumptions: tuple[str, ...]
+
+
+def estimate(store: Store, config: RunConfig) -> Estimate:
+    """Work out what a run of ``config`` on ``store`` will ask and cost.
+
+    Raises:
+        HazardmillError: As starting the run would, but for a missing key.
+    """
+    config.check()
+    find_records(store, config)
+    prices, prompts, sizes = Prices.load(), Prompts.load(config.author_format), _sizes(store, config)
+    known = store.query(
+        lambda views: {
+            stage: measured(views, stage, _model(config, stage), getattr(prompts, stage).hash) for stage in STAGES
+        }
+    )
+    guesses = [_Guess(config, sizes, known, case) for case in CASES]
+    spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
+    totals = [_sum(case.values()) for case in spent]
+    models = [] if config.paid_before else dict.fromkeys(_model(config, stage) for stage in STAGES)
+    return Estimate(
+        records=sizes.records,
+        answered=sizes.answered,
+        stages={stage: _ranged([case[stage] for case in spent]) for stage in STAGES},
+        total=_ranged(totals),
+        cached_share=_range([case.cached / case.prompt if case.prompt else 0.0 for case in totals]),
+        unknown_prices=tuple(model for model in models if model not in prices),
+        assumptions=tuple(_assumptions(config, sizes, known)),
+    )
+
+
+def _model(config: RunConfig, stage: Stage) -> str:
+    return str(getattr(config.models, stage))
+
+
+@dataclass
+class _Sizes:
+    """What will be sent as far as it can be rendered, all records together, in UTF-8 bytes."""
+
+    records: int = 0
+    answered: int = 0
+    sent: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    """Without the answers that go into a prompt; of extract, without what is answered already."""
+    shared: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    """Of these, what the request before began with, too."""
+    limits: dict[Stage, int | None] = field(default_factory=dict)
+    """Of an answer, in tokens."""
+
+
+def _sizes(store: Store, config: RunConfig) -> _Sizes:
+    sizes, seen = _Sizes(), set[str]()
+    prompts, ledger = Prompts.load(config.author_format), LedgerIndex.read(store)
+    backend = named_backend(config.replay_backend if config.backend == "replay" else config.backend, config)
+    before: dict[tuple[Stage, str], str] = {}
+    for record in (record for item in config.inputs for record in records_of(store, item)):
+        if record.record_id in seen:
+            continue
+        seen.add(record.record_id)
+        sizes.records += 1
+        for request in _requests(record, config, prompts):
+            stage = request.stage
+            sizes.limits[stage] = max_tokens(request)
+            if stage == "extract" and ledger.answer(request.identity(backend.name, backend.host)) is not None:
+                sizes.answered += 1
+                continue
+            text = "".join(message.content for message in request.messages)
+            sizes.sent[stage] += prompt_bytes(request)
+            if (last := before.get((stage, record.source))) is not None:
+                alike = os.path.commonprefix([last, text])  # noqa: RUF071  # of texts, not of paths
+                sizes.shared[stage] += len(alike.encode())
+            before[stage, record.source] = text
+    return sizes
+
+
+def _requests(record: Record, config: RunConfig, prompts: Prompts) -> Iterator[Request]:
+    """The first request of each stage about a record, with nothing where answers go."""
+    answers: dict[str, Any] = {"danger": {}, "feedback": None, "previous_draft": None, "task": ""}
+    schema = author_schema(config.author_format, structured=config.structured)
+    values: dict[Stage, dict[str, Any]] = {
+        "extract": {"guidance": prompts.extract.guidance.get(record.source)},
+        "author": {**answers, "response_format": schema},
+        "judge": answers,
+    }
+    for stage in STAGES:
+        prompt, model = getattr(prompts, stage), _model(config, stage)
+        yield stage_request(stage, prompt, record, model=model, sample=config.sample, **values[stage])
+
+
+@dataclass
+class _Spent:
+    """Requests and tokens of one case."""
+
+    requests: float
+    prompt: float
+    cached: float
+    completion: float
+    usd: float | None
+
+
+@dataclass
+class _Guess:
+    """One of the three cases."""
+
+    config: RunConfig
+    sizes: _Sizes
+    known: dict[Stage, Measured]
+    case: Case
+
+    def stage(self, stage: Stage, prices: Prices) -> _Spent:
+        """What a stage takes in this case."""
+        requests, prompt, alike = {"extract": self._extract, "author": self._author, "judge": self._judge}[stage]()
+        if stage != "author":
+            # The same prompt once more, with the answer that was of no use.
+            turns = self._repairs(stage)
+            alike += turns * prompt
+            prompt += turns * (prompt + requests * self._answer(stage))
+            requests *= 1 + turns
+        completion = requests * self._answer(stage)
+        share = self.known[stage].cached_share
+        if share is None:
+            cached = min(prompt, alike * self._assumed("cached"))
+        else:
+            cached = prompt * self._around(share, cheap=1)
+        return _Spent(requests, prompt, cached, completion, self._usd(stage, prices, prompt, cached, completion))
+
+    def _usd(self, stage: Stage, prices: Prices, prompt: float, cached: float, completion: float) -> float | None:
+        model = _model(self.config, stage)
+        if self.config.paid_before:
+            return 0.0
+        if model not in prices:
+            return None
+        price = prices[model]
+        # Some caches ask a price for being written to.
+        plain = price.dearest_input if self.case == "high" else price.input
+        return ((prompt - cached) * plain + cached * price.cached_input + completion * price.output) / 1_000_000
+
+    # Requests, their tokens, and how many of these an earlier request began with.
+
+    def _extract(self) -> tuple[float, float, float]:
+        asked = self.sizes.records - self.sizes.answered
+        return asked, self._tokens("extract", self.sizes.sent), self._tokens("extract", self.sizes.shared)
+
+    def _author(self) -> tuple[float, float, float]:
+        dangers, drafts = self._dangers(), self._drafts()
+        first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._answer("extract")
+        again = self._answer("author") + self._assumed("feedback")
+        alike = self._tokens("author", self.sizes.shared) / self.sizes.records
+        return (
+            dangers * drafts,
+            dangers * (drafts * first + (drafts - 1) * again),
+            # Later drafts begin as the first did, up to the danger and with it.
+            dangers * (alike + (drafts - 1) * first),
+        )
+
+    def _judge(self) -> tuple[float, float, float]:
+        judged = self._dangers() * self._drafts() * self._share("author", "judged")
+        told = self._answer("extract") + self._assumed("described")
+        one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
+        return judged, judged * one, judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
+
+    def _assumed(self, name: str) -> float:
+        return ASSUMED[name].figures.of(self.case)
+
+    def _dangers(self) -> float:
+        return self.sizes.records * self._share("extract", "dangers")
+
+    def _repairs(self, stage: Stage) -> float:
+        known = self.known[stage].repairs
+        return self._assumed("repairs") if known is None else known * _TIMES.of(self.case)
+
+    def _drafts(self) -> float:
+        known = self.known["author"].drafts
+        # However it went before: a record may need one draft, or all of them.
+        return known if known is not None and self.case == "expected" else self._assumed("drafts")
+
+    def _share(self, stage: Stage, name: str) -> float:
+        known: float | None = getattr(self.known[stage], ASSUMED[name].attribute)
+        return self._assumed(name) if known is None else self._around(known, cheap=-1)
+
+    def _around(self, share: float, *, cheap: int) -> float:
+        """A measured share, a little nearer to what is cheap (more of it, or less) or dear."""
+        off = {"low": cheap, "expected": 0, "high": -cheap}[self.case] * _SHARE_WITHIN
+        return min(1.0, max(0.0, share + off))
+
+    def _tokens(self, stage: Stage, lengths: dict[Stage, int]) -> float:
+        known = self.known[stage].bytes_a_token
+        density = self._assumed("density") if known is None else known * _DENSITY_TIMES.of(self.case)
+        return lengths[stage] / density
+
+    def _answer(self, stage: Stage) -> float:
+        known, limit = self.known[stage].answer_tokens, self.sizes.limits.get(stage)
+        name = self.config.author_format if stage == "author" else stage
+        value = self._assumed(name) if known is None else known * _TIMES.of(self.case)
+        return value if limit is None else min(value, limit)
+
+
+def _sum(parts: Iterable[_Spent]) -> _Spent:
+    parts = list(parts)
+    known = [part.usd for part in parts if part.usd is not None]
+    return _Spent(
+        requests=sum(part.requests for part in parts),
+        prompt=sum(part.prompt for part in parts),
+        cached=sum(part.cached for part in parts),
+        completion=sum(part.completion for part in parts),
+        usd=sum(known) if len(known) == len(parts) else None,
+    )
+
+
+def _ranged(cases: list[_Spent]) -> StageEstimate:
+    usd = [case.usd for case in cases if case.usd is not None]
+    return StageEstimate(
+        requests=_range([round(case.requests) for case in cases]),
+        prompt_tokens=_range([round(case.prompt) for case in cases]),
+        cached_tokens=_range([round(case.cached) for case in cases]),
+        completion_tokens=_range([round(case.completion) for case in cases]),
+        usd=_range(usd) if len(usd) == len(cases) else None,
+    )
+
+
+def _range(figures: Iterable[float]) -> Range:
+    return Range(**dict(zip(CASES, figures, strict=True)))
+
+
+def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, Measured]) -> Iterator[str]:
+    """Every assumption, a sentence each."""
+    unused = "document" if config.author_format == "python" else "python"
+    for assumption in (assumption for name, assumption in ASSUMED.items() if name != unused):
+        values = {stage: getattr(known[stage], assumption.attribute) for stage in assumption.measured}
+        found = [
+            f"{value:.3g} in {known[stage].answers:,} {stage} answers of {known[stage].model}"
+            for stage, value in values.items()
+            if value is not None
+        ]
+        if len(found) < max(1, len(assumption.measured)):
+            figures = assumption.figures
+            found.append(f"else {figures.low:g}, {figures.expected:g}, {figures.high:g}")
+        yield f"{assumption.what}: {'; '.join(found).removeprefix('else ')}"
+    for stage in STAGES:
+        if (share := known[stage].cached_share) is not None:
+            yield f"input of {stage} from the cache: {share:.1%}, as measured, whatever it begins with"
+    if sizes.answered:
+        yield f"{sizes.answered:,} extract requests are answered in the store's ledger, and cost nothing"
+    yield "answers to author and judge that the ledger holds are not deducted"
+    yield "attempts that bring no answer cost nothing"
+    if config.fallback_models:
+        yield "every request is answered by the model of its stage, none by a fallback"

@@ -1,0 +1,142 @@
+"""Duplicates among the tasks of all runs, in chunks: structure ids are computed apart, then joined.
+
+The definition is that of ``hazardmill.quality.duplicates``: the same structure and near texts, the earlier task kept.
+Two tasks can only be duplicates if their structures are equal, so that the tasks of one structure can be compared by
+anybody, on any machine, without a look at the others; texts are measured and not looked up in an index. What is near
+across structures, contradictory labels and other corpora are for ``hazardmill dedupe``, in one process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from hazardmill.errors import HazardmillError, InputError
+from hazardmill.formalism.document.document import Document
+from hazardmill.quality.duplicates import structure_or_null
+from hazardmill.quality.text import Spelling, fields_of, first_near, words
+from hazardmill.records import Frozen
+from hazardmill.runs.duplicates import texts_of
+from hazardmill.store.store import Store
+
+CHUNK: Final = 1_000
+"""Tasks a chunk: about a second of a core."""
+
+# In the order of `hazardmill dedupe`: of the runs, and within a run of its records.
+_IDS: Final = """
+    SELECT tasks.task_id
+    FROM latest_tasks AS tasks
+    LEFT JOIN outcomes ON outcomes.run_id = tasks.run_id AND outcomes.record_id = tasks.record_id
+    LEFT JOIN (SELECT run_id, min("at") AS began FROM runs GROUP BY run_id) AS runs ON runs.run_id = tasks.run_id
+    ORDER BY began, tasks.run_id, ordinal, tasks.task_id
+"""
+_TASKS: Final = "SELECT task_id, document, danger FROM latest_tasks WHERE list_contains($tasks, task_id)"
+
+
+class Alike(Frozen):
+    """A task and the earlier one that it duplicates."""
+
+    task_id: str
+    twin: str
+    similarity: float
+    """Rouge-L of their texts."""
+
+    @property
+    def in_words(self) -> str:
+        """All of it, in a line."""
+        return f"{self.task_id} of {self.twin}, Rouge-L {self.similarity:.2f}"
+
+
+def task_chunks(store: Store, size: int = CHUNK) -> list[tuple[str, ...]]:
+    """The ids of all tasks, of each the latest, in the order in which they are compared.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    rows = store.query(lambda connection: connection.execute(_IDS).fetchall())
+    ids = [task_id for (task_id,) in rows]
+    return [tuple(ids[start : start + size]) for start in range(0, len(ids), size)]
+
+
+def structures_of(store: Store, task_ids: Sequence[str]) -> dict[str, str]:
+    """Structure id by task, in the order asked, computed anew; without those that have none.
+
+    Raises:
+        InputError: A task is not there, or its document is none.
+        StoreError: The store cannot be read.
+    """
+    found = {}
+    for task_id, (document, _) in _tasks(store, task_ids).items():
+        try:
+            structure = structure_or_null(Document.from_json(json.loads(document)).to_json())
+        except (HazardmillError, ValueError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"the document of task {task_id} is none: {getattr(error, 'message', error)}",
+                file=str(store.path),
+                remedy="see: hazardmill store verify",
+            ) from error
+        if structure is not None:
+            found[task_id] = structure
+    return found
+
+
+def groups(structures: Mapping[str, str], size: int = CHUNK) -> list[tuple[tuple[str, ...], ...]]:
+    """Tasks of one structure, where there are several, in chunks that hold about ``size`` tasks or one group.
+
+    Args:
+        structures: Structure id by task, in the order in which tasks are compared.
+        size: Tasks a chunk.
+    """
+    by_structure: dict[str, list[str]] = {}
+    for task_id, structure in structures.items():
+        by_structure.setdefault(structure, []).append(task_id)
+    made: list[list[tuple[str, ...]]] = []
+    held = size
+    for group in by_structure.values():
+        if len(group) > 1:
+            if held + len(group) > size:
+                made.append([])
+                held = 0
+            made[-1].append(tuple(group))
+            held += len(group)
+    return [tuple(chunk) for chunk in made]
+
+
+def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[Alike]:
+    """Which tasks of each group repeat an earlier one of it.
+
+    Args:
+        store: The store.
+        chunk: Ids of tasks of one structure each, in the order in which they are compared.
+
+    Raises:
+        InputError: A task is not there.
+        StoreError: The store cannot be read.
+    """
+    found = []
+    for group in chunk:
+        # Spelled once a text, and not once a pair: a group may have thousands.
+        spelling = Spelling()
+        kept: dict[str, str] = {}
+        for task_id, (document, danger) in _tasks(store, group).items():
+            text = spelling(words("\n".join(fields_of(texts_of(json.loads(document), json.loads(danger))))))
+            twin = first_near(text, kept)
+            if twin is None:
+                kept[task_id] = text
+            else:
+                found.append(Alike(task_id=task_id, twin=twin[0], similarity=twin[1]))
+    return found
+
+
+def _tasks(store: Store, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Document and danger of tasks, in the order asked."""
+    asked = {"tasks": list(task_ids)}
+    rows = store.query(lambda connection: connection.execute(_TASKS, asked).fetchall())
+    by_id = {task_id: (document, danger) for task_id, document, danger in rows}
+    missing = [task_id for task_id in task_ids if task_id not in by_id]
+    if missing:
+        raise InputError(
+            f"the store does not hold the task {missing[0]}", file=str(store.path), remedy="list the tasks again"
+        )
+    return {task_id: by_id[task_id] for task_id in task_ids}

@@ -1,0 +1,275 @@
+"""Recheck: the execution check of drafts that a store holds, done anew in chunks, and compared with what it says.
+
+A verdict is deterministic, so whatever differs was made by another version, by a machine with other limits (a draft
+that ran into a limit of time or memory), or by damage. A chunk needs a store's path and ids, and gives counts, a hash
+and what differs: little to send between machines, whatever is checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.errors import InputError
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.generation.execute import CHECKS, Execution, execute
+from hazardmill.records import Check, Frozen, content_hash
+from hazardmill.runs.config import JailProfile, RunConfig
+from hazardmill.sandbox.jail import Jail, Limits
+from hazardmill.store.store import Store
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+CHUNK: Final = 250
+"""Drafts a chunk: two seconds of a core or more, beside which opening a jail and sending a task are little."""
+
+DIFFERENCES: Final = 100
+"""Most differences that a chunk lists; it counts them all."""
+
+_SHOWN: Final = 200
+_ABSENT: Final = "(none)"
+_MODULUS: Final = 2**256
+
+# What a verdict consists of: where the draft is a task, all that was proved of it too.
+_OF_A_TASK: Final = ("safe_plan", "unsafe_plan", "certificate", "domain_pddl", "problem_pddl")
+
+_IDS: Final = """
+    SELECT drafts.run_id, drafts.record_id, drafts.draft
+    FROM drafts JOIN checks USING (run_id, record_id, draft)
+    WHERE code IS NOT NULL AND check_name = 'policy' AND checks.passed IS NOT NULL
+      AND ($runs IS NULL OR list_contains($runs, drafts.run_id))
+    ORDER BY ALL
+"""
+
+_DRAFTS: Final = f"""
+    SELECT drafts.record_id, drafts.draft, drafts.code, drafts.document_hash, drafts.hazardmill_version,
+           coalesce(CASE WHEN drafts.round < dangers.round
+                         THEN json_extract_string(dangers.sent_back, '$.danger.instantaneous_avoidability')
+                         ELSE instantaneous_avoidability END = 'unavoidable', false) AS unavoidable, tasks.task_id,
+           {", ".join(f"tasks.{name}" for name in _OF_A_TASK)}
+    FROM drafts
+    LEFT JOIN dangers ON (dangers.run_id, dangers.record_id) = (drafts.run_id, drafts.record_id)
+    LEFT JOIN tasks ON (tasks.run_id, tasks.record_id, tasks.draft) = (drafts.run_id, drafts.record_id, drafts.draft)
+    WHERE drafts.run_id = $run AND list_contains($records, drafts.record_id)
+"""
+
+_CHECKS: Final = """
+    SELECT record_id, draft, check_name, passed, reason, message, mend, details FROM checks
+    WHERE run_id = $run AND list_contains($records, record_id)
+"""
+
+
+class Chunk(Frozen):
+    """Drafts to be checked together, all of one run."""
+
+    run_id: str
+    drafts: tuple[tuple[str, int], ...]
+    """Record id and number of each."""
+
+
+class Difference(Frozen):
+    """Something of a draft that did not come out as the store has it."""
+
+    run_id: str
+    record_id: str
+    draft: int
+    what: str
+    """``search: reason``, ``document_hash``, ``certificate``..."""
+    stored: str
+    """Its beginning, where it is long."""
+    found: str
+    version: str
+    """Of the hazardmill that wrote the row."""
+
+    @property
+    def in_words(self) -> str:
+        """All of it, in a line."""
+        where = f"{self.run_id} {self.record_id} draft {self.draft}"
+        return f"{where}, {self.what}: was {self.stored} (version {self.version}), is {self.found}"
+
+
+class Rechecked(Frozen):
+    """What came of one or more chunks."""
+
+    drafts: int = 0
+    accepted: int = 0
+    """Of these, drafts that passed every check, now."""
+    differing: int = 0
+    """Drafts of which something differs."""
+    differences: tuple[Difference, ...] = ()
+    """The first of each chunk."""
+    digest: str = f"{0:064x}"
+    """Hash of all that was found: equal for equal drafts, however they were divided into chunks and in what order."""
+    jails: tuple[str, ...] = ()
+    """Every kind of jail that the drafts ran in."""
+
+    def __add__(self, other: Rechecked) -> Rechecked:
+        return Rechecked(
+            drafts=self.drafts + other.drafts,
+            accepted=self.accepted + other.accepted,
+            differing=self.differing + other.differing,
+            differences=(*self.differences, *other.differences),
+            digest=_added(self.digest, other.digest),
+            jails=tuple(sorted({*self.jails, *other.jails})),
+        )
+
+
+def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK) -> list[Chunk]:
+    """Every draft that was executed, in chunks of ``size``, the last one of each run smaller.
+
+    Args:
+        store: The store.
+        run_ids: Only drafts of these runs; null for all.
+        size: Drafts a chunk.
+
+    Raises:
+        InputError: There is no such draft.
+        StoreError: The store cannot be read.
+    """
+    runs = None if run_ids is None else list(run_ids)
+    rows = store.query(lambda connection: connection.execute(_IDS, {"runs": runs}).fetchall())
+    if not rows:
+        of = "" if runs is None else f" of {', '.join(runs)}"
+        raise InputError(
+            f"there is no draft{of} that was executed", file=str(store.path), remedy="see: hazardmill run list"
+        )
+    by_run: dict[str, list[tuple[str, int]]] = {}
+    for run_id, record_id, draft in rows:
+        by_run.setdefault(run_id, []).append((record_id, draft))
+    return [
+        Chunk(run_id=run_id, drafts=tuple(drafts[start : start + size]))
+        for run_id, drafts in by_run.items()
+        for start in range(0, len(drafts), size)
+    ]
+
+
+def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechecked:
+    """Check the drafts of a chunk anew, one after the other. Nothing is written.
+
+    Raises:
+        InputError: The store no longer holds a draft of the chunk, or its run.
+        JailUnavailable: The jail cannot contain untrusted code here.
+        StoreError: The store cannot be read.
+    """
+    limit = _search_limit(store, chunk.run_id)
+    held = store.query(lambda connection: _held(connection, chunk))
+    # One after the other: who has more cores has more chunks at once.
+    with Jail(jail, Limits(concurrency=1)) as opened:
+        executions = asyncio.run(_executed(held, opened, limit))
+        return _compared(chunk.run_id, held, executions, opened.profile)
+
+
+async def _executed(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) -> list[Execution]:
+    return [await execute(row["code"], jail, limit, unavoidable=row["unavoidable"]) for row in held]
+
+
+def _search_limit(store: Store, run_id: str) -> int:
+    rows = store.rows("runs", {"run_id": run_id, "sequence": 0}, ["config"])
+    if not rows:
+        raise InputError(f"there is no run {run_id} here", file=str(store.path), remedy="see: hazardmill run list")
+    limit: int = json.loads(rows[0]["config"]).get("search_limit", RunConfig.model_fields["search_limit"].default)
+    return limit
+
+
+def _held(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str, Any]]:
+    """The drafts of a chunk as the store has them, in the chunk's order, each with its checks by name."""
+    asked = {"run": chunk.run_id, "records": sorted({record_id for record_id, _ in chunk.drafts})}
+    found = {(row["record_id"], row["draft"]): {**row, "checks": {}} for row in _rows(connection, _DRAFTS, asked)}
+    for row in _rows(connection, _CHECKS, asked):
+        if (row["record_id"], row["draft"]) in found:
+            found[row["record_id"], row["draft"]]["checks"][row["check_name"]] = row
+    missing = [key for key in chunk.drafts if key not in found]
+    if missing:
+        raise InputError(
+            f"the store no longer holds {len(missing)} draft(s) of run {chunk.run_id}",
+            record_id=missing[0][0],
+            remedy="divide the drafts into chunks again",
+        )
+    return [found[key] for key in chunk.drafts]
+
+
+def _rows(connection: DuckDBPyConnection, query: str, asked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    cursor = connection.execute(query, asked)
+    names = [column[0] for column in cursor.description or ()]
+    for row in cursor.fetchall():
+        yield dict(zip(names, row, strict=True))
+
+
+def _compared(
+    run_id: str, held: Sequence[Mapping[str, Any]], executions: Sequence[Execution], profile: str
+) -> Rechecked:
+    differences: list[Difference] = []
+    differing, digest = 0, f"{0:064x}"
+    for row, execution in zip(held, executions, strict=True):
+        found = _verdict(execution)
+        digest = _added(digest, content_hash([row["record_id"], row["draft"], found]))
+        said = _said(row)
+        different = [name for name, value in said.items() if value != found.get(name)]
+        differing += bool(different)
+        differences += [
+            Difference(
+                run_id=run_id,
+                record_id=row["record_id"],
+                draft=row["draft"],
+                what=name,
+                stored=_shown(said[name]),
+                found=_shown(found.get(name)),
+                version=row["hazardmill_version"],
+            )
+            for name in different
+        ]
+    return Rechecked(
+        drafts=len(held),
+        accepted=sum(execution.passed for execution in executions),
+        differing=differing,
+        differences=tuple(differences[:DIFFERENCES]),
+        digest=digest,
+        jails=(profile,),
+    )
+
+
+def _verdict(execution: Execution) -> dict[str, Any]:
+    """All that is compared of an execution, by name."""
+    document, certificate = execution.document, execution.certificate
+    verdict: dict[str, Any] = {"document_hash": document.hash if document is not None else None}
+    for check in execution.checks:
+        verdict |= _of_check(check.name, check.model_dump(mode="json"))
+    if execution.passed and certificate is not None:
+        verdict |= {
+            "safe_plan": certificate.solution.safe_text,
+            "unsafe_plan": certificate.solution.unsafe_text,
+            "certificate": canonical_json(certificate.to_json()),
+            "domain_pddl": execution.domain_pddl,
+            "problem_pddl": execution.problem_pddl,
+        }
+    return verdict
+
+
+def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, as far as the store says it: of a draft that is no task, or a duplicate, it keeps no proofs."""
+    said: dict[str, Any] = {"document_hash": row["document_hash"]}
+    for name in CHECKS:
+        check = row["checks"].get(name)
+        if check is not None:
+            said |= _of_check(name, {**check, "details": json.loads(check["details"])})
+    if row["task_id"] is not None:
+        said |= {name: row[name] for name in _OF_A_TASK}
+    return said
+
+
+def _of_check(name: str, check: Mapping[str, Any]) -> dict[str, Any]:
+    parts = (part for part in Check.model_fields if part != "name")
+    return {f"{name}: {part}": canonical_json(check[part]) if part == "details" else check[part] for part in parts}
+
+
+def _added(one: str, other: str) -> str:
+    # A sum and not a hash of hashes, so that neither order nor chunks count.
+    return f"{(int(one, 16) + int(other, 16)) % _MODULUS:064x}"
+
+
+def _shown(value: object) -> str:
+    text = _ABSENT if value is None else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

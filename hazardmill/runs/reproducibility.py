@@ -1,0 +1,141 @@
+"""What a run was started with, and what is otherwise now: a run goes on only as it began.
+
+Results depend on more than a run's configuration: on the prompt templates, the layers of the jail, and the version of
+hazardmill. All of it is written down with the run. Where any of it changed, going on would mix results of two kinds
+under one name; a child run does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from hazardmill.errors import UsageError
+from hazardmill.generation.context import Prompts
+from hazardmill.llm.prompts import Prompt
+from hazardmill.records import Frozen
+from hazardmill.runs.config import ALTER_NOTHING, RunConfig
+
+_HASH_SHOWN: Final = 12
+
+_SPECIAL: Final = frozenset(
+    {"inputs", "models", "fallback_models", "api_base", "replay_backend", "replay_store", "jail"}
+)
+"""Settings that are not compared as they stand; of the jail, its layers are."""
+
+
+class PromptUsed(Frozen):
+    """A prompt template, by what the tables say of it."""
+
+    version: str
+    hash: str
+
+    def __str__(self) -> str:
+        return f"version {self.version} ({self.hash[:_HASH_SHOWN]})"
+
+
+class Made(Frozen):
+    """What decides a run's results beside its configuration. Null: not written down by the version that started it."""
+
+    version: str
+    """Of hazardmill."""
+    jail: str | None = None
+    """Kind and layers of the jail."""
+    prompts: dict[str, PromptUsed] | None = None
+    """By stage and name: ``extract/danger``."""
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What cannot be compared."""
+        return tuple(name for name in ("prompts", "jail") if getattr(self, name) is None)
+
+
+class Change(Frozen):
+    """One thing that is otherwise."""
+
+    name: str
+    old: str | None
+    new: str | None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_shown(self.old)} -> {_shown(self.new)}"
+
+
+def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
+    """Version and hash of each template, by stage and name."""
+    values = (getattr(prompts, field.name) for field in dataclasses.fields(prompts))
+    templates = [value for value in values if isinstance(value, Prompt)]
+    return {
+        f"{prompt.path.parent.name}/{prompt.path.name.partition('.')[0]}": PromptUsed(
+            version=prompt.version, hash=prompt.hash
+        )
+        for prompt in templates
+    }
+
+
+def config_changes(old: RunConfig, new: RunConfig) -> list[Change]:
+    """The settings that alter results and differ.
+
+    How many records are worked on at once, and the like, alter none. What a jail's name comes to is in ``Made``.
+    """
+    return _changes(_settings(old), _settings(new))
+
+
+def made_changes(old: Made, new: Made) -> list[Change]:
+    """What differs of all that both know."""
+    changes = _changes({"hazardmill": old.version}, {"hazardmill": new.version})
+    if old.jail is not None and new.jail is not None:
+        changes += _changes({"jail layers": old.jail}, {"jail layers": new.jail})
+    if old.prompts is not None and new.prompts is not None:
+        changes += _changes(_named(old.prompts), _named(new.prompts))
+    return changes
+
+
+def refusal(run_id: str, changes: list[Change]) -> UsageError:
+    """The error that says what changed since a run began, and both ways on."""
+    lines = "".join(f"\n  {change}" for change in changes)
+    return UsageError(
+        f"run {run_id} was started otherwise, and its results so far would not go with what comes:{lines}\n",
+        remedy="start a child run, which reuses all that is unchanged: add --child; "
+        "or resume the run with what it was started with",
+    )
+
+
+def _settings(config: RunConfig) -> dict[str, str | None]:
+    # All but what is known to be harmless, so that a setting to come is compared before anybody thinks of it here.
+    plain = config.model_dump(mode="json", exclude={*ALTER_NOTHING, *_SPECIAL})
+    is_replay = config.backend == "replay"
+    settings: dict[str, Any] = {
+        **{name.replace("_", " "): value for name, value in plain.items()},
+        **{f"{stage} model": name for stage, name in config.models.model_dump().items()},
+        "fallback models": ", ".join(config.fallback_models) or None,
+        # Port and path are no part of a request's identity: a local server may come back elsewhere.
+        "host of the API": None if config.api_base is None else urlsplit(config.api_base).hostname,
+        "replayed backend": config.replay_backend if is_replay else None,
+        "replayed store": config.replay_store if is_replay else None,
+    }
+    for number, item in enumerate(config.inputs, 1):
+        name = f"input {number} ({item.source})"
+        settings[f"{name} path"] = item.path
+        settings[f"{name} limit"] = item.limit
+        settings[f"{name} shard"] = item.shard
+        settings[f"{name} where"] = ", ".join(f"{fact}={value}" for fact, value in sorted(item.where.items())) or None
+    return {name: None if value is None else str(value) for name, value in settings.items()}
+
+
+def _named(prompts: Mapping[str, PromptUsed]) -> dict[str, str | None]:
+    return {f"prompt {name}": str(prompt) for name, prompt in prompts.items()}
+
+
+def _changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> list[Change]:
+    return [
+        Change(name=name, old=old.get(name), new=new.get(name))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _shown(value: str | None) -> str:
+    return "(none)" if value is None else value

@@ -1,0 +1,380 @@
+"""A generation run on a store: its records in order, batch by batch, resumable at any point.
+
+Files are the progress: a record is done when its outcome is committed, in one atomic group with all its rows.
+Records of a batch are worked on together and committed in record order, so that which of two equal tasks is the
+``duplicate`` never depends on timing. LLM answers reach the ledger as they come, so what a killed batch had asked is
+not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+
+from pydantic import ValidationError
+
+from hazardmill import __version__
+from hazardmill.errors import (
+    InputError,
+    ProviderError,
+    RunStopped,
+    SettingsError,
+    StoreError,
+    StoreLocked,
+    UsageError,
+)
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.generation.context import Mill, Prompts
+from hazardmill.generation.prompt_cache import Prefix, Warmup
+from hazardmill.ingest.inputs import find_records, ingestion_of, stored_of
+from hazardmill.ingest.intake import Intake, take_in
+from hazardmill.llm.client import Client, Retry
+from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.prices import Prices
+from hazardmill.records import Outcome
+from hazardmill.runs.backend import open_backend, open_limiter
+from hazardmill.runs.budgets import check_budget, opened_budget
+from hazardmill.runs.config import ALTER_NOTHING, RunConfig
+from hazardmill.runs.ids import new_run_id
+from hazardmill.runs.reproducibility import Made, config_changes, made_changes, prompts_used, refusal
+from hazardmill.runs.session import Session as Session
+from hazardmill.runs.status import KILLED as KILLED
+from hazardmill.runs.status import run_states as run_states
+from hazardmill.runs.status import shown_state as shown_state
+from hazardmill.runs.watch import Unwatched, Watch
+from hazardmill.sandbox.jail import Jail
+from hazardmill.store.store import Store
+from hazardmill.store.writer import Writer
+
+_MADE: Final = "made_with"
+"""Where a run's configuration on disk says what else decides its results."""
+
+_CACHED_FOR: Final = timedelta(minutes=5)
+"""How long a provider surely remembers the beginning of a prompt."""
+
+RunState = Literal["running", "completed", "stopped", "failed"]
+
+
+class Run:
+    """One generation run. Make it with ``Run.start`` or, to go on with one, ``Run.load``."""
+
+    def __init__(
+        self,
+        store: Store,
+        run_id: str,
+        config: RunConfig,
+        content: Mapping[str, str | None],
+        *,
+        made: Made | None = None,
+        parent_run_id: str | None = None,
+    ) -> None:
+        self.store = store
+        self.run_id = run_id
+        self.config = config
+        self.made = made or Made(version=__version__)
+        """What decided its results beside the configuration when it was started."""
+        self.parent_run_id = parent_run_id
+        self.content = dict(content)
+        """Record id to the content hash it had when the run was started, in order; null where that is not known."""
+        self.selection = tuple(content)
+        """Record ids of the run, in order."""
+
+    @classmethod
+    def start(
+        cls, store: Store, config: RunConfig, run_id: str | None = None, *, parent: Run | None = None
+    ) -> tuple[Run, tuple[Intake, ...]]:
+        """Take in the inputs and write down what the run is going to do.
+
+        Nothing is written before it is sure that the run can begin: everything it needs has been opened once, and
+        some input holds a record.
+
+        Args:
+            store: Where everything is written.
+            config: What decides the run.
+            run_id: Its name; by default one made from the time.
+            parent: The run that this one does again with other settings. With the same inputs it takes the parent's
+                records, as they were when that one began, and reads no input.
+
+        Raises:
+            InputError: An input cannot be read, or none holds a record, of the shard if there is one: then it says
+                why the first was refused.
+            SettingsError: The configuration cannot work: no key, no price of a model that a budget is to be kept for.
+            JailUnavailable: The jail cannot contain untrusted code here.
+            UsageError: There is a run of that id, or an input's ``where`` makes no sense for its source.
+            StoreError: The store cannot be written.
+        """
+        config.check()
+        run_id = run_id or new_run_id("generate")
+        if store.rows("runs", {"run_id": run_id}, ["run_id"]):
+            raise UsageError(f"there is a run {run_id} already", remedy="resume it, or choose another id")
+        _check_models(store, config)
+        made = _made_now(config)
+        inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
+        if inherited is None:
+            find_records(store, config)
+        inputs = [(ingestion_of(item), item) for item in config.inputs] if inherited is None else []
+        intakes: list[Intake] = []
+        content: dict[str, str | None] = dict(inherited or {})
+        with store.writer(run_id) as writer:
+            for ingestion, item in inputs:
+                if ingestion is not None:
+                    intakes.append(take_in(store, writer, ingestion, item.shard))
+                    content |= intakes[-1].content
+                else:
+                    content |= stored_of(store, item)
+            run = cls(
+                store, run_id, config, content, made=made, parent_run_id=None if parent is None else parent.run_id
+            )
+            writer.append_sync({"runs": [run._state_row("running", 0, run.counts(), content)]})
+        return run, tuple(intakes)
+
+    @classmethod
+    def load(cls, store: Store, run_id: str) -> Run:
+        """A run of the store, as it was started; with what alters no result as it was last resumed with.
+
+        Raises:
+            InputError: The store holds no such run, it is no generation run, or another version started it.
+        """
+        rows = store.rows("runs", {"run_id": run_id})
+        first = next((row for row in rows if row["sequence"] == 0), None)
+        if first is None or first["kind"] != "generate":
+            raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
+        try:
+            newest = json.loads(max(rows, key=lambda row: row["sequence"])["config"])
+            written = json.loads(first["config"]) | {name: newest[name] for name in ALTER_NOTHING & newest.keys()}
+            made = Made.model_validate({"version": first["hazardmill_version"], **written.pop(_MADE, {})})
+            config = RunConfig.model_validate(written)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False)[0]
+            raise InputError(
+                f"run {run_id} was started by hazardmill {first['hazardmill_version']}, whose configuration this one "
+                f"cannot read: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}",
+                remedy="resume it with that version, or start a new run: what was paid for is in the ledger",
+            ) from error
+        content = json.loads(first["selection"])
+        # The first stores listed ids alone.
+        content = content if isinstance(content, dict) else dict.fromkeys(content)
+        return cls(store, run_id, config, content, made=made, parent_run_id=first["parent_run_id"])
+
+    def resumed(self, config: RunConfig | None = None) -> Run:
+        """The run, to be gone on with, under settings that alter no result.
+
+        Args:
+            config: What it is to be gone on with; by default what it was started with.
+
+        Raises:
+            UsageError: Something that decides results changed since the run was started; says what.
+            SettingsError: The settings cannot work: no key, no price of a model that a budget is to be kept for.
+            JailUnavailable: The jail cannot contain untrusted code here.
+        """
+        config = config or self.config
+        config.check()
+        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config))]
+        if changes:
+            raise refusal(self.run_id, changes)
+        _check_models(self.store, config)
+        return Run(self.store, self.run_id, config, self.content, made=self.made, parent_run_id=self.parent_run_id)
+
+    def child(self, config: RunConfig | None = None, run_id: str | None = None) -> tuple[Run, tuple[Intake, ...]]:
+        """Start a run that does this one's work with other settings, and reuses each answer that is the same request.
+
+        Args:
+            config: Its settings; by default this run's, for where prompts, jail or hazardmill changed.
+            run_id: Its name; by default one made from the time.
+
+        Raises:
+            UsageError: Nothing changed, or there is a run of that id.
+            HazardmillError: As ``start``.
+        """
+        config = config or self.config
+        config.check()
+        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config))
+        if not changed and not self.made.unknown:
+            raise UsageError(
+                f"nothing changed since run {self.run_id} was started: a child run would be the same run again",
+                remedy="resume it without --child, or say what is to be otherwise",
+            )
+        return Run.start(self.store, config, run_id, parent=self)
+
+    def pending(self) -> list[int]:
+        """Ordinals of the records that have no outcome yet."""
+        done = {row["record_id"] for row in self.store.rows("outcomes", {"run_id": self.run_id}, ["record_id"])}
+        return [ordinal for ordinal, record_id in enumerate(self.selection) if record_id not in done]
+
+    def batches(self) -> list[list[int]]:
+        """What is pending, in batches."""
+        pending = self.pending()
+        size = self.config.batch_size
+        return [pending[start : start + size] for start in range(0, len(pending), size)]
+
+    def counts(self) -> dict[str, int]:
+        """Records by outcome, pending ones included."""
+        rows = self.store.rows("outcomes", {"run_id": self.run_id}, ["outcome"])
+        counts = Counter(row["outcome"] for row in rows)
+        result = {outcome.value: counts.get(outcome.value, 0) for outcome in Outcome}
+        result[Outcome.PENDING.value] = len(self.selection) - sum(counts.values())
+        return result
+
+    def finish(self, state: RunState) -> dict[str, int]:
+        """Write down how the run ended, and its counts."""
+        with self.store.writer(self.run_id) as writer:
+            return self._change(state, writer)
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Keep others off the run while it is worked on, then write down how that ended, whatever ended it.
+
+        It is ``completed`` with its last record, ``stopped`` by an interruption, on purpose, by a provider that cannot
+        be asked or settings that cannot work, and ``failed`` by any other error, bugs included. A run that somebody
+        else works on stays as it is.
+
+        Raises:
+            StoreLocked: Another process works on this run.
+            UsageError: Prompts or hazardmill changed since the run was started, and it has records left.
+        """
+        if self.pending():
+            self._refuse_changes(Made(version=__version__, prompts=prompts_used(_prompts(self.config))))
+        present = self.store.hold(self.run_id)
+        try:
+            yield
+            self.finish("stopped" if self.pending() else "completed")
+        except StoreLocked:
+            raise
+        except BaseException as error:
+            resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError
+            failed = isinstance(error, Exception) and not isinstance(error, resumable)
+            try:
+                self.finish("failed" if failed else "stopped")
+            except StoreError as more:
+                # What went wrong first is what is to be mended.
+                error.add_note(f"how the run ended could not be written down: {more}")
+            raise
+        finally:
+            present.release()
+
+    @asynccontextmanager
+    async def session(
+        self, on_retry: Callable[[Retry], None] | None = None, watch: Watch | None = None
+    ) -> AsyncIterator[Session]:
+        """Open everything the run needs; close it again, with all rows in parts.
+
+        Args:
+            on_retry: Told of each pause before a request is sent again.
+            watch: Told of each step of each record.
+
+        Raises:
+            StoreLocked: Another process works on this run.
+            JailUnavailable: The jail cannot contain untrusted code here.
+            UsageError: Prompts, jail or hazardmill changed since the run was started.
+            SettingsError: There is no key, or no budget can be kept.
+        """
+        config, prompts, prices = self.config, _prompts(self.config), Prices.load()
+        check_budget(config, prices)
+        with Jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
+            self._refuse_changes(Made(version=__version__, jail=jail.profile, prompts=prompts_used(prompts)))
+            backend = open_backend(config, self.store)
+            ledger = Ledger(self.store, writer, self.run_id)
+            with opened_budget(self.store, self.run_id, config, ledger) as budget:
+                if self._as_written() != ("running", self._written_config()):
+                    self._change("running", writer)
+                client = Client(
+                    backend,
+                    ledger,
+                    limiter=open_limiter(config),
+                    prices=prices,
+                    budget=budget,
+                    deadline_s=config.deadline_s,
+                    on_retry=on_retry,
+                )
+                mill = Mill(
+                    client=client,
+                    prompts=prompts,
+                    models=config.models,
+                    jail=jail,
+                    sample=config.sample,
+                    search_limit=config.search_limit,
+                    warmup=Warmup(warm=self._warm()),
+                    structured=config.structured,
+                    fallbacks=config.fallback_models,
+                    watch=watch or Unwatched(),
+                )
+                try:
+                    yield Session(self, writer, mill, ledger, budget)
+                finally:
+                    await backend.close()
+
+    def _warm(self) -> Iterator[Prefix]:
+        """What a provider remembers of this run: one that was killed, or a batch that failed, is soon gone on with."""
+        asked = ("stage", "model_asked", "prompt_hash", "record_id", "prompt_tokens", "at")
+        rows = self.store.rows("llm_calls", {"run_id": self.run_id, "answered": True}, asked)
+        since = datetime.now(UTC) - _CACHED_FOR
+        for row in rows:
+            # A request that was turned away has no tokens: nobody computed its prompt.
+            if row["at"] >= since and row["prompt_tokens"] != 0:
+                yield Prefix.made(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
+
+    def _refuse_changes(self, now: Made) -> None:
+        changes = made_changes(self.made, now)
+        if changes:
+            raise refusal(self.run_id, changes)
+
+    def _as_written(self) -> tuple[str, str] | None:
+        """State and configuration of the run, as they were written down last."""
+        rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence", "state", "config"])
+        last = max(rows, key=lambda row: row["sequence"]) if rows else None
+        return None if last is None else (last["state"], last["config"])
+
+    def _written_config(self) -> str:
+        made = self.made.model_dump(mode="json", exclude={"version"}, exclude_none=True)
+        return canonical_json({**self.config.model_dump(mode="json"), **({_MADE: made} if made else {})})
+
+    def _change(self, state: RunState, writer: Writer) -> dict[str, int]:
+        counts = self.counts()
+        # Not their number: a rebuild of the store may have come to fewer.
+        rows = self.store.rows("runs", {"run_id": self.run_id}, ["sequence"])
+        sequence = 1 + max((row["sequence"] for row in rows), default=-1)
+        writer.append_sync({"runs": [self._state_row(state, sequence, counts, None)]})
+        return counts
+
+    def _by_source(self) -> dict[str, int]:
+        return dict(Counter(record_id.partition(":")[0] for record_id in self.selection))
+
+    def _state_row(
+        self, state: RunState, sequence: int, counts: dict[str, int], content: Mapping[str, str | None] | None
+    ) -> dict[str, Any]:
+        return {
+            "run_id": self.run_id,
+            "parent_run_id": self.parent_run_id,
+            "sequence": sequence,
+            "kind": "generate",
+            "state": state,
+            "config": self._written_config(),
+            # Not sorted: the order is that of the run.
+            "selection": None if content is None else json.dumps(content, separators=(",", ":"), ensure_ascii=False),
+            "counts": canonical_json({"records": self._by_source(), "outcomes": counts}),
+            "at": datetime.now(UTC),
+            "hazardmill_version": __version__,
+        }
+
+
+def _prompts(config: RunConfig) -> Prompts:
+    """The templates that a run of this configuration asks with."""
+    return Prompts.load(config.author_format)
+
+
+def _check_models(store: Store, config: RunConfig) -> None:
+    """Make sure that the models can be asked, and that a budget can be kept."""
+    open_backend(config, store)
+    check_budget(config, Prices.load())
+
+
+def _made_now(config: RunConfig) -> Made:
+    """What decides results here and now: opens prompts and jail once."""
+    prompts = prompts_used(_prompts(config))
+    with Jail(profile=config.jail) as jail:
+        return Made(version=__version__, jail=jail.profile, prompts=prompts)

@@ -1,0 +1,173 @@
+"""A session on a run: records worked on together, committed in record order, made parts of batch by batch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
+from hazardmill.generation.context import Mill
+from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.rows import record_rows, task_id_of
+from hazardmill.ingest.intake import Shelf
+from hazardmill.llm.ledger import Ledger
+from hazardmill.llm.traffic.budget import Budget
+from hazardmill.quality.duplicates import structure_or_null
+from hazardmill.records import Outcome, Record
+from hazardmill.runs.cross_check import cross_checked, wants_cross_check
+from hazardmill.runs.duplicates import Kept, texts_of
+from hazardmill.runs.malloc import give_back, in_one_thread, keep_little
+from hazardmill.runs.ordered_pool import Line
+from hazardmill.store.writer import Writer
+
+if TYPE_CHECKING:
+    from hazardmill.runs.run import Run
+
+OnRecord = Callable[[str, Outcome], None]
+"""Called after each committed record with its id and outcome."""
+
+_AT_ONCE: Final = 2
+"""Records worked on at a time for each request that may be under way: while one is executed, proved, or waits for a
+prefix to be warm, another one asks."""
+
+
+@dataclass
+class Session:
+    """A run with its writer and mill open."""
+
+    run: Run
+    writer: Writer
+    mill: Mill
+    ledger: Ledger
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        keep_little()
+        self.unrecorded: list[NotRecorded] = []
+        """Why records stay pending to which no answer is recorded, in their order."""
+        self._shelf = Shelf(self.run.store)
+        self._kept = Kept(self.run.store, self.run.run_id)
+
+    async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
+        """As ``work_through``, with one batch."""
+        return await self.work_through([batch], on_record)
+
+    async def work_through(self, batches: Iterable[Sequence[int]], on_record: OnRecord | None = None) -> Counter[str]:
+        """Work on batches and commit their records in order; at the end of each its rows become parts.
+
+        The first records of a batch are begun while the last of the one before are asked about, so that there is
+        always something to ask.
+
+        Returns:
+            Records by outcome. One to which no answer is recorded has none, and is in ``unrecorded``.
+
+        Raises:
+            ProviderError: The provider cannot be asked; what was committed stays, the rest stays pending.
+            BudgetReached: There is no money left for the next request; the same holds.
+            InputError: The store no longer holds the records of a batch; those before it are committed.
+        """
+        self.mill.client.reopen()
+        counts: Counter[str] = Counter()
+        await self._look_what_others_paid()
+        line = Line(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
+        try:
+            async for done in line:
+                if done is None:
+                    await in_one_thread(self.writer.roll)
+                    await self._look_what_others_paid()
+                    await in_one_thread(give_back)
+                    continue
+                (ordinal, record), worked = done
+                if isinstance(worked, NotRecorded):
+                    self.unrecorded.append(worked)
+                    continue
+                outcome = await self._commit(ordinal, *worked)
+                counts[outcome.value] += 1
+                if on_record is not None:
+                    on_record(record.record_id, outcome)
+        except (ProviderError, RunStopped) as error:
+            # What is under way is being paid for, and nothing is wrong with it: its answers are for the next session.
+            self.mill.client.close()
+            await line.ended()
+            self._say_how_it_stands(error)
+            raise
+        finally:
+            await line.call_off()
+        return counts
+
+    async def _look_what_others_paid(self) -> None:
+        # Where the journal is empty, for all that it holds is read anew each time.
+        await in_one_thread(self.ledger.refresh)
+
+    async def _records_of(self, batches: Iterable[Sequence[int]]) -> AsyncIterator[list[tuple[int, Record]]]:
+        for batch in batches:
+            yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
+
+    async def _worked_on(self, numbered: tuple[int, Record]) -> tuple[Milled, dict[str, Any] | None] | NotRecorded:
+        try:
+            milled = await refine(numbered[1], self.mill)
+        except NotRecorded as error:
+            return error
+        return milled, await self._cross_check(milled)
+
+    def _say_how_it_stands(self, error: ProviderError | RunStopped) -> None:
+        left = f"{len(self.run.pending())} of {len(self.run.selection)} records are left"
+        if self.budget is not None:
+            left = f"{self.budget.reserved_usd:.4f} USD are reserved for what is under way; {left}"
+        error.message = f"{error.message}; {left}"
+        error.args = (error.message,)
+
+    def _records(self, batch: Sequence[int]) -> list[Record]:
+        wanted = [self.run.selection[ordinal] for ordinal in batch]
+        found = self._shelf.take({record_id: self.run.content[record_id] for record_id in wanted})
+        missing = [record_id for record_id in wanted if record_id not in found]
+        if missing:
+            raise InputError(
+                f"the store no longer holds {len(missing)} record(s) as they were when run {self.run.run_id} began",
+                record_id=missing[0],
+                remedy="ingest the run's inputs again, unchanged, or start a new run",
+            )
+        return [found[record_id] for record_id in wanted]
+
+    async def _cross_check(self, milled: Milled) -> dict[str, Any] | None:
+        attempt = milled.accepted
+        if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
+            return None
+        document = attempt.execution.document
+        if document is None or not wants_cross_check(document, self.run.config.cross_check):
+            return None
+        return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
+
+    async def _commit(self, ordinal: int, milled: Milled, crossed: dict[str, Any] | None) -> Outcome:
+        outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
+        structure: str | None = None
+        if milled.accepted is not None:
+            task_id = task_id_of(milled)
+            assert milled.accepted.execution is not None and milled.accepted.execution.document is not None
+            assert milled.extraction.danger is not None  # what was accepted has all of these
+            document, danger = milled.accepted.execution.document, milled.extraction.danger
+            # Of the most regular documents it takes seconds, during which others go on asking.
+            structure = await asyncio.to_thread(structure_or_null, document.to_json())
+            texts = texts_of(document.to_json(), danger.model_dump(mode="json"))
+            # It may have to read what the run has kept; commits are made one after another, so it is asked by one.
+            repeated = await asyncio.to_thread(self._kept.add, task_id, document.hash, structure, texts)
+            if repeated is not None:
+                outcome, reason, task_id = Outcome.DUPLICATE, repeated.reason, repeated.task_id
+                message = repeated.message
+        rows = record_rows(
+            milled,
+            self.mill,
+            run_id=self.run.run_id,
+            ordinal=ordinal,
+            outcome=outcome,
+            task_id=task_id,
+            reason=reason,
+            message=message,
+            cross_check=crossed,
+            structure_id=structure,
+        )
+        await self.writer.append(rows)
+        return outcome

@@ -1,0 +1,36 @@
+"""Telling of a record while it is worked on, for whoever wants to see more than its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hazardmill.generation.extract import Extraction
+    from hazardmill.generation.refine import Attempt
+    from hazardmill.records import Record
+
+
+class Watch(Protocol):
+    """Told of each step of each record as it is done, of several records in turn. It must not raise."""
+
+    def began(self, record: Record) -> None:
+        """Work on a record begins."""
+
+    def extracted(self, record: Record, extraction: Extraction) -> None:
+        """A danger was found in it, or none."""
+
+    def drafted(self, record: Record, attempt: Attempt) -> None:
+        """A draft was written and checked."""
+
+
+class Unwatched:
+    """Tells nobody."""
+
+    def began(self, record: Record) -> None:
+        """Say nothing."""
+
+    def extracted(self, record: Record, extraction: Extraction) -> None:
+        """Say nothing."""
+
+    def drafted(self, record: Record, attempt: Attempt) -> None:
+        """Say nothing."""

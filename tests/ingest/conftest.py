@@ -1,0 +1,6 @@
+from __future__ import annotations
+
+from tests.generation.conftest import jail as jail
+from tests.generation.conftest import notes as notes
+from tests.generation.conftest import sources_home as sources_home
+from tests.generation.conftest import store as store
