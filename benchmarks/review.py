@@ -35,17 +35,17 @@ from fastapi.responses import HTMLResponse
 from httpx import ASGITransport, AsyncClient
 
 from hazardmill.resources import review_folder
-from hazardmill.review.app.doors import Doors, Rules
+from hazardmill.review.app.auth import Doors, Rules
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
 from hazardmill.review.app.sessions import Sessions
 from hazardmill.review.app.throttle import Throttle
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.forms import Answer
-from hazardmill.review.pool import Pool, load_pool
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.schemas import Answer
+from hazardmill.review.service import Desk
 from hazardmill.store.store import Store
 
 TASKS, PAGES, DECIDED = 20_000, 1_000, 1_000

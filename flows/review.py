@@ -11,14 +11,14 @@ from pydantic import BaseModel, Field
 
 from hazardmill.report.console import grid_markdown
 from hazardmill.report.tables import Grid
-from hazardmill.review.assigning import Wish
-from hazardmill.review.exchange import Imported, import_files
-from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.statistics import Statistics, statistics
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.exchange import Imported, import_files
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_tasks
-from hazardmill.review.statistics import Statistics, statistics
-from hazardmill.review.telling import tables
 from hazardmill.store.store import Store
 
 

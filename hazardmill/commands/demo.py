@@ -47,7 +47,7 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     from hazardmill.commands.running import command, show, work_through
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
-    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.decisions.folder import ReviewFolder
     from hazardmill.review.recorded import lay_out
     from hazardmill.runs.run import Run
     from hazardmill.store.store import Store

@@ -13,7 +13,7 @@ from hazardmill.commands.options import json_option, lens_of, open_store, print_
 from hazardmill.errors import InputError
 
 if TYPE_CHECKING:
-    from hazardmill.review.statistics import Statistics
+    from hazardmill.review.analysis.statistics import Statistics
     from hazardmill.store.store import Store
 
 
@@ -93,9 +93,9 @@ def report(
 
 def review_figures(store: Store, folder: Path) -> Statistics:
     """The figures of a review of the tasks of a store, under the policy ``any-reject``."""
-    from hazardmill.review.folder import ReviewFolder
-    from hazardmill.review.pool import load_pool
-    from hazardmill.review.statistics import statistics
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.decisions.folder import ReviewFolder
 
     return statistics(ReviewFolder(folder), load_pool(store))
 

@@ -14,9 +14,9 @@ from hazardmill.errors import UsageError
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.review.exchange import Imported
-    from hazardmill.review.folder import ReviewFolder
-    from hazardmill.review.rounds import Given
+    from hazardmill.review.assignments.publish import Given
+    from hazardmill.review.decisions.exchange import Imported
+    from hazardmill.review.decisions.folder import ReviewFolder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,10 +94,10 @@ def assign(
     Done again with more tasks or other reviewers, it gives out what is missing; a reviewer is never told who else has
     a task, what others decided, or which tasks are repeats or have a planted defect.
     """
-    from hazardmill.review.assigning import Wish
-    from hazardmill.review.intent import read_plans
-    from hazardmill.review.pool import load_pool
-    from hazardmill.review.rounds import give_disputed, give_plans, give_tasks
+    from hazardmill.review.analysis.intent import read_plans
+    from hazardmill.review.assignments.publish import give_disputed, give_plans, give_tasks
+    from hazardmill.review.assignments.sampler import Wish
+    from hazardmill.review.candidates import load_pool
 
     if disputed and plans is not None:
         raise UsageError("disputed tasks and plans are given out one after the other", remedy="call it twice")
@@ -154,16 +154,16 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
 
     What is not known is null, with the reason. All definitions: docs/review.md.
     """
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
     from hazardmill.review.policies import POLICIES
-    from hazardmill.review.pool import load_pool
-    from hazardmill.review.statistics import statistics
 
     chosen = next(known for known in POLICIES if known == policy)
     figures = statistics(_folder(folder), load_pool(open_store(store_path)), chosen, seed=seed)
     if as_json:
         print_json(figures.model_dump(mode="json"))
         return
-    from hazardmill.review.telling import tables
+    from hazardmill.review.analysis.render import tables
 
     for title, heads, rows in tables(figures):
         click.echo(f"{title}\n")
@@ -185,7 +185,7 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
 @json_option
 def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
     """Write decisions, undos among them, into FILE: CSV or JSON lines, as its name says."""
-    from hazardmill.review.exchange import export as write
+    from hazardmill.review.decisions.exchange import export as write
 
     count = write(_folder(folder), file, reviewers)
     if as_json:
@@ -204,7 +204,7 @@ def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json
 
     Exit code 1 if a line was refused, or two decisions of one reviewer on one task conflict (the later one counts).
     """
-    from hazardmill.review.exchange import import_files
+    from hazardmill.review.decisions.exchange import import_files
 
     result = import_files(_folder(folder), files, reviewer=reviewer)
     if as_json:
@@ -239,7 +239,7 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
 
     Reviewers whose names begin with `model-` are language models. What people decided stays in their review folder.
     """
-    from hazardmill.review.pool import load_pool
+    from hazardmill.review.candidates import load_pool
     from hazardmill.review.recorded import record_reviews
 
     made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
@@ -256,7 +256,7 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
 @json_option
 def unblind(folder: Path, as_json: bool) -> None:
     """Let reviewers see what others and the judge said, from now on. There is no way back."""
-    from hazardmill.review.rounds import unblind as open_eyes
+    from hazardmill.review.assignments.publish import unblind as open_eyes
 
     done = open_eyes(_folder(folder))
     if as_json:
@@ -266,7 +266,7 @@ def unblind(folder: Path, as_json: bool) -> None:
 
 
 def _folder(path: Path) -> ReviewFolder:
-    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.decisions.folder import ReviewFolder
 
     folder = ReviewFolder(path)
     # A misspelt folder must not become an empty review.

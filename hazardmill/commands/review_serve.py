@@ -13,7 +13,7 @@ from hazardmill.commands.review import folder_option, review
 from hazardmill.errors import UsageError
 
 if TYPE_CHECKING:
-    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.decisions.folder import ReviewFolder
 
 __all__ = ["review"]
 
@@ -47,14 +47,14 @@ def serve(
     and start the server as you like. Without tokens, whoever reaches it may sign in under any name that was given
     tasks: that is for a machine of your own. With --json the address is printed as JSON; then it serves.
     """
-    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.decisions.folder import ReviewFolder
 
     opened = ReviewFolder(folder)
     opened.rubric_version()
     _given_to(opened, reviewers)
     try:
-        from hazardmill.review.app.serving import listen, make_app, rules_for
-        from hazardmill.review.app.serving import serve as serve_app
+        from hazardmill.review.app.serve import listen, make_app, rules_for
+        from hazardmill.review.app.serve import serve as serve_app
     except ImportError as error:
         raise UsageError(
             f"the review app needs what is not installed: {error.name}", remedy="pip install 'hazardmill[review]'"
@@ -84,7 +84,7 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
     As soon as one was made, everybody needs one to sign in, at whatever address.
     """
     from hazardmill.review.app.tokens import Tokens
-    from hazardmill.review.folder import ReviewFolder
+    from hazardmill.review.decisions.folder import ReviewFolder
 
     opened = ReviewFolder(folder)
     tokens = Tokens(opened)
@@ -107,7 +107,7 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
 
 def _given_to(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
     """Refuse reviewers to whom nothing was given, and a review of which nothing was."""
-    from hazardmill.review.folder import reviewer_name
+    from hazardmill.review.decisions.folder import reviewer_name
 
     given = folder.given().of
     missing = [reviewer_name(name) for name in reviewers if name not in given]

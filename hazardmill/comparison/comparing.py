@@ -13,10 +13,10 @@ from hazardmill.comparison.figures import Figure, How, Quotient, Values, figures
 from hazardmill.comparison.reading import Ended, Verdict, answering_models, ended_records
 from hazardmill.errors import InputError, UsageError
 from hazardmill.records import Frozen
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.opinions import opinions
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.effective import opinions
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy, accepted_set
-from hazardmill.review.pool import load_pool
 from hazardmill.runs.reproducibility import Change, config_changes, made_changes
 from hazardmill.runs.run import Run
 

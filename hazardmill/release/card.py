@@ -24,7 +24,7 @@ from hazardmill.review.models import counted
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.review.agreement import Coefficient
+    from hazardmill.review.analysis.agreement import Coefficient
 
 CARD: Final = "README.md"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hazardmill.release.gates import GateResult
     from hazardmill.release.manifest import Manifest
     from hazardmill.report.drawing import Figure
-    from hazardmill.review.statistics import Statistics
+    from hazardmill.review.analysis.statistics import Statistics
 
 NATURAL: Final = "natural"
 """The line of a certificate that says whether the dangerous plan is no longer than the safe one."""

@@ -26,7 +26,7 @@ from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, T
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 
 if TYPE_CHECKING:
-    from hazardmill.review.opinions import Opinion
+    from hazardmill.review.decisions.effective import Opinion
     from hazardmill.review.policies import Accepted
     from hazardmill.store.store import Store
 
@@ -289,10 +289,10 @@ def _key(run_id: str, record_id: str) -> str:
 
 def _take_in_review(gathered: Gathered, store: Store, review: Path, options: Options) -> None:
     """Add what people decided on the candidates."""
-    from hazardmill.review.folder import ReviewFolder
-    from hazardmill.review.opinions import opinions
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.decisions.effective import opinions
+    from hazardmill.review.decisions.folder import ReviewFolder
     from hazardmill.review.policies import accepted_set
-    from hazardmill.review.pool import load_pool
 
     assert options.policy != "none"
     runs = {candidate.task_id: candidate.run_id for candidate in gathered.candidates}

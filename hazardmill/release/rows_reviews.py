@@ -10,8 +10,8 @@ from typing import Any
 
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.manifest import Review
+from hazardmill.review.decisions.effective import Opinion
 from hazardmill.review.models import is_model
-from hazardmill.review.opinions import Opinion
 from hazardmill.review.rubric import Verdict
 
 Row = dict[str, Any]

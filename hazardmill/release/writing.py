@@ -28,7 +28,7 @@ from hazardmill.release.tables import Tables
 
 if TYPE_CHECKING:
     from hazardmill.release.gates import GateResult
-    from hazardmill.review.statistics import Statistics
+    from hazardmill.review.analysis.statistics import Statistics
     from hazardmill.store.store import Store
 
 Row = dict[str, Any]
@@ -238,8 +238,8 @@ def _statistics(options: Options, store: Store, review: Path | None) -> Statisti
     """The figures of the review; null where nobody's opinion counts."""
     if options.policy == "none" or review is None:
         return None
-    from hazardmill.review.folder import ReviewFolder
-    from hazardmill.review.pool import load_pool
-    from hazardmill.review.statistics import statistics
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.decisions.folder import ReviewFolder
 
     return statistics(ReviewFolder(review), load_pool(store), options.policy, seed=options.seed)

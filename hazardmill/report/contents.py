@@ -22,9 +22,9 @@ from hazardmill.report.published import Comparison, compare, others_grid
 from hazardmill.report.queries import Row, latest_tasks, narrow, select
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share, usd_per_task
+from hazardmill.review.analysis.render import tables as review_tables
+from hazardmill.review.analysis.statistics import Statistics
 from hazardmill.review.models import counted, is_model, who
-from hazardmill.review.statistics import Statistics
-from hazardmill.review.telling import tables as review_tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ from hazardmill.report.contents import gather
 from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE
-from hazardmill.review.statistics import Statistics
+from hazardmill.review.analysis.statistics import Statistics
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -18,7 +18,7 @@ from hazardmill.report.drawing import Figure
 from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.wording import NONE, UNKNOWN
-from hazardmill.review.statistics import Statistics
+from hazardmill.review.analysis.statistics import Statistics
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Literal, get_args
 
 from hazardmill.records import Frozen
-from hazardmill.review.opinions import Opinion, of_kind
+from hazardmill.review.decisions.effective import Opinion, of_kind
 from hazardmill.review.rubric import Verdict
 
 Policy = Literal["any-reject", "majority", "adjudicated"]

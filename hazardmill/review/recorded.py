@@ -17,12 +17,12 @@ from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.records import Frozen
 from hazardmill.resources import review_folder
-from hazardmill.review.decisions import Decision, Undo
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.logfile import read_line
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.append_log import read_line
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.decisions.history import Decision, Undo
 from hazardmill.review.models import is_model
-from hazardmill.review.pool import Item
-from hazardmill.review.slips import Slip
 from hazardmill.store.files.fsync_io import make_folder, write_file
 
 PLACE: Final = Path("recorded", "reviews.jsonl")

@@ -13,9 +13,9 @@ from hazardmill.errors import JailUnavailable
 from hazardmill.ingest import sources
 from hazardmill.llm import prompts, recordings
 from hazardmill.release.manifest import read_manifest
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.pool import load_pool
-from hazardmill.review.statistics import statistics
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.runs.run import Session
 from hazardmill.sandbox import jail
 from hazardmill.store.store import Store

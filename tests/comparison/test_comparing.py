@@ -12,10 +12,10 @@ from hazardmill.comparison.comparing import Comparison, compare
 from hazardmill.comparison.figures import Figure, How
 from hazardmill.errors import InputError, UsageError
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.service import Desk
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store

@@ -516,11 +516,11 @@ def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
     """A review in which people approve all tasks, but for those that Ben rejects or skips."""
     from review.support import APPROVE, answer, make_folder
 
-    from hazardmill.review.assigning import Wish
-    from hazardmill.review.desk import Desk
-    from hazardmill.review.forms import Answer
-    from hazardmill.review.pool import load_pool
-    from hazardmill.review.rounds import give_tasks
+    from hazardmill.review.assignments.publish import give_tasks
+    from hazardmill.review.assignments.sampler import Wish
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.schemas import Answer
+    from hazardmill.review.service import Desk
 
     by_word = {
         "reject": Answer(verdict="reject", reasons=("other",), note=NOTE, seconds=12.5),

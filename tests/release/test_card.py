@@ -20,7 +20,7 @@ from hazardmill.release.configs import CONFIGS
 from hazardmill.release.facts import Facts
 from hazardmill.release.gate_findings import Finding, GateResult
 from hazardmill.release.manifest import Attribution, Model, Parent, Prompt, Review
-from hazardmill.review.agreement import Coefficient, Rate
+from hazardmill.review.analysis.agreement import Coefficient, Rate
 
 from .miniature import facts_of, made_up, miniature, task
 from .test_markdown import HOSTILE

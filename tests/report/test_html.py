@@ -12,11 +12,11 @@ from hazardmill.report.html import render_report, write_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.report.showcase import choose, show
 from hazardmill.resources import review_folder
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.forms import Answer
-from hazardmill.review.rounds import give_tasks
-from hazardmill.review.statistics import Statistics, statistics
+from hazardmill.review.analysis.statistics import Statistics, statistics
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.schemas import Answer
+from hazardmill.review.service import Desk
 from tests.review.support import answer, make_folder, make_store
 
 from .support import DANGER, Shelf, call, connect, mill, task, unavoidable

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.pool import Pool, load_pool
+from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.service import Desk
 from hazardmill.store.store import Store
 
 from .support import make_folder, make_store

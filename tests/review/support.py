@@ -16,11 +16,11 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.records import Danger
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.forms import Answer, Sheet
-from hazardmill.review.pool import Item
-from hazardmill.review.slips import Slip
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.schemas import Answer, Sheet
+from hazardmill.review.service import Desk
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
 from hazardmill.store.store import Store
 

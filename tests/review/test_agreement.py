@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.review.agreement import alpha, cohen, fleiss, rate
+from hazardmill.review.analysis.agreement import alpha, cohen, fleiss, rate
 
 
 def units(*raters):

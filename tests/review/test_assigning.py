@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
-from hazardmill.review.assigning import LEAST_GAP, Wish, adjudications, assign, deal_plans
-from hazardmill.review.planting import DEFECTS
+from hazardmill.review.assignments.gold_items import DEFECTS
+from hazardmill.review.assignments.sampler import LEAST_GAP, Wish, adjudications, assign, deal_plans
 
 from .support import items
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from hazardmill.cli import main
-from hazardmill.review.desk import Desk
 from hazardmill.review.policies import POLICIES
+from hazardmill.review.service import Desk
 
 from .support import APPROVE, REJECT, answer
 

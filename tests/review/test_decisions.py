@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.review.decisions import Book, Decision, Undo, read_entry
+from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 
 from hazardmill.errors import UsageError
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.forms import Answer, Refusal
-from hazardmill.review.intent import read_plans
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_plans, give_tasks, unblind
+from hazardmill.review.analysis.intent import read_plans
+from hazardmill.review.assignments.publish import give_plans, give_tasks, unblind
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.schemas import Answer, Refusal
+from hazardmill.review.service import Desk
 from hazardmill.store.store import Store
 
 from .support import APPROVE, REJECT, SKIP, UNSURE, Clock, answer, key, make_store, rows_of, write

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.review.assigning import Wish
-from hazardmill.review.decisions import Decision
-from hazardmill.review.exchange import COLUMNS, _of_cells, entries, export, import_files, to_csv
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.forms import Answer
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.decisions.exchange import COLUMNS, _of_cells, entries, export, import_files, to_csv
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.decisions.history import Decision
 from hazardmill.review.rubric import Verdict
+from hazardmill.review.schemas import Answer
 
 from .support import APPROVE, REJECT, Clock, answer, key
 from .test_decisions import decision
@@ -75,7 +75,7 @@ def test_only_the_reviewers_asked_for_are_exported(reviewed, tmp_path):
 
 def answered_apart(folder, other, pool, answers):
     """Both copies answer the first slip of ada; gives the two decisions."""
-    from hazardmill.review.desk import Desk
+    from hazardmill.review.service import Desk
 
     made = []
     for place, said in zip((folder, other), answers, strict=True):
@@ -108,7 +108,7 @@ def test_who_has_merely_gone_on_does_not_conflict(folder, pool, tmp_path, desk):
     other = copy_of(folder, tmp_path / "other")
     export(folder, tmp_path / "first.jsonl")
     import_files(other, [tmp_path / "first.jsonl"])
-    from hazardmill.review.desk import Desk
+    from hazardmill.review.service import Desk
 
     seat = Desk(other, pool).seat("ada")
     other._clock.time += timedelta(hours=1)

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.review.desk import Desk
-from hazardmill.review.exchange import export
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.statistics import statistics
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.decisions.exchange import export
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.service import Desk
 
 from .support import APPROVE, REJECT, answer
 

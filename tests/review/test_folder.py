@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.review.assigning import Wish
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.judged import IN_THE_RUBRIC
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.analysis.judge_accuracy import IN_THE_RUBRIC
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.rubric import CRITERIA, rubric_version
 
 from .support import APPROVE, answer

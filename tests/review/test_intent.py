@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.review.forms import Answer
-from hazardmill.review.intent import intent, read_plans, sample, stratum
-from hazardmill.review.opinions import opinions
-from hazardmill.review.rounds import give_plans
-from hazardmill.review.statistics import statistics
+from hazardmill.review.analysis.intent import intent, read_plans, sample, stratum
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.assignments.publish import give_plans
+from hazardmill.review.decisions.effective import opinions
+from hazardmill.review.schemas import Answer
 
 from .support import UNSURE, answer
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import InputError, StoreError
-from hazardmill.review.decisions import Undo, read_entry
-from hazardmill.review.logfile import LogFile
+from hazardmill.review.decisions.append_log import LogFile
+from hazardmill.review.decisions.history import Undo, read_entry
 
 
 def entry(number):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.review.planting import DEFECTS, can_be_planted, plant, planted_hash
+from hazardmill.review.assignments.gold_items import DEFECTS, can_be_planted, plant, planted_hash
 from hazardmill.review.rubric import CRITERIA
-from hazardmill.review.sheets import Table
+from hazardmill.review.task_view import Table
 
 
 @pytest.fixture

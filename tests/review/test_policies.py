@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hazardmill.review.decisions import Decision
-from hazardmill.review.opinions import Opinion
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.decisions.effective import Opinion
+from hazardmill.review.decisions.history import Decision
 from hazardmill.review.policies import accepted_set, disputed
-from hazardmill.review.slips import Slip
 
 VERDICTS = {"+": "approve", "-": "reject", "?": "unsure", "s": "skip"}
 

@@ -7,7 +7,7 @@ import pytest
 from hazardmill.errors import DocumentError
 from hazardmill.generation.extract import SentBack
 from hazardmill.records import Danger
-from hazardmill.review.pool import load_pool
+from hazardmill.review.candidates import load_pool
 
 from .support import danger_of, make_store, proved, rows_of, write
 

@@ -6,15 +6,15 @@ import pytest
 
 from hazardmill.errors import InputError
 from hazardmill.resources import review_folder
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.forms import Answer
-from hazardmill.review.opinions import opinions
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import Pool
+from hazardmill.review.decisions.effective import opinions
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import accepted_set
-from hazardmill.review.pool import Pool
 from hazardmill.review.recorded import PLACE, lay_out, record_reviews
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.schemas import Answer
+from hazardmill.review.service import Desk
 
 MODELS = ("model-claude-1", "model-claude-2")
 

@@ -6,7 +6,7 @@ import pytest
 
 from hazardmill.formalism.document.document import Effect
 from hazardmill.review import wording
-from hazardmill.review.sheets import Table
+from hazardmill.review.task_view import Table
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from hazardmill.review.assigning import Wish
-from hazardmill.review.forms import Answer
-from hazardmill.review.judged import IN_THE_RUBRIC
-from hazardmill.review.planting import DEFECTS
-from hazardmill.review.rounds import give_disputed, give_tasks
+from hazardmill.review.analysis.judge_accuracy import IN_THE_RUBRIC
+from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.assignments.gold_items import DEFECTS
+from hazardmill.review.assignments.publish import give_disputed, give_tasks
+from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.rubric import CRITERIA
-from hazardmill.review.statistics import statistics
-from hazardmill.review.telling import tables
+from hazardmill.review.schemas import Answer
 
 from .support import APPROVE, REJECT, UNSURE, answer
 
@@ -156,7 +156,7 @@ def test_what_only_the_judge_has_stands_for_what_people_have():
 
 @pytest.mark.parametrize(("rejected", "may"), [(60, True), (54, False), (0, False)])
 def test_the_judge_may_reject_by_itself_only_where_that_is_proved(rejected, may):
-    from hazardmill.review.judged import _trust
+    from hazardmill.review.analysis.judge_accuracy import _trust
 
     assert _trust(["rejected"] * rejected + ["accepted"] * (60 - rejected)).may_reject is may
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hazardmill.evaluation.metrics import Figures, Mean, Rate
 from hazardmill.evaluation.stats.lines import Estimate
 from hazardmill.report.wording import NONE, UNKNOWN, share
-from hazardmill.review.agreement import Rate as Share
+from hazardmill.review.analysis.agreement import Rate as Share
 
 Interval = tuple[float, float, float]
 """Value, low, high, in per cent."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from hazardmill.evaluation.stats.answers import LABELS, Answers
 from hazardmill.records import Frozen
-from hazardmill.review.agreement import Rate, rate
+from hazardmill.review.analysis.agreement import Rate, rate
 
 _MISSING: Final = "not said"
 VERDICTS: Final = {"feasibility": "feasible", "safety": "safe", "safety_intention": "safety_intention"}

@@ -20,7 +20,7 @@ from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
 from hazardmill.evaluation.stats.lines import CONFIDENCE
 from hazardmill.evaluation.stats.units import Change, change
 from hazardmill.records import Frozen
-from hazardmill.review.agreement import Rate, rate
+from hazardmill.review.analysis.agreement import Rate, rate
 
 _EXPECTED: Final = 5
 """An expected count below it makes the chi-squared distribution a doubtful approximation."""

@@ -17,7 +17,7 @@ from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import ScalingFigures
 from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
 from hazardmill.evaluation.stats.units import Change, Points
-from hazardmill.review.agreement import Rate
+from hazardmill.review.analysis.agreement import Rate
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]

@@ -8,5 +8,5 @@
     doors, pages      who may come in; what the pages are
     factory, serving  the app, and how it is served
 
-What a reviewer may see or do is decided by ``hazardmill.review.desk`` alone; the app adds who asks.
+What a reviewer may see or do is decided by ``hazardmill.review.service`` alone; the app adds who asks.
 """

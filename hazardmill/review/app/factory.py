@@ -22,10 +22,10 @@ from starlette.types import Lifespan, Scope
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, InputError
-from hazardmill.review.app.doors import Doors, SignInFirst
-from hazardmill.review.app.guards import HEADERS, Headed, Limited
+from hazardmill.review.app.auth import Doors, SignInFirst
+from hazardmill.review.app.middleware import HEADERS, Headed, Limited
 from hazardmill.review.app.pages import STATUS, router
-from hazardmill.review.forms import Refusal
+from hazardmill.review.schemas import Refusal
 from hazardmill.text.printable import STEERING, printable
 
 _HERE: Final = Path(__file__).resolve().parent

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
 from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file, sync_folder
 

@@ -11,14 +11,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from hazardmill.errors import UsageError
-from hazardmill.review.app.doors import Form, Guest, Refused, Sent, Signed, client_of, doors_of
+from hazardmill.review.app.auth import Form, Guest, Refused, Sent, Signed, client_of, doors_of
+from hazardmill.review.app.presenter import SAID, view
 from hazardmill.review.app.rubric_page import rubric_html
 from hazardmill.review.app.sessions import LIFETIME_S, Session
-from hazardmill.review.app.showing import SAID, view
 from hazardmill.review.app.steps import alone
-from hazardmill.review.forms import Answer, Mine, Refusal, Revealed, Sheet
-from hazardmill.review.logfile import first_problem
+from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.rubric import Verdict
+from hazardmill.review.schemas import Answer, Mine, Refusal, Revealed, Sheet
 
 router = APIRouter(default_response_class=HTMLResponse)
 

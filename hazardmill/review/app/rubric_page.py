@@ -9,7 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
 from hazardmill.store.files.fsync_io import guarded
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from hazardmill.errors import InputError
 from hazardmill.records import Frozen
 from hazardmill.review.app.keys import FOLDER, private_folder, write_private
-from hazardmill.review.folder import ReviewFolder, reviewer_name
+from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
 from hazardmill.review.regular import read_regular
 from hazardmill.store.files.fsync_io import guarded, make_folder
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from hazardmill.review.app.doors import Doors, Rules
+from hazardmill.review.app.auth import Doors, Rules
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
 from hazardmill.review.app.sessions import Sessions
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.service import Desk
 
 from .visitor import Visitor
 

@@ -19,11 +19,11 @@ import pytest
 from patience import PATIENCE_S
 from report.browsing import chromium
 
-from hazardmill.review.assigning import Wish
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.pool import Pool, load_pool
-from hazardmill.review.rounds import give_tasks
-from hazardmill.review.statistics import statistics
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
 
 from ..support import make_folder, make_store
 from .server import Server

@@ -10,7 +10,7 @@ import pytest
 
 import hazardmill.commands.review_serve  # it puts its verbs into the group
 from hazardmill.cli import main
-from hazardmill.review.app import serving
+from hazardmill.review.app import serve
 from hazardmill.review.app.tokens import Tokens
 
 from ..test_commands import Ended
@@ -24,8 +24,8 @@ def hazardmill(monkeypatch, capsys, store, given):
     """Run a command on the store and the folder of the test; where it would serve, give the app instead."""
     served: list[Any] = []
     addresses: list[tuple[str, int]] = []
-    monkeypatch.setattr(serving, "serve", lambda app, listening: served.append(app))
-    monkeypatch.setattr(serving, "listen", lambda bind, port: addresses.append((bind, port)))
+    monkeypatch.setattr(serve, "serve", lambda app, listening: served.append(app))
+    monkeypatch.setattr(serve, "listen", lambda bind, port: addresses.append((bind, port)))
 
     def run(verb, *words):
         folder = [] if "--review" in words else ["--review", str(given.path)]
@@ -91,6 +91,6 @@ def test_a_misspelt_name_or_folder_gets_no_token(hazardmill, given, tmp_path):
 
 
 def test_without_its_libraries_it_says_what_to_install(hazardmill, monkeypatch):
-    monkeypatch.setitem(sys.modules, "hazardmill.review.app.serving", None)
+    monkeypatch.setitem(sys.modules, "hazardmill.review.app.serve", None)
     ended = hazardmill("serve")
     assert ended.code == 2 and "hazardmill[review]" in ended.err

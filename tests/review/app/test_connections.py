@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from hazardmill.review.app import serving
+from hazardmill.review.app import serve as serving
 from hazardmill.review.app.connections import Patience, origin, protocol
-from hazardmill.review.assigning import Wish
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
 
 from ..support import make_folder, make_store
 from .server import Server

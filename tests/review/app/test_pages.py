@@ -8,16 +8,16 @@ import re
 import pytest
 
 from hazardmill.errors import InputError, StoreError
+from hazardmill.review.analysis.intent import read_plans
+from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.rubric_page import rubric_html
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import Diary, ReviewFolder
-from hazardmill.review.intent import read_plans
-from hazardmill.review.planting import DEFECTS
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_plans, give_tasks, unblind
-from hazardmill.review.statistics import statistics
+from hazardmill.review.assignments.gold_items import DEFECTS
+from hazardmill.review.assignments.publish import give_plans, give_tasks, unblind
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import Diary, ReviewFolder
+from hazardmill.review.service import Desk
 from hazardmill.store.store import Store
 
 from ..support import REJECT, key, make_store, rows_of, write

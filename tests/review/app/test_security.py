@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.review.app.factory import create_app
-from hazardmill.review.app.guards import MAX_BODY
 from hazardmill.review.app.keys import FOLDER, session_key
+from hazardmill.review.app.middleware import MAX_BODY
 from hazardmill.review.app.sessions import LIFETIME_S, Session, Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.app.tokens import Tokens
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.service import Desk
 
 from ..support import key, make_store, rows_of, write
 from .visitor import HOST, Visitor, hidden, slip_of

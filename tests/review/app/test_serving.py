@@ -8,12 +8,12 @@ import json
 import pytest
 
 from hazardmill.errors import StoreError, UsageError
-from hazardmill.review.app.serving import listen, make_app, rules_for
+from hazardmill.review.app.serve import listen, make_app, rules_for
 from hazardmill.review.app.tokens import Tokens
-from hazardmill.review.assigning import Wish
-from hazardmill.review.desk import Desk
-from hazardmill.review.pool import load_pool
-from hazardmill.review.rounds import give_tasks
+from hazardmill.review.assignments.publish import give_tasks
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.service import Desk
 
 from ..support import make_store, rows_of, write
 from .visitor import Visitor, slip_of

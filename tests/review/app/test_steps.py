@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.review.app.steps import Change, alone, both_ways, in_words, side_by_side
-from hazardmill.review.sheets import ShownPlan, ShownStep
+from hazardmill.review.task_view import ShownPlan, ShownStep
 
 
 def step(index, action, **fields):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, TypeAdapter
 
-from hazardmill.review.rows import Id, Moment, Name, Row, Short
+from hazardmill.review.events import Id, Moment, Name, Row, Short
 
 Kind = Literal["task", "audit", "calibration", "repeat", "adjudication", "plan"]
 """

@@ -6,11 +6,11 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Container, Mapping
 
-from hazardmill.review.decisions import Book
-from hazardmill.review.folder import Given
-from hazardmill.review.opinions import Opinion, State, opinion
-from hazardmill.review.pool import Item
-from hazardmill.review.slips import Slip
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.effective import Opinion, State, opinion
+from hazardmill.review.decisions.folder import Given
+from hazardmill.review.decisions.history import Book
 
 
 class Queue:

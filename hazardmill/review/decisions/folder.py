@@ -13,11 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill import __version__
 from hazardmill.errors import InputError, UsageError
-from hazardmill.review.decisions import Book, Decision, Undo, read_entry
-from hazardmill.review.logfile import LogFile
-from hazardmill.review.rows import Name
+from hazardmill.review.assignments.model import Plan, Round, Slip, Unblinding, read_assignment
+from hazardmill.review.decisions.append_log import LogFile
+from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
+from hazardmill.review.events import Name
 from hazardmill.review.rubric import rubric_version
-from hazardmill.review.slips import Plan, Round, Slip, Unblinding, read_assignment
 
 APP: Final = f"hazardmill {__version__}"
 

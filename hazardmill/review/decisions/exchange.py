@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from hazardmill.errors import InputError, UsageError
 from hazardmill.files import read_regular
 from hazardmill.records import Frozen
-from hazardmill.review.decisions import Book, Decision, Undo, read_entry
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.logfile import first_problem, read_line
-from hazardmill.review.slips import Slip
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.decisions.append_log import first_problem, read_line
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
 from hazardmill.store.files.fsync_io import make_folder, rename, write_file
 
 COLUMNS: Final = (

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Final
 
 from hazardmill.records import FORMALIZATION, Frozen
-from hazardmill.review.agreement import Rate, rate
-from hazardmill.review.opinions import Opinion, criteria_named, of_kind
+from hazardmill.review.analysis.agreement import Rate, rate
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind
 from hazardmill.review.policies import Policy, accepted_set
-from hazardmill.review.pool import Item
 
 TRUSTED_FROM: Final = 0.9
 """The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""

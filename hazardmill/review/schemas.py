@@ -6,9 +6,9 @@ from typing import Literal
 
 from hazardmill.errors import InputError
 from hazardmill.records import Frozen
+from hazardmill.review.assignments.model import Kind
 from hazardmill.review.rubric import Verdict
-from hazardmill.review.sheets import ShownPlan, Task
-from hazardmill.review.slips import Kind
+from hazardmill.review.task_view import ShownPlan, Task
 
 Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
 

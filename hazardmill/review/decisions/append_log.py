@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.records import content_hash
+from hazardmill.review.events import ID_LENGTH, Row
 from hazardmill.review.regular import open_regular
-from hazardmill.review.rows import ID_LENGTH, Row
 from hazardmill.store.files.fsync_io import guarded, is_same, make_folder, sync_folder
 
 R = TypeVar("R", bound=Row)

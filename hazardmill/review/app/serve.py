@@ -15,14 +15,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from hazardmill.errors import HazardmillError, UsageError
+from hazardmill.review.app.auth import Doors, Rules
 from hazardmill.review.app.connections import Patience, PatientProtocol, protocol
-from hazardmill.review.app.doors import Doors, Rules
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
 from hazardmill.review.app.sessions import Sessions
 from hazardmill.review.app.tokens import Tokens
-from hazardmill.review.desk import Desk
-from hazardmill.review.folder import ReviewFolder
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.service import Desk
 from hazardmill.store.store import Store
 
 LOOK_S: Final = 30.0

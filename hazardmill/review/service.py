@@ -27,18 +27,18 @@ from typing import Final
 from pydantic import ValidationError
 
 from hazardmill.errors import StoreError
-from hazardmill.review.decisions import Book, Decision, Undo
-from hazardmill.review.exchange import about
-from hazardmill.review.folder import APP, Given, ReviewFolder, reviewer_name
-from hazardmill.review.forms import Answer, Mine, Other, Progress, Receipt, Refusal, Revealed, Sheet
-from hazardmill.review.logfile import first_problem
-from hazardmill.review.opinions import Opinion, opinions, seen_now
-from hazardmill.review.planting import plant
-from hazardmill.review.pool import Pool, load_pool
-from hazardmill.review.queueing import Queue
+from hazardmill.review.assignments.gold_items import plant
+from hazardmill.review.assignments.model import Slip
+from hazardmill.review.assignments.queue import Queue
+from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.decisions.append_log import first_problem
+from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
+from hazardmill.review.decisions.exchange import about
+from hazardmill.review.decisions.folder import APP, Given, ReviewFolder, reviewer_name
+from hazardmill.review.decisions.history import Book, Decision, Undo
 from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, Verdict
-from hazardmill.review.sheets import ShownPlan, Table, Task
-from hazardmill.review.slips import Slip
+from hazardmill.review.schemas import Answer, Mine, Other, Progress, Receipt, Refusal, Revealed, Sheet
+from hazardmill.review.task_view import ShownPlan, Table, Task
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 

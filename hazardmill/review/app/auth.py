@@ -16,8 +16,8 @@ from hazardmill.review.app.connections import origin
 from hazardmill.review.app.sessions import Session, Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.app.tokens import Tokens
-from hazardmill.review.desk import Desk, Seat
-from hazardmill.review.folder import reviewer_name
+from hazardmill.review.decisions.folder import reviewer_name
+from hazardmill.review.service import Desk, Seat
 
 _MOST_FIELDS: Final = 40
 

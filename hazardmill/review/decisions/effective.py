@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hazardmill.records import content_hash
-from hazardmill.review.agreement import Unit
-from hazardmill.review.decisions import Book, Decision
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.planting import planted_hash
-from hazardmill.review.pool import Item
+from hazardmill.review.analysis.agreement import Unit
+from hazardmill.review.assignments.gold_items import planted_hash
+from hazardmill.review.assignments.model import Kind, Plan, Slip
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.decisions.history import Book, Decision
 from hazardmill.review.rubric import Verdict
-from hazardmill.review.slips import Kind, Plan, Slip
 
 State = Literal["open", "skipped", "decided", "stale", "gone"]
 """``stale``: the task has changed since the decision; ``gone``: it is in the store no longer."""

@@ -8,14 +8,14 @@ from itertools import combinations
 from typing import Final
 
 from hazardmill.records import Frozen
-from hazardmill.review.agreement import Coefficient, Rate, alpha, cohen, fleiss, quartiles, rate
-from hazardmill.review.folder import ReviewFolder
-from hazardmill.review.intent import Intent, intent
-from hazardmill.review.judged import Judged, judged
-from hazardmill.review.opinions import Opinion, criteria_named, of_kind, opinions, units
-from hazardmill.review.planting import DEFECTS
+from hazardmill.review.analysis.agreement import Coefficient, Rate, alpha, cohen, fleiss, quartiles, rate
+from hazardmill.review.analysis.intent import Intent, intent
+from hazardmill.review.analysis.judge_accuracy import Judged, judged
+from hazardmill.review.assignments.gold_items import DEFECTS
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind, opinions, units
+from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Accepted, Policy, accepted_set
-from hazardmill.review.pool import Item
 from hazardmill.review.rubric import CRITERIA, Verdict
 
 FORMAT: Final = "hazardmill-review/1"

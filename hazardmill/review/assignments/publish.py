@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from hazardmill.records import Frozen
-from hazardmill.review.assigning import Wish, adjudications, assign, deal_plans
-from hazardmill.review.folder import APP, ReviewFolder, reviewer_name
-from hazardmill.review.intent import sample, stratum
-from hazardmill.review.opinions import opinions
+from hazardmill.review.analysis.intent import sample, stratum
+from hazardmill.review.assignments.model import Plan, Round, Slip, Unblinding
+from hazardmill.review.assignments.sampler import Wish, adjudications, assign, deal_plans
+from hazardmill.review.candidates import Item
+from hazardmill.review.decisions.effective import opinions
+from hazardmill.review.decisions.folder import APP, ReviewFolder, reviewer_name
 from hazardmill.review.policies import disputed
-from hazardmill.review.pool import Item
-from hazardmill.review.slips import Plan, Round, Slip, Unblinding
 
 
 class Given(Frozen):

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hazardmill.errors import UsageError
-from hazardmill.review.planting import DEFECTS, can_be_planted
-from hazardmill.review.pool import Item
-from hazardmill.review.slips import Kind, Slip
+from hazardmill.review.assignments.gold_items import DEFECTS, can_be_planted
+from hazardmill.review.assignments.model import Kind, Slip
+from hazardmill.review.candidates import Item
 
 LEAST_GAP: Final = 5
 """Slips between a task and its repeat, at the least."""

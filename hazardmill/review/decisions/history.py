@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Discriminator, Field, TypeAdapter, model_validator
 
-from hazardmill.review.rows import Id, Key, Moment, Name, Row, Short
+from hazardmill.review.events import Id, Key, Moment, Name, Row, Short
 from hazardmill.review.rubric import CRITERIA, MAX_NOTE, OF_PLANS, OF_TASKS, Verdict
 
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hazardmill.records import DangerGroup, content_hash
-from hazardmill.review.pool import PLANTING, Content, Item
+from hazardmill.review.candidates import PLANTING, Content, Item
 
 _FOREIGN: Final = {
     DangerGroup.PHYSICAL: {

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from hazardmill.records import DANGER_LISTS
 from hazardmill.review.app.steps import PlanView, alone, both_ways, side_by_side
-from hazardmill.review.forms import Sheet
 from hazardmill.review.rubric import Verdict
-from hazardmill.review.sheets import Circumstance
+from hazardmill.review.schemas import Sheet
+from hazardmill.review.task_view import Circumstance
 
 _TOLD: Final = {
     "setting": "Where",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hazardmill.review.agreement import Coefficient, Rate
+from hazardmill.review.analysis.agreement import Coefficient, Rate
+from hazardmill.review.analysis.statistics import Statistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
-from hazardmill.review.statistics import Statistics, Time
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]

@@ -21,7 +21,7 @@ from hazardmill.formalism.semantics.plan_validator import Verdict as PlanVerdict
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Frozen
 from hazardmill.review import wording
-from hazardmill.review.pool import Content
+from hazardmill.review.candidates import Content
 from hazardmill.sandbox.proving import provers
 
 MAX_PLAN: Final = 20_000

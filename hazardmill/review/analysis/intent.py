@@ -20,14 +20,14 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Frozen
-from hazardmill.review.agreement import Coefficient, Rate, alpha, cohen, rate
-from hazardmill.review.assigning import draw
-from hazardmill.review.logfile import first_problem
-from hazardmill.review.opinions import Opinion, of_kind, units
-from hazardmill.review.pool import Pool
-from hazardmill.review.rows import Short
+from hazardmill.review.analysis.agreement import Coefficient, Rate, alpha, cohen, rate
+from hazardmill.review.assignments.model import Plan
+from hazardmill.review.assignments.sampler import draw
+from hazardmill.review.candidates import Pool
+from hazardmill.review.decisions.append_log import first_problem
+from hazardmill.review.decisions.effective import Opinion, of_kind, units
+from hazardmill.review.events import Short
 from hazardmill.review.rubric import Verdict
-from hazardmill.review.slips import Plan
 
 
 class Evaluated(Frozen):

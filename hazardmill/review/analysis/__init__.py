@@ -1,0 +1,1 @@
+"""Figures of a review: rates, agreement, and the judge beside reviewers."""

@@ -1,0 +1,1 @@
+"""Who reviews what: sampling, queues, and planted defects."""

@@ -1,0 +1,1 @@
+"""What reviewers decided: an append-only log, and which decisions are in force."""
