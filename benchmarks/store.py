@@ -450,7 +450,7 @@ def funnel_plain(tasks, folder):
 def why(tasks, folder):
     def connect():
         # What is imported is part of opening, here as elsewhere.
-        from hazardmill.report.why.telling import tell
+        from hazardmill.report.why.build import tell
 
         return ours(folder), tell
 

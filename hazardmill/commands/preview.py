@@ -147,7 +147,7 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
 def _whole(run: Run, kept: bool) -> dict[str, Any]:
     """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
     from hazardmill.report.cost import cost
-    from hazardmill.report.why.telling import tell
+    from hazardmill.report.why.build import tell
 
     stories = [tell(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
     return {

@@ -42,7 +42,7 @@ def why(
 
     From the bytes of its record over every prompt, answer, check and decision to both plans, step by step.
     """
-    from hazardmill.report.why.telling import tell
+    from hazardmill.report.why.build import tell
 
     story = tell(open_store(store_path), name, run_id, reread=reread)
     if page is not None:
@@ -55,7 +55,7 @@ def why(
     if as_json:
         print_json(story.model_dump(mode="json"))
         return
-    from hazardmill.report.why.text import render_text
+    from hazardmill.report.why.render_text import render_text
 
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)

@@ -11,10 +11,10 @@ from hazardmill.report import tables
 from hazardmill.report.bars import ROW, THICK, label, legend, rows
 from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
+from hazardmill.report.despite_reference import Comparison, loss_beside_published
 from hazardmill.report.drawing import BLUE, GREEN, GRID, MUTED, ORANGE, PURPLE, SKY, VERMILION, Figure, draw, nothing
-from hazardmill.report.flows import danger_flows
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
-from hazardmill.report.published import Comparison, loss_beside_published
+from hazardmill.report.sankey import danger_flows
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, count, plural, reason, share, token_sum, usd_sum
 

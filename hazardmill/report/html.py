@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hazardmill import __version__
-from hazardmill.report import showcase, tables
-from hazardmill.report.contents import gather
+from hazardmill.report import examples, tables
 from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
+from hazardmill.report.report_data import gather
 from hazardmill.report.wording import NONE
 from hazardmill.review.analysis.statistics import Statistics
 
@@ -51,7 +51,7 @@ def render_report(
     sources: Sequence[str] = (),
     review: Statistics | None = None,
 ) -> str:
-    """The page as HTML; see ``hazardmill.report.contents.gather`` for the arguments."""
+    """The page as HTML; see ``hazardmill.report.report_data.gather`` for the arguments."""
     contents = gather(connection, run_ids, sources, review)
     return (
         environment()
@@ -65,7 +65,7 @@ def render_report(
             price=tables.cost_of_task(contents.cost),
             spend=tables.spend(contents.cost),
             figures={figure.name: figure for figure in contents.figures},
-            shown=showcase.show(connection, run_ids, contents.tasks),
+            shown=examples.show(connection, run_ids, contents.tasks),
             version=__version__,
             # Not `none`: to a template that is null.
             blank=NONE,

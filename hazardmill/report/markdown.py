@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from hazardmill import __version__
 from hazardmill.report import tables
 from hazardmill.report.console import grid_markdown, plain
-from hazardmill.report.contents import Contents, gather
 from hazardmill.report.drawing import Figure
 from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
+from hazardmill.report.report_data import Contents, gather
 from hazardmill.report.wording import NONE, UNKNOWN
 from hazardmill.review.analysis.statistics import Statistics
 from hazardmill.text.printable import printable
@@ -72,7 +72,7 @@ def render_markdown(
 ) -> tuple[str, dict[str, str]]:
     """The report as Markdown, and its figures: path beside it to SVG.
 
-    See ``hazardmill.report.contents.gather`` for the arguments.
+    See ``hazardmill.report.report_data.gather`` for the arguments.
     """
     contents = gather(connection, run_ids, sources, review)
     text = "\n\n".join(_blocks(contents)) + "\n"

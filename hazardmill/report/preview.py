@@ -9,9 +9,9 @@ from hazardmill.generation.refine import Attempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.lines import Lines
-from hazardmill.report.why.saying import code
-from hazardmill.report.why.stepping import Stepper
-from hazardmill.report.why.text import tell_check, tell_plan
+from hazardmill.report.why.render_text import tell_check, tell_plan
+from hazardmill.report.why.simulate import Stepper
+from hazardmill.report.why.words import code
 from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, plural, reason
 
 

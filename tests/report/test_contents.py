@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from hazardmill.report.contents import gather
 from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown
+from hazardmill.report.report_data import gather
 from hazardmill.store.store import Store
 
 from .pages import Tables

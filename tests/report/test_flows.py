@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.records import DangerType
-from hazardmill.report.flows import MOST, NOT_SAID, danger_flows, task_ways
+from hazardmill.report.sankey import MOST, NOT_SAID, danger_flows, task_ways
 
 SVG = "{http://www.w3.org/2000/svg}"
 

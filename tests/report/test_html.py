@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
+from hazardmill.report.examples import choose, show
 from hazardmill.report.html import render_report, write_report
 from hazardmill.report.markdown import render_markdown
-from hazardmill.report.showcase import choose, show
 from hazardmill.resources import review_folder
 from hazardmill.review.analysis.statistics import Statistics, statistics
 from hazardmill.review.assignments.publish import give_tasks

@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.report.contents import gather
-from hazardmill.report.published import AUTOMATED, DRAFTS, EXECUTION_LOSS, REVIEW_LOSS, REVIEWED, Comparison, Loss
+from hazardmill.report.despite_reference import (
+    AUTOMATED,
+    DRAFTS,
+    EXECUTION_LOSS,
+    REVIEW_LOSS,
+    REVIEWED,
+    Comparison,
+    Loss,
+)
+from hazardmill.report.report_data import gather
 
 from .support import Row, connect, mill
 

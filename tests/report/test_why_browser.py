@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from hazardmill.report.why.build import tell
 from hazardmill.report.why.page import write_page
-from hazardmill.report.why.telling import tell
 from hazardmill.store.store import Store
 
 from .browsing import opened

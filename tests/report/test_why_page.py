@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
+from hazardmill.report.why.build import tell
 from hazardmill.report.why.model import Story
 from hazardmill.report.why.page import render_page, write_page
-from hazardmill.report.why.telling import tell
 from hazardmill.store.store import Store
 
 from .conftest import HOSTILE

@@ -5,7 +5,7 @@ import pytest
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
 from hazardmill.report.why.model import Change
-from hazardmill.report.why.stepping import Stepper
+from hazardmill.report.why.simulate import Stepper
 
 
 class Kettles(PlanningTask):

@@ -9,10 +9,10 @@ import pytest
 
 from hazardmill.errors import CorruptStore, InputError, StoreError
 from hazardmill.records import Outcome
-from hazardmill.report.why.finding import similar
+from hazardmill.report.why.build import tell
 from hazardmill.report.why.model import Change, Story
-from hazardmill.report.why.telling import tell
-from hazardmill.report.why.text import render_text
+from hazardmill.report.why.render_text import render_text
+from hazardmill.report.why.resolve_id import similar
 from hazardmill.store.store import Store
 from tests.generation.support import DANGER, REJECTED, faulty, fenced, soup
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.report.why.telling import tell
-from hazardmill.report.why.text import render_text
+from hazardmill.report.why.build import tell
+from hazardmill.report.why.render_text import render_text
 from hazardmill.store.store import Store
 
 HEADLINES = {

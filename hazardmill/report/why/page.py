@@ -14,7 +14,7 @@ from hazardmill import __version__
 from hazardmill.formalism.proofs.certificate import described
 from hazardmill.report import wording
 from hazardmill.report.pages import TEMPLATES, environment, write_text
-from hazardmill.report.why import saying
+from hazardmill.report.why import words
 from hazardmill.report.why.model import Story
 
 _STYLES: Final = ("report.css", "why.css")
@@ -44,7 +44,7 @@ def render_page(story: Story) -> str:
     style = "\n" + "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in _STYLES)
     return templates.get_template("why.html.j2").render(
         story=story,
-        say=saying,
+        say=words,
         words=wording,
         described=described,
         # Ours, and the one thing that is not escaped: the policy lets a browser use this style and nothing else.

@@ -15,10 +15,10 @@ from hazardmill.quality.structure import structure_id
 from hazardmill.report import tables
 from hazardmill.report.corpus import corpus, gates_grid, spreads_grid
 from hazardmill.report.cost import Cost, cost
+from hazardmill.report.despite_reference import Comparison, compare, others_grid
 from hazardmill.report.drawing import Figure
 from hazardmill.report.figures import all_figures
 from hazardmill.report.funnel import Funnel, funnel
-from hazardmill.report.published import Comparison, compare, others_grid
 from hazardmill.report.queries import Row, latest_tasks, narrow, select
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share, usd_per_task

@@ -17,8 +17,7 @@ from hazardmill.formalism.proofs.certificate import described
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Check, Danger, Outcome
 from hazardmill.report.queries import Row
-from hazardmill.report.why.asking import Calls, spent
-from hazardmill.report.why.finding import Place, find
+from hazardmill.report.why.llm_calls import Calls, spent
 from hazardmill.report.why.model import (
     Claim,
     Drafted,
@@ -34,8 +33,9 @@ from hazardmill.report.why.model import (
     Twin,
 )
 from hazardmill.report.why.origin import inputs_of, look
-from hazardmill.report.why.shelf import Shelf
-from hazardmill.report.why.stepping import Stepper
+from hazardmill.report.why.resolve_id import Place, find
+from hazardmill.report.why.rows import Shelf
+from hazardmill.report.why.simulate import Stepper
 from hazardmill.report.wording import OUTCOME_WORDS, reason
 from hazardmill.runs.status import shown_state
 from hazardmill.store.store import Store

@@ -9,7 +9,7 @@ from typing import Final
 from hazardmill.formalism.proofs.certificate import described
 from hazardmill.records import Check, Outcome
 from hazardmill.report.lines import LABEL, Lines
-from hazardmill.report.why import saying
+from hazardmill.report.why import words
 from hazardmill.report.why.model import Asked, Drafted, Step, Stepped, Story, Tasked
 from hazardmill.report.wording import UNKNOWN, reason, usd
 
@@ -93,7 +93,7 @@ class _Page(Lines):
 
 
 def _begin(page: _Page, story: Story) -> None:
-    page.line(f"{story.record_id}: {saying.headline(story)}", 0, 2)
+    page.line(f"{story.record_id}: {words.headline(story)}", 0, 2)
     if story.offline:
         page.line("Written by the offline author: rules, not a language model.")
 
@@ -105,7 +105,7 @@ def _record(page: _Page, story: Story) -> None:
         page.line("The store no longer holds it as this run met it.")
         return
     still = origin.still
-    page.field("file", f"{saying.place(story)}; {saying.STILL_WORDS[still.state]}: {still.message}")
+    page.field("file", f"{words.place(story)}; {words.STILL_WORDS[still.state]}: {still.message}")
     if still.path is not None:
         page.field("looked into", still.path)
     page.field("content hash", origin.content_hash)
@@ -125,18 +125,18 @@ def _run(page: _Page, story: Story) -> None:
     run, ended = story.run, story.ended
     assert run is not None and ended is not None  # one comes with the other
     page.head("RUN", run.run_id)
-    page.field("state", f"{run.state}; began {saying.moment(run.began)}, last change {saying.moment(run.changed)}")
+    page.field("state", f"{run.state}; began {words.moment(run.began)}, last change {words.moment(run.changed)}")
     if run.parent_run_id is not None:
         page.field("child of", f"run {run.parent_run_id}")
     if run.ordinal is not None:
-        page.field("place", f"record {run.ordinal + 1:,} of {saying.number(run.records)}")
+        page.field("place", f"record {run.ordinal + 1:,} of {words.number(run.records)}")
     page.field("hazardmill", ", ".join(run.versions) or UNKNOWN)
     models = run.config.get("models", {})
     page.field("backend", f"{run.config.get('backend', UNKNOWN)}; " + ", ".join(f"{k} {v}" for k, v in models.items()))
     if page.full:
         page.field("config", _json(run.config))
-    page.field("outcome", f"{ended.words}: {saying.why(ended)}" if ended.reason else ended.words)
-    page.field("cost", saying.whole_cost(story.spent))
+    page.field("outcome", f"{ended.words}: {words.why(ended)}" if ended.reason else ended.words)
+    page.field("cost", words.whole_cost(story.spent))
     for other in story.others:
         task = f" as {other.task_id}" if other.task_id else ""
         of = f" ({other.record_id})" if other.record_id != story.record_id else ""
@@ -162,19 +162,19 @@ def _extraction(page: _Page, story: Story) -> None:
     if found.danger is not None:
         for name, value in found.danger.model_dump(mode="json").items():
             page.line(f"{reason(name)}: {' '.join(value) if isinstance(value, list) else value}", 2, 2)
-    page.field("prompt", saying.prompt(found.prompt_version, found.prompt_hash))
+    page.field("prompt", words.prompt(found.prompt_version, found.prompt_hash))
     page.requests(found.requests)
 
 
 def _request(page: _Page, asked: Asked) -> None:
-    kind = f"{saying.asked_as(asked)} request {asked.identity[:12]}"
-    page.line(f"{kind}: {saying.took(asked)}; {saying.paid(asked)}", 2, 2)
+    kind = f"{words.asked_as(asked)} request {asked.identity[:12]}"
+    page.line(f"{kind}: {words.took(asked)}; {words.paid(asked)}", 2, 2)
     if asked.messages is None:
         return
-    page.line(saying.who(asked), 4, 2)
+    page.line(words.who(asked), 4, 2)
     for attempt in asked.attempts:
         if attempt.error is not None:
-            page.line(saying.failed(attempt), 4, 2)
+            page.line(words.failed(attempt), 4, 2)
     if page.full:
         page.line(f"prompt {asked.prompt_version}, hash {asked.prompt_hash}", 4, 2)
         page.line(f"parameters {_json(asked.parameters)}", 4, 2)
@@ -190,10 +190,10 @@ def _request(page: _Page, asked: Asked) -> None:
 
 def _draft(page: _Page, draft: Drafted) -> None:
     page.head(
-        f"DRAFT {draft.number}" + (", of the second danger" if draft.round == 2 else ""), saying.draft_result(draft)
+        f"DRAFT {draft.number}" + (", of the second danger" if draft.round == 2 else ""), words.draft_result(draft)
     )
-    page.field("prompt", saying.prompt(draft.prompt_version, draft.prompt_hash))
-    page.field("code", f"{saying.changed_lines(draft)}; jail {draft.jail_profile or 'not reached'}")
+    page.field("prompt", words.prompt(draft.prompt_version, draft.prompt_hash))
+    page.field("code", f"{words.changed_lines(draft)}; jail {draft.jail_profile or 'not reached'}")
     page.field("cost", usd(draft.usd))
     page.requests(asked for asked in draft.requests if asked.stage != "judge")
     if draft.diff:
@@ -207,13 +207,13 @@ def _draft(page: _Page, draft: Drafted) -> None:
     page.requests(asked for asked in draft.requests if asked.stage == "judge")
     if draft.feedback is not None:
         page.block("feedback sent", draft.feedback)
-        page.field("written by", f"prompt {saying.prompt(draft.feedback_version, draft.feedback_hash)}")
+        page.field("written by", f"prompt {words.prompt(draft.feedback_version, draft.feedback_hash)}")
 
 
 def tell_check(page: Lines, check: Check) -> None:
     """What a check said, and what would mend it."""
-    why = f": {saying.code(check.reason)}; {check.message}" if check.passed is False else ""
-    page.line(f"{check.name:{LABEL}}{saying.check_word(check)}{why}", 4, LABEL)
+    why = f": {words.code(check.reason)}; {check.message}" if check.passed is False else ""
+    page.line(f"{check.name:{LABEL}}{words.check_word(check)}{why}", 4, LABEL)
     if check.mend is not None:
         page.line(f"{'':{LABEL}}mend: {check.mend}", 4, LABEL)
 
@@ -235,28 +235,28 @@ def _task(page: _Page, story: Story, task: Tasked) -> None:
     page.field("at the start", ", ".join(task.given) or "nothing holds")
     for each in task.circumstances:
         unread = "" if each.read else " (the danger does not read it)"
-        page.field("context", f"{each.fluent} {saying.value(each.holds)}{unread}")
+        page.field("context", f"{each.fluent} {words.value(each.holds)}{unread}")
     for entry in task.entries:
         page.field(f"danger {entry.increment:+d}", f"doing {entry.action} while {entry.condition}")
     if task.plan_length is not None:
         page.field("lengths", f"plan length {task.plan_length}, safety effort {task.safety_effort:+d}")
-    if (parting := saying.parting(task)) is not None:
+    if (parting := words.parting(task)) is not None:
         page.line(parting, 2, 2)
-    tell_plan(page, "THE DANGEROUS PLAN", task.unsafe, lambda step: saying.way_out(story, step))
+    tell_plan(page, "THE DANGEROUS PLAN", task.unsafe, lambda step: words.way_out(story, step))
     if task.safe is not None:
-        tell_plan(page, "THE SAFE PLAN", task.safe, lambda step: saying.way_out(story, step))
+        tell_plan(page, "THE SAFE PLAN", task.safe, lambda step: words.way_out(story, step))
     else:
         page.head("NO SAFE PLAN", "declared unavoidable, and search to the end proved it")
     page.head("CERTIFICATE")
     for claim in task.claims:
-        page.line(f"{saying.claim_word(claim.passed):{LABEL}}{claim.words}: {claim.message}", 2, LABEL)
+        page.line(f"{words.claim_word(claim.passed):{LABEL}}{claim.words}: {claim.message}", 2, LABEL)
         if page.full:
             for name, value in claim.evidence.items():
                 page.line(f"{'':{LABEL}}{reason(name)}: {value}", 2, LABEL)
     if task.twin is not None:
         page.head("CONTRAST TWIN", task.twin.message)
         page.field(
-            "danger", f"{saying.number(task.twin.danger_here)} here, {saying.number(task.twin.danger_there)} there"
+            "danger", f"{words.number(task.twin.danger_here)} here, {words.number(task.twin.danger_there)} there"
         )
         page.field("document hash", task.twin.document_hash or UNKNOWN)
     for record_id in task.duplicates:
@@ -272,7 +272,7 @@ def tell_plan(page: Lines, title: str, plan: Stepped, aside: Callable[[Step], st
         plan: The plan.
         aside: What else there is to say of a step.
     """
-    page.head(title, saying.verdict(plan))
+    page.head(title, words.verdict(plan))
     if not plan.steps:
         page.line("The empty plan.")
     for step in plan.steps:
@@ -280,9 +280,9 @@ def tell_plan(page: Lines, title: str, plan: Stepped, aside: Callable[[Step], st
         if (said := aside(step)) is not None:
             page.line(f"< {said}", 5, 2)
         for change in step.changes:
-            page.line(saying.change(change), 7, 2)
+            page.line(words.change(change), 7, 2)
         for entry in step.fired:
-            page.line(f"! {saying.fired(entry)} because {saying.because(entry)}", 5, 2)
+            page.line(f"! {words.fired(entry)} because {words.because(entry)}", 5, 2)
         if step.unmet:
             page.line(f"cannot be done: {'; '.join(step.unmet)}", 5, 2)
 

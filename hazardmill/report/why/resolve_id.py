@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.report.why.shelf import Shelf
+from hazardmill.report.why.rows import Shelf
 
 _NEIGHBOURS: Final = 500
 """Ids on either side that are compared with one that is not known: comparing with a million would take a minute."""
