@@ -30,7 +30,6 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hazardmill.commands.checking import Terms, Work, checked
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.engines.external import available
 from hazardmill.generation.context import Mill, Models, Prompts
@@ -47,6 +46,7 @@ from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OfflineBackend
+from hazardmill.verification.batch_check import Terms, Work, checked
 
 DRAFTS = 33_728
 """What DESPITE checked."""

@@ -21,7 +21,7 @@ from hazardmill.files import walk_folders
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.commands.checking import Checked, Work
+    from hazardmill.verification.batch_check import Checked, Work
 
 _SAY_EVERY_S: Final = 3.0
 
@@ -67,8 +67,8 @@ def check(
 
     Exit code 1 if a file is not accepted, or if there is no jail here, 3 if there is nothing to check.
     """
-    from hazardmill.commands.checking import Terms, checked, signal_as
     from hazardmill.settings import load_settings
+    from hazardmill.verification.batch_check import Terms, checked, signal_as
 
     terms = Terms(jail or load_settings().jail, timeout, limit)
     work = work_in(place, out, unavoidable)
@@ -155,7 +155,7 @@ def work_in(place: Path, out: Path | None, unavoidable: bool = False) -> list[Wo
         UsageError: Two of them would go to the same folder.
     """
     from hazardmill.commands.certify import declared_unavoidable
-    from hazardmill.commands.checking import CODE, Work
+    from hazardmill.verification.batch_check import CODE, Work
 
     root = place if place.is_dir() else place.parent
     if place.is_dir():

@@ -10,7 +10,7 @@ import click
 from hazardmill.commands.options import json_option, open_store, print_json, store_option
 
 if TYPE_CHECKING:
-    from hazardmill.comparison.comparing import Comparison
+    from hazardmill.comparison.compare import Comparison
     from hazardmill.review.policies import Policy
 
 _REVIEW: Final = Path("review")
@@ -59,7 +59,7 @@ def compare(
     Records are paired: what both runs have finished is compared, with paired intervals and McNemar's exact test.
     Both runs are in one store. Exit code 3 if they have no record in common.
     """
-    from hazardmill.comparison.comparing import compare as compare_runs
+    from hazardmill.comparison.compare import compare as compare_runs
     from hazardmill.comparison.figures import How
 
     found = compare_runs(open_store(store_path), first, second, _review(folder), policy, How(seed=seed))
@@ -88,7 +88,7 @@ def _review(folder: Path | None) -> Path | None:
 
 
 def _show(found: Comparison) -> None:
-    from hazardmill.comparison.telling import grids, records_grid, sentences
+    from hazardmill.comparison.render import grids, records_grid, sentences
     from hazardmill.report.console import print_grids
     from hazardmill.text.printable import printable
 

@@ -8,8 +8,8 @@ from typing import Final
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 from hazardmill import __version__
-from hazardmill.comparison.comparing import Comparison
-from hazardmill.comparison.telling import grids, records_grid, sentences
+from hazardmill.comparison.compare import Comparison
+from hazardmill.comparison.render import grids, records_grid, sentences
 from hazardmill.report.pages import TEMPLATES, environment, write_text
 
 _MOST: Final = 1000

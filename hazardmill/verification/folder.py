@@ -23,8 +23,7 @@ from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, task_files
 from hazardmill.store.schemas import TASKS
 from hazardmill.verification.findings import Code, Finding, shown
-from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
-from hazardmill.verification.reading import (
+from hazardmill.verification.load import (
     REQUIRED,
     SIDECAR,
     TWIN,
@@ -33,6 +32,7 @@ from hazardmill.verification.reading import (
     held_against,
     read_folder,
 )
+from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
 from hazardmill.verification.task import UNREADABLE, consistency, cross_check, reason, refused, task_id, unproved
 
 _KINDS: Final = {"string": str, "int64": int}

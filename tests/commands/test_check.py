@@ -13,8 +13,6 @@ import pytest
 from patience import PATIENCE_S
 
 from hazardmill.commands import check as command
-from hazardmill.commands import checking
-from hazardmill.commands.checking import Checked, Terms, Work, checked
 from hazardmill.commands.task import task
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
 from hazardmill.formalism.document.document import Document
@@ -22,6 +20,8 @@ from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
+from hazardmill.verification import batch_check
+from hazardmill.verification.batch_check import Checked, Terms, Work, checked
 from tests.generation.support import FAULTS, SOUP, faulty
 
 from .conftest import Hazardmill
@@ -205,14 +205,14 @@ def test_with_json_a_line_now_and_then_says_how_far_it_is(
 def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [written(ENDLESS, "1.py"), *(written(SOUP, f"{number}.py") for number in range(2, 8))]
     arrived: list[int] = []
-    receive = checking._result
+    receive = batch_check._result
 
     def noted(line: Connection) -> tuple[int, Checked]:
         number, result = receive(line)
         arrived.append(number)
         return number, result
 
-    monkeypatch.setattr(checking, "_result", noted)
+    monkeypatch.setattr(batch_check, "_result", noted)
     # As long as the others need, on whatever machine.
     results = list(checked([work(path) for path in paths], Terms(seconds=PATIENCE_S / 12), 2))
     assert arrived.index(0) > 0
@@ -222,7 +222,7 @@ def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.Monk
 
 def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     sent, most = 0, 0
-    hand_over, receive = checking._hand_over, checking._result
+    hand_over, receive = batch_check._hand_over, batch_check._result
 
     def counted(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
         def watched() -> Iterator[tuple[int, Work]]:
@@ -239,8 +239,8 @@ def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.Monke
         sent -= 1
         return receive(line)
 
-    monkeypatch.setattr(checking, "_hand_over", counted)
-    monkeypatch.setattr(checking, "_result", noted)
+    monkeypatch.setattr(batch_check, "_hand_over", counted)
+    monkeypatch.setattr(batch_check, "_result", noted)
     paths = [written(faulty("policy"), f"{number}.py") for number in range(9)]
     assert len(list(checked([work(path) for path in paths], Terms(), 2))) == 9
     assert (sent, most) == (0, 4)
@@ -419,14 +419,14 @@ def test_leaving_early_leaves_no_process() -> None:
 
 
 def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    receive = checking._result
+    receive = batch_check._result
 
     def killing(line: Connection) -> tuple[int, Checked]:
         for pid in children():
             os.kill(pid, signal.SIGKILL)
         return receive(line)
 
-    monkeypatch.setattr(checking, "_result", killing)
+    monkeypatch.setattr(batch_check, "_result", killing)
     with pytest.raises(SandboxError, match="a worker process was ended from outside"):
         list(checked([work(written(SOUP, f"{number}.py")) for number in range(9)], Terms(), 2))
     assert children() == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from review.support import APPROVE, REJECT, answer, make_folder
 
-from hazardmill.comparison.comparing import Comparison, compare
+from hazardmill.comparison.compare import Comparison, compare
 from hazardmill.comparison.figures import Figure, How
 from hazardmill.errors import InputError, UsageError
 from hazardmill.resources import SOURCES_VARIABLE

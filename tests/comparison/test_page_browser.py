@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from report.browsing import chromium, opened
 
-from hazardmill.comparison.comparing import compare
+from hazardmill.comparison.compare import compare
 from hazardmill.comparison.figures import How
 from hazardmill.comparison.page import write_page
 from hazardmill.store.store import Store

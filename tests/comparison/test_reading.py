@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import duckdb
 
-from hazardmill.comparison.reading import _latencies
+from hazardmill.comparison.load import _latencies
 
 
 def test_seconds_are_those_of_the_first_answer_that_was_waited_for() -> None:

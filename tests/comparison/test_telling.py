@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.comparison.comparing import Comparison, compare
+from hazardmill.comparison.compare import Comparison, compare
 from hazardmill.comparison.figures import How
 from hazardmill.comparison.page import render_page
-from hazardmill.comparison.telling import changed_grid, figures_grid, grids, records_grid, sentences
+from hazardmill.comparison.render import changed_grid, figures_grid, grids, records_grid, sentences
 from hazardmill.store.store import Store
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import computed_field
 
 from hazardmill.comparison.figures import Figure, How, Quotient, Values, figures, share
-from hazardmill.comparison.reading import Ended, Verdict, answering_models, ended_records
+from hazardmill.comparison.load import Ended, Verdict, answering_models, ended_records
 from hazardmill.errors import InputError, UsageError
 from hazardmill.records import Frozen
 from hazardmill.review.candidates import load_pool

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from hazardmill.comparison.comparing import Comparison, Pair, Side
+from hazardmill.comparison.compare import Comparison, Pair, Side
 from hazardmill.comparison.figures import Figure
-from hazardmill.comparison.reading import Ended
+from hazardmill.comparison.load import Ended
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Outcome
 from hazardmill.report.tables import Grid
