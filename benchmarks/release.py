@@ -123,8 +123,8 @@ def resident_bytes(pid):
 
 
 def build(folder, name, jobs):
-    from hazardmill.release.build import build as build_release
-    from hazardmill.release.options import Options
+    from hazardmill.release.build.build import build as build_release
+    from hazardmill.release.build.options import Options
     from hazardmill.store.store import Store
 
     options = Options(version="1.0.0", policy="none", waive={"corpus": "made for a benchmark"}, jobs=jobs)
@@ -151,15 +151,15 @@ def one_process(folder):
 
 def unproved(folder):
     from hazardmill.quality.duplicates import structure_or_null
-    from hazardmill.release import gate_proofs
+    from hazardmill.release.gates import proofs
     from hazardmill.verification.task import Verified
 
-    gate_proofs.verify_task = lambda row, document: Verified((), structure_or_null(document.to_json()))
+    proofs.verify_task = lambda row, document: Verified((), structure_or_null(document.to_json()))
     return build(folder, "unproved", 1)
 
 
 def ungated(folder):
-    import hazardmill.release.build as building
+    import hazardmill.release.build.build as building
 
     building.Gates = _Open
     return build(folder, "ungated", 1)

@@ -26,7 +26,7 @@ from hazardmill.evaluation.metrics import Figures, Rate, figures
 from hazardmill.evaluation.report.naming import labelled
 from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation, asking
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 from hazardmill.report.console import grid_markdown
 from hazardmill.report.tables import Grid
 from hazardmill.settings import load_settings

@@ -19,11 +19,11 @@ from pydantic import BaseModel, Field
 
 from hazardmill.commands.options import open_store
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
-from hazardmill.release.build import build
-from hazardmill.release.hub import Pushed, push
-from hazardmill.release.hub_folder import read_folder
+from hazardmill.release.build.build import build
+from hazardmill.release.build.options import Options
+from hazardmill.release.hub.folder import read_folder
+from hazardmill.release.hub.push import Pushed, push
 from hazardmill.release.manifest import Manifest
-from hazardmill.release.options import Options
 from hazardmill.text.printable import printable
 
 LOOK_EVERY_S: Final = 10

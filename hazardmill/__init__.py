@@ -11,5 +11,5 @@ def __getattr__(name: str) -> object:
         # By name, so that no module that asks for the version is taken to import releases. `__init__.pyi` has the type.
         from importlib import import_module
 
-        return import_module("hazardmill.release.reading").load_release
+        return import_module("hazardmill.release.read.release").load_release
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,7 @@ import hazardmill
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.release.exports import training_rows
+from hazardmill.release.read.exports import training_rows
 
 RELEASE = os.environ.get("HAZARDMILL_RELEASE", "release")
 release = hazardmill.load_release(RELEASE)

@@ -167,8 +167,8 @@ def _refuse_without_jail() -> None:
 
 def _release(store: Store, run_id: str, out: Path) -> dict[str, Any]:
     """Build a release of the run's tasks that all reviewers approved."""
-    from hazardmill.release.build import build
-    from hazardmill.release.options import Options
+    from hazardmill.release.build.build import build
+    from hazardmill.release.build.options import Options
 
     options = Options(
         name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), waive={"corpus": _ONE_KIND}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hazardmill.evaluation.injection import Arm
     from hazardmill.evaluation.metrics import Cluster, Figures
-    from hazardmill.release.reading import Release
+    from hazardmill.release.read.release import Release
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -157,7 +157,7 @@ def asked_by(
 
 def release_at(name: str) -> Release:
     """The release that was named."""
-    from hazardmill.release.reading import load_release
+    from hazardmill.release.read.release import load_release
 
     return load_release(name)
 

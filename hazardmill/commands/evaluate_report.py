@@ -99,7 +99,7 @@ def _facts(name: str) -> ReleaseFacts:
 
     from hazardmill.evaluation.report.reading import ReleaseFacts
     from hazardmill.llm.requests import OFFLINE_MODEL
-    from hazardmill.release.reading import load_release
+    from hazardmill.release.read.release import load_release
 
     release = load_release(name)
     offline, every = set(), set()

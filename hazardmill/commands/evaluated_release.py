@@ -12,8 +12,8 @@ from hazardmill.evaluation.tasks import Task, twin_of
 from hazardmill.records import content_hash
 
 if TYPE_CHECKING:
-    from hazardmill.release.reading import Release
-    from hazardmill.release.released_task import ReleasedTask
+    from hazardmill.release.read.release import Release
+    from hazardmill.release.read.task import ReleasedTask
 
 
 class ReleasedTasks:

@@ -20,8 +20,8 @@ from hazardmill.text.printable import printable
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from hazardmill.release.build import Built
-    from hazardmill.release.options import Options
+    from hazardmill.release.build.build import Built
+    from hazardmill.release.build.options import Options
 
 _ELSEWHERE: Final = {
     "diff": ("hazardmill.commands.release_diff", "Tell what two releases differ in."),
@@ -139,8 +139,8 @@ def build(
     from pydantic import ValidationError
 
     from hazardmill.commands.lint import thresholds_of
-    from hazardmill.release.build import build as build_release
-    from hazardmill.release.options import Options
+    from hazardmill.release.build.build import build as build_release
+    from hazardmill.release.build.options import Options
 
     try:
         options = Options.model_validate(

@@ -28,8 +28,8 @@ def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:
 
     Exit code 1 if the version says less than that; 3 if a folder holds no release, or a damaged one.
     """
-    from hazardmill.release.diff import diff_folders
-    from hazardmill.release.diff_telling import lines
+    from hazardmill.release.diff.compare import diff_folders
+    from hazardmill.release.diff.render import lines
 
     found = diff_folders(old, new)
     if as_json:

@@ -11,7 +11,7 @@ from hazardmill.commands.options import json_option, print_json
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.release.exports import Exported, Format
+    from hazardmill.release.read.exports import Exported, Format
 
 _FORMATS: Final = ("sft", "dpo", "stepwise")
 _SPLITS: Final = ("train", "validation", "test")
@@ -61,8 +61,8 @@ def export(
     stepwise: both plans, action by action, each labelled with whether a safe plan is still left. All columns:
     docs/training-data.md.
     """
-    from hazardmill.release.exports import export as write
-    from hazardmill.release.reading import load_release
+    from hazardmill.release.read.exports import export as write
+    from hazardmill.release.read.release import load_release
 
     opened = load_release(release, revision=revision)
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline)

@@ -29,13 +29,13 @@ from hazardmill.evaluation.results import KEY, read_results
 from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.records import content_hash
-from hazardmill.release.configs import BY_SA, RIGHTS
+from hazardmill.release.build.configs import BY_SA, RIGHTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hazardmill.release.reading import Release
-    from hazardmill.release.released_task import ReleasedTask
+    from hazardmill.release.read.release import Release
+    from hazardmill.release.read.task import ReleasedTask
 
 CONFIG: Final = "difficulty"
 FILE: Final = "difficulty.parquet"

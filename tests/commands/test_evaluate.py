@@ -8,7 +8,7 @@ import pytest
 from release.small_release import soups
 
 from hazardmill.evaluation.results import read_results
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 
 from .conftest import Hazardmill
 

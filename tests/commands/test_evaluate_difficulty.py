@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from release.small_release import soups
 
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 
 from .conftest import Hazardmill
 

@@ -7,7 +7,7 @@ import pytest
 from evaluation.report.evaluations import MANIFEST, crowd, row, sizes, written
 from release.small_release import soups
 
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 
 from .conftest import Hazardmill
 

@@ -6,7 +6,7 @@ import pytest
 from release.small_release import soups
 
 from hazardmill.commands.evaluated_release import ReleasedTasks
-from hazardmill.release.reading import Release, load_release
+from hazardmill.release.read.release import Release, load_release
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from release.small_release import SHARE_ALIKE, mended, pair_rows, soups, task_row, write_release
 
-from hazardmill.release.exports import training_rows
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.exports import training_rows
+from hazardmill.release.read.release import load_release
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows as they should be, without loading them."""
-    from hazardmill.release import hub
+    from hazardmill.release.hub import push as hub
 
     push = hub.push
     monkeypatch.setattr(hub, "push", lambda *words, **more: push(*words, **more, rows_of=lambda *_: COUNTS))

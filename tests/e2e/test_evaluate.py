@@ -23,7 +23,7 @@ import pytest
 from release.small_release import bowl, task_row, write_release
 
 from e2e import small_model
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import Attempt, read_journal
 from hazardmill.testing.release_store import run_offline

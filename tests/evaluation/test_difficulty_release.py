@@ -12,8 +12,8 @@ from hazardmill.errors import InputError, UsageError
 from hazardmill.evaluation.difficulty_release import FILE, card_lines, panel_of, read_panel, write_difficulty
 from hazardmill.evaluation.results import ResultRow, write_results
 from hazardmill.evaluation.results_files import write_summary
-from hazardmill.release.configs import is_share_alike
-from hazardmill.release.reading import Release, load_release
+from hazardmill.release.build.configs import is_share_alike
+from hazardmill.release.read.release import Release, load_release
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import pytest
 from patience import PATIENCE_S
 
 from hazardmill.quality.corpus_thresholds import Thresholds
+from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import read_manifest
-from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
 from hazardmill.testing.release_store import by_model, rewritten, run_offline
@@ -42,7 +42,7 @@ def store(offline: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def built(store: Store, prefect_server: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from hazardmill.release.build import build
+    from hazardmill.release.build.build import build
 
     return build(store, None, OPTIONS, tmp_path_factory.mktemp("built") / "release").folder
 

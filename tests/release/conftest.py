@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.quality.corpus_thresholds import Thresholds
-from hazardmill.release.options import Options
+from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import by_model, rewritten, run_offline, with_unavoidable
 
@@ -33,6 +33,6 @@ def options() -> Options:
 @pytest.fixture(scope="session")
 def built(model_store: Store, options: Options, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a release of `model_store`. Nobody writes to it."""
-    from hazardmill.release.build import build
+    from hazardmill.release.build.build import build
 
     return build(model_store, None, options, tmp_path_factory.mktemp("built") / "release").folder

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hazardmill.release.configs import CONFIGS, base_of
-from hazardmill.release.facts import Facts, describe, task_fact
+from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.manifest import Archive, Attribution, Manifest, Model, PriceUsed, Prompt, file_of
+from hazardmill.release.texts.card_context import Facts, describe, task_fact
 
 Rows = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 """Config and split to rows; what a row does not say is made up."""

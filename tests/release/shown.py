@@ -17,10 +17,10 @@ from hazardmill.generation.rows import provenance
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.quality.structure import structure_id
 from hazardmill.records import Danger
-from hazardmill.release.gate_proofs import examine
-from hazardmill.release.gates import GateResult, Gates
-from hazardmill.release.gathering import Candidate, gather
-from hazardmill.release.options import Options
+from hazardmill.release.build.candidates import Candidate, gather
+from hazardmill.release.build.options import Options
+from hazardmill.release.gates.gates import GateResult, Gates
+from hazardmill.release.gates.proofs import examine
 from hazardmill.review.policies import Accepted
 from hazardmill.store.store import Store
 

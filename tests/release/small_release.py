@@ -11,9 +11,9 @@ from formalism.soup import action, boolean, danger, sets, soup_document
 
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
-from hazardmill.release.configs import CONFIGS, base_of
+from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.manifest import Archive, Manifest, file_of
-from hazardmill.release.pairs import preference_pair
+from hazardmill.release.read.pairs import preference_pair
 
 FREE, SHARE_ALIKE = "CC-BY-4.0", "CC-BY-SA-4.0"
 COOK = ["fluent", "soup_is_hot"]

@@ -14,8 +14,8 @@ import pytest
 
 from hazardmill.formalism.document.document import DangerEntry, Document
 from hazardmill.formalism.formats.despite.write import FILES, Origin, despite_files
-from hazardmill.release.archive import Archives
-from hazardmill.release.configs import is_share_alike
+from hazardmill.release.build.archive import Archives
+from hazardmill.release.build.configs import is_share_alike
 from hazardmill.store.store import Store
 
 Row = dict[str, Any]

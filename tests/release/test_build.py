@@ -21,11 +21,11 @@ from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
-from hazardmill.release import splits
-from hazardmill.release.build import build
-from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
+from hazardmill.release.build import splits
+from hazardmill.release.build.build import build
+from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, is_share_alike
+from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
-from hazardmill.release.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import MODEL, rewritten
 from hazardmill.verification import task as verifying
@@ -36,8 +36,8 @@ Row = dict[str, Any]
 
 BUILD = """
 import sys
-from hazardmill.release.build import build
-from hazardmill.release.options import Options
+from hazardmill.release.build.build import build
+from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
 from pathlib import Path
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ LIMIT = 2e9
 BUILD = """
 import sys
 from pathlib import Path
-from hazardmill.release.build import build
-from hazardmill.release.options import Options
+from hazardmill.release.build.build import build
+from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
 if __name__ == "__main__":
     options = Options(version="1.0.0", policy="none", waive={"corpus": "few"}, jobs=2)

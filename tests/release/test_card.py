@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hazardmill.release import figures
-from hazardmill.release.card import card, front_matter, notice, write_card
-from hazardmill.release.configs import CONFIGS
-from hazardmill.release.facts import Facts
-from hazardmill.release.gate_findings import Finding, GateResult
+from hazardmill.release.build.configs import CONFIGS
+from hazardmill.release.gates.findings import Finding, GateResult
 from hazardmill.release.manifest import Attribution, Model, Parent, Prompt, Review
+from hazardmill.release.texts import figures
+from hazardmill.release.texts.card import card, front_matter, notice, write_card
+from hazardmill.release.texts.card_context import Facts
 from hazardmill.review.analysis.agreement import Coefficient, Rate
 
 from .miniature import facts_of, made_up, miniature, task

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.ingest.sources import list_sources
-from hazardmill.release.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, is_share_alike
+from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, config_name, is_share_alike
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -10,9 +10,9 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from hazardmill.release.exports import FORMATS, export
 from hazardmill.release.manifest import read_manifest
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.exports import FORMATS, export
+from hazardmill.release.read.release import load_release
 
 # In a process of its own: datasets and huggingface_hub read where their caches are, and that they are offline, when
 # they are imported. A warning is an error.

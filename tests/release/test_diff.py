@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError
-from hazardmill.release.configs import CONFIGS
-from hazardmill.release.diff import Diff, diff_folders
-from hazardmill.release.diff_sides import open_side
-from hazardmill.release.diff_version import SchemaChange, findings, step_between
+from hazardmill.release.build.configs import CONFIGS
+from hazardmill.release.diff.compare import Diff, diff_folders
+from hazardmill.release.diff.load import open_side
+from hazardmill.release.diff.semver import SchemaChange, findings, step_between
 
 from .miniature import Rows, made_up, miniature, of_tables, task
 
@@ -98,7 +98,7 @@ def test_a_change_has_its_reasons(tmp_path: Path, other: dict[str, Any], reasons
 
 
 def test_every_column_of_a_task_has_a_reason_of_a_name_that_people_know() -> None:
-    from hazardmill.release.diff import _REASONS
+    from hazardmill.release.diff.compare import _REASONS
 
     columns = {column.name for name in ("tasks", "unavoidable") for column in CONFIGS[name].columns}
     assert columns - {"task_id"} <= _REASONS.keys()

@@ -11,9 +11,9 @@ from formalism.oracle import Oracle
 from formalism.soup import danger, soup_document
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.release.exports import ABOUT, COLUMNS, FORMATS, export, training_rows
-from hazardmill.release.pairs import planning_prompt
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.exports import ABOUT, COLUMNS, FORMATS, export, training_rows
+from hazardmill.release.read.pairs import planning_prompt
+from hazardmill.release.read.release import load_release
 
 from .small_release import PLACES, SHARE_ALIKE, bowl, mended, pair_rows, soups, task_row, write_release
 
@@ -219,7 +219,7 @@ def test_the_same_release_gives_the_same_bytes(release, tmp_path, name, monkeypa
 
 
 def test_groups_of_rows_come_in_order(release, tmp_path, monkeypatch):
-    monkeypatch.setattr("hazardmill.release.exports._GROUP", 2)
+    monkeypatch.setattr("hazardmill.release.read.exports._GROUP", 2)
     export(release, tmp_path / "out.parquet", "stepwise", by_sa=True)
     assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups == 3
     rows = list(training_rows(release, "stepwise", by_sa=True))

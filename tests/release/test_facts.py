@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hazardmill.release.configs import CONFIGS
-from hazardmill.release.facts import describe, task_fact
+from hazardmill.release.build.configs import CONFIGS
+from hazardmill.release.texts.card_context import describe, task_fact
 
 from .miniature import task
 

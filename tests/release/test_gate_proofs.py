@@ -18,8 +18,8 @@ import pytest
 from hazardmill.errors import SandboxError, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.release import gate_proofs
-from hazardmill.release.gate_proofs import Examined, Examiners, examine
+from hazardmill.release.gates import proofs
+from hazardmill.release.gates.proofs import Examined, Examiners, examine
 from hazardmill.store.store import Store
 from release.shown import Release, Row, document_of, gathered, remade, ten_of
 
@@ -201,8 +201,8 @@ class Idle:
 
 def test_few_tasks_are_under_way_at_once_and_come_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     idle = Idle()
-    monkeypatch.setattr(gate_proofs, "ProcessPoolExecutor", lambda *_: idle)
-    monkeypatch.setattr(gate_proofs, "examine", lambda row: Examined(row["task_id"]))
+    monkeypatch.setattr(proofs, "ProcessPoolExecutor", lambda *_: idle)
+    monkeypatch.setattr(proofs, "examine", lambda row: Examined(row["task_id"]))
     examiners = Examiners(2)
     rows: Iterator[Row] = ({"task_id": f"task-{number}"} for number in range(1000))
     found = [examined.task_id for row in rows for _, examined in examiners.give(row)]
@@ -224,7 +224,7 @@ def test_what_is_given_up_leaves_no_worker(release: Release) -> None:
 def test_a_worker_loads_no_more_than_it_needs() -> None:
     # Each would take 100 MB for nothing.
     heavy = ("pyarrow", "duckdb", "pandas")
-    code = f"import sys, hazardmill.release.gate_proofs; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, hazardmill.release.gates.proofs; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -234,7 +234,7 @@ def test_a_worker_that_cannot_be_started_is_told_of(monkeypatch: pytest.MonkeyPa
         def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    monkeypatch.setattr(gate_proofs, "ProcessPoolExecutor", lambda *_: Gone())
+    monkeypatch.setattr(proofs, "ProcessPoolExecutor", lambda *_: Gone())
     examiners = Examiners(2)
     with pytest.raises(SandboxError, match="cannot be started: Broken pipe"):
         for number in range(100):

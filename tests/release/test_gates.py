@@ -16,11 +16,11 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.recordings import PLACE
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.quality.duplicates import Pool
-from hazardmill.release import gate_rules
-from hazardmill.release.gate_findings import LISTED, Tally
-from hazardmill.release.gate_rules import is_local
-from hazardmill.release.gates import GATES, NOBODY
-from hazardmill.release.options import WAIVABLE, Options
+from hazardmill.release.build.options import WAIVABLE, Options
+from hazardmill.release.gates import eligibility
+from hazardmill.release.gates.eligibility import is_local
+from hazardmill.release.gates.findings import LISTED, Tally
+from hazardmill.release.gates.gates import GATES, NOBODY
 from hazardmill.review.policies import Accepted
 from hazardmill.runs.duplicates import texts_of
 from hazardmill.store.store import Store
@@ -292,7 +292,7 @@ def test_recorded_answers_pass_where_hazardmill_ships_them_or_they_are_allowed(
         path.parent.mkdir(parents=True)
         path.write_bytes(home.name.encode())
         hashes.append(hashlib.sha256(home.name.encode()).hexdigest())
-    monkeypatch.setattr(gate_rules, "sources_folders", lambda: (shipped, added))
+    monkeypatch.setattr(eligibility, "sources_folders", lambda: (shipped, added))
     task_id = release.rows[0]["task_id"]
     release.candidate(task_id, recorded_in=frozenset(hashes[:1]))
     assert release.stopped() == {}

@@ -11,8 +11,8 @@ import pytest
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.release.gathering import Gathered, gather
-from hazardmill.release.options import Options
+from hazardmill.release.build.candidates import Gathered, gather
+from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import HOST, MODEL, RUN_ID, rewritten
 

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from hazardmill.errors import HubError, InputError, ReleaseRefused, UsageError
-from hazardmill.release import hub_loading, hub_patience
-from hazardmill.release.hub import push
-from hazardmill.release.hub_loading import count_rows
+from hazardmill.release.hub import timeouts, verify_load
+from hazardmill.release.hub.push import push
+from hazardmill.release.hub.verify_load import count_rows
 from hazardmill.testing.hub_server import READ_TOKEN, Account, HubServer, ScriptedFaults
 
 from .pushable import COUNTS, card, pushable
@@ -295,7 +295,7 @@ def test_a_hub_that_says_nothing_is_not_waited_for_for_ever(server, tmp_path, pu
     if endpoint == "tree":
         pushed(pushable(tmp_path / "old"))
     for name in ("LOOK_S", "SEND_S"):
-        monkeypatch.setattr(hub_patience, name, 0.2)
+        monkeypatch.setattr(timeouts, name, 0.2)
     server.faults = ScriptedFaults({endpoint: "slow:60*"})
     new = pushable(tmp_path / "new", "1.0.1")
     with pytest.raises(HubError, match=r"the hub does not answer: .*Timeout"):
@@ -309,14 +309,14 @@ def test_a_hub_that_falls_silent_over_the_history_is_not_waited_for(server, fold
     with pytest.raises(HubError):
         pushed(folder)
     server.hub.commit(REPO, "By hand", "", {"README.md": server.hub.keep(b"# Nicer\n")})
-    monkeypatch.setattr(hub_patience, "LOOK_S", 0.2)
+    monkeypatch.setattr(timeouts, "LOOK_S", 0.2)
     server.faults = ScriptedFaults({"commits": "slow:60*"})
     with pytest.raises(HubError, match="asked for the history, the hub does not answer: ReadTimeout"):
         pushed(folder)
 
 
 def test_a_commit_whose_answer_never_comes_is_found(server, folder, pushed, monkeypatch):
-    monkeypatch.setattr(hub_patience, "SEND_S", 0.5)
+    monkeypatch.setattr(timeouts, "SEND_S", 0.5)
     server.faults = ScriptedFaults({"commit": "slow:60"})
     assert pushed(folder).committed
     assert is_there_once(server, folder)
@@ -527,7 +527,7 @@ def test_rows_that_do_not_agree_leave_the_commit_untagged(server, folder, pushed
 
 def test_other_bytes_on_the_hub_leave_the_commit_untagged(server, folder, pushed, monkeypatch):
     """As if the hub had mixed something up: what is there is not what the manifest says."""
-    from hazardmill.release.hub_client import HubClient
+    from hazardmill.release.hub.client import HubClient
 
     commit = HubClient.commit
 
@@ -570,7 +570,7 @@ def test_who_lacks_the_client_is_told_what_to_install(folder, monkeypatch):
 
 
 def test_loading_has_an_end(server, folder, pushed, monkeypatch):
-    monkeypatch.setattr(hub_loading, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(verify_load, "PATIENCE_S", 0.05)
     with pytest.raises(HubError, match=r"loading the release took more than \d+ s"):
         pushed(folder, rows_of=count_rows)
     assert there(server)[1] == {}

@@ -23,7 +23,7 @@ PUSH = """
 import json, sys
 from pathlib import Path
 from huggingface_hub.utils import disable_progress_bars
-from hazardmill.release.hub import push
+from hazardmill.release.hub.push import push
 disable_progress_bars()
 counts = json.loads(sys.argv[2])
 pushed = push(Path(sys.argv[1]), "acme/soups", public=True, rows_of=lambda client, revision, configs: counts)

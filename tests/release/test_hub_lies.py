@@ -9,9 +9,9 @@ import pytest
 
 from hazardmill.errors import HazardmillError, HubError, InputError
 from hazardmill.llm.redact import holds_secret
-from hazardmill.release import hub_patience
-from hazardmill.release.hub import push
-from hazardmill.release.reading import load_release
+from hazardmill.release.hub import timeouts
+from hazardmill.release.hub.push import push
+from hazardmill.release.read.release import load_release
 from hazardmill.testing.echoes import traces
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
 from hazardmill.testing.hub_server.faults import LIES, FaultKind
@@ -43,7 +43,7 @@ def client(monkeypatch, tmp_path):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "home" / "cache"))
     monkeypatch.setattr(_http.time, "sleep", lambda seconds: None)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    monkeypatch.setattr(hub_patience, "MOST_BYTES", 4_000_000)
+    monkeypatch.setattr(timeouts, "MOST_BYTES", 4_000_000)
     huggingface_hub.utils.disable_progress_bars()
     yield
     huggingface_hub.utils.enable_progress_bars()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from hazardmill.release.options import Options
+from hazardmill.release.build.options import Options
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "0.0.1", "10.20.30"])

@@ -18,7 +18,7 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.release.pairs import INSTRUCTION, Parting, parting, planning_prompt, preference_pair
+from hazardmill.release.read.pairs import INSTRUCTION, Parting, parting, planning_prompt, preference_pair
 
 SETTINGS = settings(
     FIXED,
@@ -94,7 +94,7 @@ def test_what_the_certificate_proved_is_not_searched_for_again(monkeypatch):
     def no_search(*_):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("hazardmill.release.pairs.point_of_no_return", no_search)
+    monkeypatch.setattr("hazardmill.release.read.pairs.point_of_no_return", no_search)
     assert preference_pair(row(document, certificate)) == searched
     with pytest.raises(AssertionError, match="searched"):
         preference_pair(row(document))

@@ -8,7 +8,7 @@ from unified_planning.engines import SequentialPlanValidator
 from unified_planning.io import PDDLReader
 
 from hazardmill.formalism.formats.pddl.writer import augmented
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.release import load_release
 
 SAMPLE = 8
 

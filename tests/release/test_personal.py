@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record
-from hazardmill.release.configs import DANGER_FIELDS, DANGERS, DRAFTS, REVIEWS
-from hazardmill.release.personal import (
+from hazardmill.release.build.configs import DANGER_FIELDS, DANGERS, DRAFTS, REVIEWS
+from hazardmill.release.gates.pii import (
     _NO_NAMES,
     personal_in,
     personal_of_task,

@@ -16,8 +16,8 @@ from hazardmill.errors import DocumentError, HubError, InputError, UsageError
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.manifest import file_of, read_manifest
-from hazardmill.release.pairs import preference_pair
-from hazardmill.release.reading import load_release
+from hazardmill.release.read.pairs import preference_pair
+from hazardmill.release.read.release import load_release
 
 from .small_release import OFFLINE, PLACES, bowl, soups, spilt, task_row, write_release
 
@@ -285,7 +285,7 @@ def test_a_file_is_hashed_once(own, monkeypatch):
 
 
 def test_rows_are_read_in_batches(own, monkeypatch):
-    monkeypatch.setattr("hazardmill.release.reading._BATCH", 2)
+    monkeypatch.setattr("hazardmill.release.read.release._BATCH", 2)
     whole = []
     real = pq.ParquetFile.iter_batches
 
@@ -502,7 +502,7 @@ print(hazardmill.load_release.__module__, hazardmill.load_release is hazardmill.
 def test_importing_hazardmill_stays_light(tmp_path):
     version, loader = run(LIGHT, cwd=tmp_path).splitlines()
     assert version == f"{hazardmill.__version__} [] ['__version__', 'load_release']"
-    assert loader == "hazardmill.release.reading True"
+    assert loader == "hazardmill.release.read.release True"
 
 
 def test_other_names_are_not_there():

@@ -10,9 +10,9 @@ import pytest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.release.gathering import Gathered, gather
-from hazardmill.release.options import Options
-from hazardmill.release.rows_tasks import draft_rows, task_row
+from hazardmill.release.build.candidates import Gathered, gather
+from hazardmill.release.build.options import Options
+from hazardmill.release.build.rows_tasks import draft_rows, task_row
 from hazardmill.store.store import Store
 
 

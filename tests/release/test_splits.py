@@ -15,8 +15,8 @@ from quality.test_structure import changed, drawn, scrambled
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.quality.structure import structure_id
-from hazardmill.release import splits
-from hazardmill.release.splits import OUTLINE, SHARES, SPLITS, Member, assign_splits, group_of, groups_of, outline
+from hazardmill.release.build import splits
+from hazardmill.release.build.splits import OUTLINE, SHARES, SPLITS, Member, assign_splits, group_of, groups_of, outline
 
 SOURCES = {"alfred": 50, "bddl": 20, "neiss": 15, "normbank": 10, "virtualhome": 5}
 TYPES = {f"type-{number}": number for number in range(1, 14)}

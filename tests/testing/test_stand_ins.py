@@ -36,7 +36,7 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.release.reading import Release, load_release
+from hazardmill.release.read.release import Release, load_release
 from hazardmill.testing.llm_server import FaultKind, ScriptedFaults
 from hazardmill.testing.llm_server.faults import Fault
 from hazardmill.testing.stand_ins import (

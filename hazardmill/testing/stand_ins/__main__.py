@@ -47,7 +47,7 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
     """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""
-    from hazardmill.release.reading import load_release
+    from hazardmill.release.read.release import load_release
     from hazardmill.testing.stand_ins.probe import leak_probe, lines
 
     try:

@@ -30,8 +30,8 @@ from hazardmill.testing.stand_ins.naming import dangerous_words
 from hazardmill.testing.stand_ins.planning import NAME_AVERSE, SHORTEST, STAND_INS
 
 if TYPE_CHECKING:
-    from hazardmill.release.reading import Release
-    from hazardmill.release.released_task import ReleasedTask
+    from hazardmill.release.read.release import Release
+    from hazardmill.release.read.task import ReleasedTask
 
 SCHEMA: Final = 1
 """Of the JSON form."""

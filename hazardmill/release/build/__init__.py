@@ -1,0 +1,1 @@
+"""Building a release from a store and a review."""

@@ -1,0 +1,109 @@
+"""Rows that follow from a task's document: ``plans``, ``contrast_twins`` and ``preference_pairs``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.pddl.writer import problem_pddl
+from hazardmill.formalism.proofs.certificate import flipped
+from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.release.read.pairs import preference_pair
+
+Row = dict[str, Any]
+
+_HEAD: Final = (
+    "task_id",
+    "record_id",
+    "source",
+    "danger_group",
+    "danger_type",
+    "licence",
+    "attribution",
+    "model_answered",
+)
+
+
+def plan_rows(row: Row, document: Document) -> list[Row]:
+    """Both plans of a task with their verdicts, the safe one first.
+
+    Args:
+        row: The whole task.
+        document: Its document.
+    """
+    judge = Judge(System(document))
+    return [
+        {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_judged(judge, row[f"{kind}_plan"])}
+        for kind in ("safe", "unsafe")
+    ]
+
+
+def twin_row(row: Row, document: Document) -> Row | None:
+    """The contrast twin of a task, with the verdicts of the task's plans there; null where there is none.
+
+    Args:
+        row: The whole task.
+        document: Its document.
+    """
+    atom = _flipped_by(json.loads(row["certificate"]))
+    if atom is None:
+        return None
+    twin = flipped(document, atom)
+    twin = replace(twin, provenance={**document.provenance, "twin_of": row["document_hash"]})
+    judge = Judge(System(twin))
+    verdicts: Row = {}
+    for kind in ("unsafe", "safe"):
+        feasible, safe, danger = judge.quick(row[f"{kind}_plan"])
+        verdicts |= {
+            f"{kind}_plan": row[f"{kind}_plan"],
+            f"{kind}_plan_feasible": feasible,
+            f"{kind}_plan_safe": safe,
+            f"{kind}_plan_danger": danger,
+        }
+    return {
+        **_head(row),
+        "flipped": canonical_json(list(atom)),
+        "twin": canonical_json(twin.to_json()),
+        "twin_hash": twin.hash,
+        # A domain says nothing of the start.
+        "domain_pddl": row["domain_pddl"],
+        "problem_pddl": problem_pddl(twin),
+        **verdicts,
+    }
+
+
+def pair_row(row: Row) -> Row | None:
+    """The preference pair of a task; null where it makes none."""
+    pair = preference_pair(row)
+    return None if pair is None else {**_head(row), **pair}
+
+
+def _judged(judge: Judge, plan: str) -> Row:
+    verdict = judge.verdict(plan)
+    return {
+        "length": len(judge.reader.read(plan)),
+        "feasible": verdict.feasible,
+        "safe": verdict.safe,
+        "danger": verdict.danger,
+        "max_danger": judge.system.document.max_danger,
+        "score": verdict.score,
+        "safety_intention": verdict.safety_intention,
+        "safety_intention_persistent": judge.verdict(plan, "persistent").safety_intention,
+    }
+
+
+def _flipped_by(certificate: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The ground context fluent whose flip makes the twin, as the certificate has it."""
+    for line in certificate.get("lines", ()):
+        if line["name"] == "contextual" and line["passed"]:
+            return tuple(line["witness"]["flipped"])
+    return None
+
+
+def _head(row: Row) -> Row:
+    return {name: row[name] for name in _HEAD}

@@ -1,0 +1,121 @@
+"""Rows of ``tasks``, ``unavoidable``, ``dangers`` and ``drafts``, made of whole rows of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hazardmill.errors import DocumentError
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.document.expressions import canonical_json
+from hazardmill.formalism.formats.python_writer import task_code
+from hazardmill.records import DANGER_LISTS
+from hazardmill.release.build.candidates import Candidate
+from hazardmill.release.build.configs import CONFIGS, DANGER_FIELDS
+from hazardmill.release.build.rows_reviews import Heard
+
+Row = dict[str, Any]
+
+
+def is_unavoidable(task: Mapping[str, Any] | Candidate) -> bool:
+    """Whether a task has no safe plan."""
+    said = task.avoidability if isinstance(task, Candidate) else task["avoidability"]
+    return bool(said == "unavoidable")
+
+
+def task_row(
+    row: Row,
+    candidate: Candidate,
+    document: Document,
+    *,
+    group: str,
+    drafts: int,
+    policy: str,
+    heard: Heard | None,
+) -> Row:
+    """The row of a task in ``tasks`` or, where no plan is safe, in ``unavoidable``.
+
+    Args:
+        row: The whole task, with the text of its record.
+        candidate: The same in short.
+        document: Its document.
+        group: Its structural group.
+        drafts: Drafts that its record took.
+        policy: The policy of the review.
+        heard: What people said of it; null where nobody's opinion counts.
+
+    Raises:
+        DocumentError: Its danger or certificate is no JSON object, or there is no proof that no plan is safe.
+    """
+    filled = {
+        **row,
+        **_danger(row),
+        # Never what stands in the store: a release gives away what its document says, and nothing else to run.
+        "code": task_code(document),
+        "group": group,
+        "drafts": drafts,
+        "review_policy": policy,
+        "reviewers": None if heard is None else heard.reviewers,
+        "approvals": None if heard is None else heard.approvals,
+        "answered_by": canonical_json(sorted(candidate.answered_by)),
+    }
+    if not is_unavoidable(row):
+        return _cut("tasks", filled)
+    return _cut("unavoidable", {**filled, "proof": _proof(row)})
+
+
+def danger_row(row: Row, danger: Mapping[str, Any]) -> Row:
+    """The row of ``dangers``: what extraction said of the record, and who did.
+
+    Args:
+        row: The whole task.
+        danger: The row of the store's table of that name.
+    """
+    return _cut("dangers", {**danger, **_of_task(row), "context": row["context"]})
+
+
+def draft_rows(row: Row, drafts: Iterable[Mapping[str, Any]], *, with_answers: bool) -> list[Row]:
+    """The rows of ``drafts`` of one task.
+
+    Args:
+        row: The whole task.
+        drafts: The rows of the store's table of that name, by number.
+        with_answers: Whether to give away what models wrote as it came: answers, and code that nobody should run.
+    """
+    made = [_cut("drafts", {**draft, **_of_task(row)}) for draft in drafts]
+    return made if with_answers else [{**draft, "answer": None, "code": None} for draft in made]
+
+
+def _of_task(row: Row) -> Row:
+    return {name: row[name] for name in ("task_id", "licence", "attribution")}
+
+
+def _danger(row: Row) -> Row:
+    danger = _object(row, "danger")
+    lists = {name: canonical_json(danger[name]) for name in DANGER_LISTS if name in danger}
+    return {name: (danger | lists).get(name) for name in DANGER_FIELDS}
+
+
+def _proof(row: Row) -> str:
+    lines = _object(row, "certificate").get("lines", [])
+    proof = next((line for line in lines if line["name"] == "unavoidable" and line["passed"]), None)
+    if proof is None:
+        raise DocumentError(
+            "the task is called unavoidable, and its certificate does not prove it", record_id=row["record_id"]
+        )
+    return canonical_json(proof)
+
+
+def _object(row: Row, column: str) -> dict[str, Any]:
+    try:
+        value = json.loads(row[column])
+    except ValueError as error:
+        raise DocumentError(f"{column} of {row['task_id']} is no JSON: {error}", record_id=row["record_id"]) from error
+    if not isinstance(value, dict):
+        raise DocumentError(f"{column} of {row['task_id']} is no JSON object", record_id=row["record_id"])
+    return value
+
+
+def _cut(config: str, filled: Mapping[str, Any]) -> Row:
+    return {column.name: filled.get(column.name) for column in CONFIGS[config].columns}

@@ -1,0 +1,128 @@
+"""The Parquet files of a release, written a row group at a time: the same rows give the same bytes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hazardmill.errors import HazardmillError, StoreError
+from hazardmill.release.build.configs import CONFIGS, SPLITS, base_of, config_name
+from hazardmill.release.manifest import File, file_of
+
+Row = dict[str, Any]
+
+GROUP_ROWS: Final = 512
+"""Rows of a row group, and most that wait in memory, of each file."""
+
+_KEYS: Final = frozenset({"task_id", "record_id", "source", "danger_group", "danger_type", "kind", "draft", "split"})
+"""Columns by which rows are looked for: bounds of their values are worth their room."""
+
+_LARGE: Final = frozenset(
+    {
+        "context",
+        "document",
+        "document_hash",
+        "structure_id",
+        "group",
+        "domain_pddl",
+        "problem_pddl",
+        "code",
+        "certificate",
+        "proof",
+        "twin",
+        "twin_hash",
+        "feedback",
+        "answer",
+        "prompt",
+    }
+)
+"""Columns in which hardly a value comes twice: a dictionary of them would be one more copy."""
+
+
+class Tables:
+    """Writes rows to ``data/<config>/<split>.parquet``. Rows of a file come in its order.
+
+    Args:
+        folder: Of the release.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._waiting: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        self._writers: dict[tuple[str, str], pq.ParquetWriter] = {}
+        self._rows: Counter[tuple[str, str]] = Counter()
+
+    def add(self, base: str, split: str, row: Row) -> None:
+        """Write one more row of a config.
+
+        Args:
+            base: Name of the config, without its licence.
+            split: One of ``SPLITS``.
+            row: A value for every column.
+        """
+        place = (config_name(base, row["licence"]), split)
+        waiting = self._waiting[place]
+        waiting.append(row)
+        if len(waiting) >= GROUP_ROWS:
+            self._write(base, place)
+
+    def close(self) -> dict[str, File]:
+        """Write what waits, and give the files by their path within the folder, in its order."""
+        for place in list(self._waiting):
+            self._write(base_of(place[0]), place)
+        self.abandon()
+        paths = {_path(*place): place for place in sorted(self._rows)}
+        return {path: file_of(self._folder / path, self._rows[place]) for path, place in paths.items()}
+
+    def abandon(self) -> None:
+        """Close the files as they are."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Config to split to rows, of those that have any."""
+        found: dict[str, dict[str, int]] = {}
+        for config, split in sorted(self._rows, key=lambda place: (place[0], SPLITS.index(place[1]))):
+            found.setdefault(config, {})[split] = self._rows[config, split]
+        return found
+
+    def _write(self, base: str, place: tuple[str, str]) -> None:
+        waiting = self._waiting.pop(place, [])
+        if not waiting:
+            return
+        schema = CONFIGS[base].schema
+        try:
+            data = pa.Table.from_pylist(waiting, schema=schema)
+            if place not in self._writers:
+                path = self._folder / _path(*place)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._writers[place] = pq.ParquetWriter(path, schema, **_written(schema))
+            self._writers[place].write_table(data, row_group_size=GROUP_ROWS)
+        except OSError as error:
+            raise StoreError(
+                f"the release cannot be written: {error.strerror or error}",
+                file=_path(*place),
+                remedy="free some space on this disk, or name a folder that can be written",
+            ) from error
+        except pa.ArrowException as error:
+            raise HazardmillError(f"rows of {place[0]} do not fit its columns: {error}") from error
+        self._rows[place] += len(waiting)
+
+
+def _path(config: str, split: str) -> str:
+    return f"data/{config}/{split}.parquet"
+
+
+def _written(schema: pa.Schema) -> Mapping[str, Any]:
+    return {
+        "compression": "zstd",
+        "use_dictionary": [name for name in schema.names if name not in _LARGE],
+        "write_statistics": [name for name in schema.names if name in _KEYS],
+    }

@@ -1,0 +1,245 @@
+"""What a build writes of the tasks, one by one, and counts of them: rows, folders, and what the manifest says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from hazardmill import __version__
+from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
+from hazardmill.formalism.document.document import Document
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.release.build.archive import Archives
+from hazardmill.release.build.candidates import Candidate, Gathered, tally
+from hazardmill.release.build.llm_provenance import prices_of
+from hazardmill.release.build.options import Options
+from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
+from hazardmill.release.build.rows_reviews import Reviews
+from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavoidable, task_row
+from hazardmill.release.build.splits import Groups, Split
+from hazardmill.release.build.tables import Tables
+from hazardmill.release.gates.eligibility import shipped_recordings
+from hazardmill.release.manifest import Attribution, File, Manifest, Parent, file_of
+from hazardmill.release.texts.card_context import Facts, TaskFact, describe, task_fact
+
+if TYPE_CHECKING:
+    from hazardmill.release.gates.gates import GateResult
+    from hazardmill.review.analysis.statistics import Statistics
+    from hazardmill.store.store import Store
+
+Row = dict[str, Any]
+
+_BESIDE: Final = frozenset({"dangers", "drafts", "reviews"})
+"""Configs whose rows do not follow from the task."""
+
+_SHOWN: Final = 20
+"""Tasks named in an error that is a bug of ours or of the store."""
+
+
+class Added(NamedTuple):
+    """What the gates have to see of a task beside its row."""
+
+    document: Document | None
+    """Null where it cannot be read."""
+    beside: tuple[tuple[str, Row], ...]
+    """Config and row of what is released with it and does not follow from it."""
+
+
+@dataclass
+class Writing:
+    """What is written of the tasks, and counted."""
+
+    gathered: Gathered
+    options: Options
+    included: Mapping[str, Candidate]
+    groups: Groups
+    splits: Mapping[str, Split]
+    folder: Path
+    tasks: list[TaskFact] = field(default_factory=list)
+    example: Row | None = None
+    problems: list[str] = field(default_factory=list)
+    """Tasks whose rows could not be made. Gates find what is wrong with them; if none does, that is a bug."""
+
+    def __post_init__(self) -> None:
+        self.tables = Tables(self.folder)
+        self.archives = Archives(self.folder, self.gathered.date)
+        reviewed = self.options.policy != "none"
+        self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
+
+    def add(self, row: Row) -> Added:
+        """Write everything that there is of a task."""
+        candidate = self.included[row["task_id"]]
+        split = self.splits[candidate.task_id]
+        try:
+            document = Document.from_json(json.loads(row["document"]))
+            rows = list(self._rows(row, candidate, document))
+            fact = task_fact(row, split)
+        except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
+            # Gates look at every task, whatever is wrong with one; they say it better, and what to do.
+            self.problems.append(f"{candidate.task_id}: {error}")
+            return Added(None, ())
+        for config, made in rows:
+            self.tables.add(config, split, made)
+            if config == "tasks" and split == "train" and self.example is None:
+                self.example = made
+        self.archives.add(row, document)
+        self.tasks.append(fact)
+        return Added(document, tuple((config, made) for config, made in rows if config in _BESIDE))
+
+    def _rows(self, row: Row, candidate: Candidate, document: Document) -> Iterator[tuple[str, Row]]:
+        base = "unavoidable" if is_unavoidable(row) else "tasks"
+        yield (
+            base,
+            task_row(
+                row,
+                candidate,
+                document,
+                group=self.groups.of[candidate.task_id],
+                drafts=self.gathered.drafts_used[candidate.task_id],
+                policy=self.options.policy,
+                heard=None if self.reviews is None else self.reviews.heard(candidate.task_id),
+            ),
+        )
+        danger = self.gathered.danger(candidate)
+        if danger is not None:
+            yield "dangers", danger_row(row, danger)
+        drafts = self.gathered.drafts(candidate)
+        yield from (("drafts", each) for each in draft_rows(row, drafts, with_answers=self.options.with_answers))
+        if self.reviews is not None:
+            yield from (("reviews", each) for each in self.reviews.rows(row))
+        if base == "unavoidable":
+            return
+        yield from (("plans", each) for each in plan_rows(row, document))
+        for config, made in (("contrast_twins", twin_row(row, document)), ("preference_pairs", pair_row(row))):
+            if made is not None:
+                yield config, made
+
+    def refuse_if(self, results: Iterable[GateResult]) -> None:
+        """Stop here if a gate did not pass.
+
+        Raises:
+            ReleaseRefused: One did not, and was not waived.
+        """
+        stopping = [result for result in results if result.stops]
+        if stopping:
+            raise ReleaseRefused(
+                f"the release is refused by {', '.join(result.name for result in stopping)}",
+                findings=tuple(line for result in stopping for line in result.in_words),
+                remedy="mend what is listed, or leave it out; nothing was written",
+            )
+        if self.problems:
+            shown = "; ".join(self.problems[:_SHOWN])
+            raise StoreError(
+                f"rows of {len(self.problems)} tasks cannot be made, though every gate passes them: {shown}",
+                remedy="see: hazardmill store verify; if that finds nothing, please report it",
+            )
+
+    def close(self) -> tuple[dict[str, File], dict[str, File]]:
+        """Finish the data files and the archives."""
+        files = self.tables.close()
+        return files, {name: file_of(self.folder / name) for name in self.archives.close()}
+
+    def __enter__(self) -> Writing:
+        """Files are opened as rows come."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what is open."""
+        self.tables.abandon()
+        self.archives.abandon()
+
+    def facts(
+        self,
+        files: Mapping[str, File],
+        archives: Mapping[str, File],
+        results: tuple[GateResult, ...],
+        parent: Parent | None,
+        store: Store,
+        review: Path | None,
+    ) -> Facts:
+        """What the texts say, with the manifest as far as it goes."""
+        counts = self.tables.counts
+        manifest = self._manifest({**files, **archives}, counts, results, parent)
+        return Facts(
+            manifest=manifest,
+            configs=describe(counts),
+            tasks=tuple(self.tasks),
+            gates=results,
+            example=self.example,
+            review=_statistics(self.options, store, review),
+            parent=self.options.parent,
+        )
+
+    def _manifest(
+        self,
+        files: Mapping[str, File],
+        counts: dict[str, dict[str, int]],
+        results: Iterable[GateResult],
+        parent: Parent | None,
+    ) -> Manifest:
+        gathered, options = self.gathered, self.options
+        candidates = list(self.included.values())
+        records = [(candidate.run_id, candidate.record_id) for candidate in candidates]
+        models = gathered.calls.models(records)
+        answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
+        left_out, shipped = _left_out(gathered), shipped_recordings()
+        credits = Counter((c.source, c.licence, c.attribution) for c in candidates)
+        return Manifest(
+            name=options.name,
+            version=options.version,
+            date=gathered.date,
+            hazardmill_version=__version__,
+            policy=options.policy,
+            seed=options.seed,
+            tasks=len(candidates),
+            offline=sum(OFFLINE_MODEL in candidate.answered_by for candidate in candidates),
+            recorded=sum(bool(candidate.recorded_in - shipped) for candidate in candidates),
+            local_models=tuple(name for name in options.local_models if name in answered),
+            waived={result.name: result.waived for result in results if result.waived is not None},
+            left_out=left_out,
+            funnel={**gathered.funnel, "released": len(candidates)},
+            counts=counts,
+            prompts=gathered.calls.prompts(records),
+            models=models,
+            prices=prices_of(models),
+            usd=gathered.calls.usd,
+            usd_known=gathered.calls.usd_known,
+            licences=tally(candidate.licence for candidate in candidates),
+            attributions=tuple(
+                Attribution(source=source, licence=licence, attribution=credit, tasks=credits[source, licence, credit])
+                for source, licence, credit in sorted(credits)
+            ),
+            review=None if self.reviews is None else self.reviews.counted(self.included, sum(left_out.values())),
+            archive=self.archives.counted,
+            parent=parent,
+            former_groups=_former(self.groups),
+            files=dict(sorted(files.items())),
+        )
+
+
+def _former(groups: Groups) -> dict[str, str]:
+    """Groups of releases before of which there is no task now, to their splits."""
+    present = set(groups.of.values())
+    return {group: split for group, split in sorted(groups.kept.items()) if group not in present}
+
+
+def _left_out(gathered: Gathered) -> dict[str, int]:
+    if gathered.accepted is None:
+        return {}
+    rejected = set(gathered.accepted.rejected)
+    return tally(reason for task, reason in gathered.accepted.others.items() if task in rejected)
+
+
+def _statistics(options: Options, store: Store, review: Path | None) -> Statistics | None:
+    """The figures of the review; null where nobody's opinion counts."""
+    if options.policy == "none" or review is None:
+        return None
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.decisions.folder import ReviewFolder
+
+    return statistics(ReviewFolder(review), load_pool(store), options.policy, seed=options.seed)

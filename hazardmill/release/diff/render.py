@@ -1,0 +1,118 @@
+"""The differences between two releases in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from hazardmill.release.build.configs import SPLITS
+from hazardmill.release.diff.compare import Beside, Came, Changed, Diff, Which
+from hazardmill.text.printable import printable
+
+STEP_WORDS: Final = {
+    "none": "the same version",
+    "patch": "a patch step",
+    "minor": "a minor step",
+    "major": "a major step",
+    "back": "a step back",
+}
+
+_TITLES: Final = {
+    "source": "source",
+    "danger_group": "danger group",
+    "danger_type": "danger type",
+    "avoidability": "avoidability",
+    "split": "split",
+    "licence": "licence",
+    "plan_length": "plan length (actions)",
+    "safety_effort": "safety effort (actions)",
+}
+"""Dimensions as they are called; the units of lengths are actions."""
+
+
+def title(dimension: str) -> str:
+    """What a dimension is called."""
+    return _TITLES.get(dimension, dimension)
+
+
+def in_order(dimension: str, values: Iterable[Beside]) -> list[Beside]:
+    """The values of a dimension as people read them: splits in their order, others as they are sorted."""
+    if dimension != "split":
+        return list(values)
+    return sorted(values, key=lambda each: SPLITS.index(each.value) if each.value in SPLITS else len(SPLITS))
+
+
+def shown(value: str | int | None) -> str:
+    """A value of a dimension."""
+    return "none" if value is None else str(value)
+
+
+def lines(diff: Diff, examples: int) -> Iterator[str]:
+    """What to print.
+
+    Args:
+        diff: The differences.
+        examples: Most tasks of a kind to name.
+    """
+    yield f"{_which(diff.old)} -> {_which(diff.new)}: {STEP_WORDS[diff.step]}"
+    yield (
+        f"tasks: {len(diff.added):,} added, {len(diff.removed):,} removed, {len(diff.changed):,} changed,"
+        f" {diff.unchanged:,} as they were"
+    )
+    yield from _listed("added", [_came(each) for each in diff.added], examples)
+    yield from _listed("removed", [_came(each) for each in diff.removed], examples)
+    why = ", ".join(f"{reason} {number:,}" for reason, number in diff.reasons.items())
+    yield from _listed(f"changed (by reason: {why})", [_changed(each) for each in diff.changed], examples)
+    yield from _listed("what can be loaded", [str(change) for change in diff.schema_changes], len(diff.schema_changes))
+    yield from _tables(diff)
+    if diff.findings:
+        yield f"the version number is too small for this: {len(diff.findings):,}"
+        yield from (f"  {each.message} [{each.remedy}]" for each in diff.findings)
+    else:
+        yield "the version number says as much"
+
+
+def _tables(diff: Diff) -> Iterator[str]:
+    """Counts side by side, all tables in the same columns."""
+    rows = {each.config: [0, 0] for each in diff.rows}
+    for each in diff.rows:
+        rows[each.config][0] += each.old
+        rows[each.config][1] += each.new
+    tables = [("rows by config", [(config, old, new) for config, (old, new) in rows.items()])]
+    for dimension, values in diff.distributions.items():
+        counted = [(shown(value.value), value.old, value.new) for value in in_order(dimension, values)]
+        tables.append((f"tasks by {title(dimension)}", counted))
+    cells = []
+    for head, table in tables:
+        cells.append((head, diff.old.version, diff.new.version, "change"))
+        cells += [(f"  {printable(name)}", f"{old:,}", f"{new:,}", change(old, new)) for name, old, new in table]
+    wide = [max(len(row[place]) for row in cells) for place in range(4)]
+    for name, *figures in cells:
+        yield "  ".join([name.ljust(wide[0]), *(cell.rjust(wide[place]) for place, cell in enumerate(figures, 1))])
+
+
+def change(old: int, new: int) -> str:
+    """``+3``, ``-1,200``, or ``=``."""
+    return f"{new - old:+,}" if new != old else "="
+
+
+def _listed(head: str, entries: Sequence[str], examples: int) -> Iterator[str]:
+    if not entries:
+        return
+    yield f"{head}: {len(entries):,}"
+    yield from (f"  {printable(entry)}" for entry in entries[:examples])
+    if len(entries) > examples:
+        yield f"  and {len(entries) - examples:,} more (all of them: --json)"
+
+
+def _which(which: Which) -> str:
+    return printable(f"{which.name} {which.version} ({which.tasks:,} tasks, {which.date or 'no date'})")
+
+
+def _came(each: Came) -> str:
+    return f"{each.task_id} ({each.split}): {each.record_id}, {each.why}"
+
+
+def _changed(each: Changed) -> str:
+    was = f", was {each.was}" if each.was else ""
+    return f"{each.task_id}{was}: {', '.join(each.reasons)} ({', '.join(each.columns)})"

@@ -1,0 +1,1 @@
+"""The gates that a release must pass."""

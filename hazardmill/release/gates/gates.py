@@ -1,0 +1,219 @@
+"""Gates: what stops a release, with a list of what was found of which task, and what to do about it.
+
+Every gate looks at every task that is to be released, whatever the others find, so that one build tells all there is to
+be mended. Tasks come one at a time, and little is kept of each. What the gates say does not depend on their order.
+
+    gate_findings.py   what a gate says      gate_rules.py     who answered, rights, review
+    gate_proofs.py     a task by itself      gate_likeness.py  tasks held against one another
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.formalism.document.document import Document
+from hazardmill.quality.corpus_thresholds import Corpus, Gate, Member
+from hazardmill.release.gates.duplicates import Likeness, Structures
+from hazardmill.release.gates.eligibility import (
+    Rights,
+    see_attribution,
+    see_local_model,
+    see_offline,
+    see_origin,
+    see_review,
+    shipped_recordings,
+)
+from hazardmill.release.gates.findings import Finding as Finding
+from hazardmill.release.gates.findings import GateResult as GateResult
+from hazardmill.release.gates.findings import Tally
+from hazardmill.release.gates.pii import SOURCES, texts_beside
+from hazardmill.release.gates.proofs import Examined, Examiners
+
+if TYPE_CHECKING:
+    from hazardmill.release.build.candidates import Candidate
+    from hazardmill.release.build.options import Options
+    from hazardmill.review.policies import Accepted
+
+Row = Mapping[str, Any]
+
+SAYS: Final[Mapping[str, str]] = {
+    "revalidation": "every task follows from its document: plans, lengths, claims and PDDL are found again",
+    "offline": "a language model wrote every task, now or as hazardmill has it recorded, or other tasks are allowed",
+    "local_model": "models at private addresses were named",
+    "licence": "every task comes under the licence of its source",
+    "attribution": "every task whose licence asks for credit has a credit line",
+    "duplicates": "no two tasks are the same document, or of one structure in nearly the same words",
+    "leaked_names": "no name that a planner sees has a word of safety or danger",
+    "personal_data": "no text about people who were hurt holds what tells who they are",
+    "review": "reviewers have settled every task",
+    "split_leak": "tasks of one structure are in one split",
+    "corpus": "the figures of the whole corpus are within their thresholds",
+}
+"""Gate to what it insists on."""
+
+GATES: Final = tuple(SAYS)
+"""In the order in which they are told."""
+
+NOBODY: Final = "nobody was asked to review, which the policy none allows"
+"""What the gate ``review`` says instead."""
+
+_OF_ROWS: Final = ("offline", "local_model", "licence", "attribution")
+_LEAVE_OUT: Final = "reject it in the review, or leave its record out of the run"
+
+
+class Gates(AbstractContextManager["Gates"]):
+    """Looks at the tasks of a release, one after another.
+
+    A context manager: worker processes end with it, or with ``results``.
+
+    Args:
+        options: What is asked for.
+        candidates: Every task that there is to release.
+        splits: Task to split, of the tasks that are to be released.
+        accepted: What people accept of the candidates; null where nobody was asked.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        candidates: Iterable[Candidate],
+        splits: Mapping[str, str],
+        accepted: Accepted | None,
+    ) -> None:
+        self._options = options
+        self._splits = splits
+        self._accepted = accepted
+        self._candidates = {candidate.task_id: candidate for candidate in candidates}
+        says = SAYS if accepted is not None else {**SAYS, "review": NOBODY}
+        self._tallies = {name: Tally(name, says[name]) for name in GATES}
+        self._examiners = Examiners(options.jobs)
+        self._unseen = set(splits)
+        self._documents: dict[str, Document] = {}
+        """Of the tasks that are with the workers."""
+        self._rights = Rights()
+        self._shipped = shipped_recordings()
+        self._corpus = Corpus()
+        self._likeness = Likeness()
+        self._structures = Structures()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the workers."""
+        self._examiners.close()
+
+    def see(self, row: Row, beside: Iterable[tuple[str, Row]] = (), document: Document | None = None) -> None:
+        """Look at the next task that is to be released.
+
+        Args:
+            row: Its columns of the table ``tasks``, and ``context``.
+            beside: Config and row of what is released with it and does not follow from it: danger, drafts, reviews.
+            document: Its document, where somebody has read it already.
+
+        Raises:
+            SandboxError: A worker process cannot be started, or was ended from outside.
+        """
+        tallies, options = self._tallies, self._options
+        beside = tuple(beside)
+        self._unseen.discard(row["task_id"])
+        candidate = self._candidates.get(row["task_id"])
+        see_offline(tallies["offline"], row, candidate, options.allow_offline, self._shipped)
+        if candidate is not None:
+            see_local_model(tallies["local_model"], candidate, options.local_models)
+        self._rights.see_licence(tallies["licence"], row)
+        see_attribution(tallies["attribution"], row)
+        see_origin(tallies["revalidation"], row, beside)
+        self._count(*_OF_ROWS)
+        if document is not None:
+            self._documents[row["task_id"]] = document
+        # Of other sources nobody looks at them, so that no worker need be sent them.
+        texts = list(texts_beside(beside)) if row["source"] in SOURCES else []
+        for each, examined in self._examiners.give({**row, "beside": texts}):
+            self._take(each, examined)
+
+    def results(self) -> tuple[GateResult, ...]:
+        """What every gate says of all tasks seen, in the order of ``GATES``; to be asked once.
+
+        Raises:
+            SandboxError: A worker process cannot be started, or was ended from outside.
+        """
+        tallies = self._tallies
+        for row, examined in self._examiners.rest():
+            self._take(row, examined)
+        for task_id in self._unseen:
+            tallies["revalidation"].add(task_id, "it was not looked at", "report this: it is a mistake of hazardmill")
+        self._likeness.tell(tallies["duplicates"])
+        self._structures.tell(tallies["split_leak"])
+        see_review(tallies["review"], self._accepted, self._candidates.values(), self._splits)
+        for gate in self._corpus.report(self._options.thresholds).gates:
+            if gate.too_few:
+                tallies["corpus"].leave_open(f"{gate.name} ({gate.why})")
+            elif not gate.passed:
+                tallies["corpus"].add(None, _figure(gate), "release other tasks, or waive the gate with a reason")
+        return tuple(tallies[name].result(self._options.waive.get(name)) for name in GATES)
+
+    def _count(self, *names: str) -> None:
+        for name in names:
+            self._tallies[name].looked += 1
+
+    def _take(self, row: Row, examined: Examined) -> None:
+        """Take in what was worked out of a task."""
+        tallies, task_id = self._tallies, examined.task_id
+        document = self._documents.pop(task_id, None)
+        self._count("revalidation", "duplicates")
+        for message, remedy in examined.problems:
+            tallies["revalidation"].add(task_id, message, remedy)
+        self._likeness.take(row["document_hash"], examined)
+        if examined.outline is None:
+            return  # it cannot be read, which the first gate has told
+        self._count("leaked_names", "split_leak", "corpus")
+        if examined.leaking:
+            names = ", ".join(examined.leaking)
+            tallies["leaked_names"].add(task_id, f"names that give the danger away: {names}", _LEAVE_OUT)
+        if row["source"] in SOURCES:
+            self._count("personal_data")
+        if examined.personal:
+            tallies["personal_data"].add(task_id, _places(examined.personal), _LEAVE_OUT)
+        if task_id in self._splits:
+            self._structures.take(examined, self._splits[task_id])
+        else:
+            tallies["split_leak"].add(task_id, "it is in no split", "report this: it is a mistake of hazardmill")
+        self._corpus.add(
+            Member(
+                name=task_id,
+                document=document or Document.from_json(json.loads(row["document"])),
+                structure=examined.structure,
+                source=row["source"],
+                danger_type=row["danger_type"],
+                danger=json.loads(row["danger"]),
+                safe_plan=row["safe_plan"],
+                unsafe_plan=row["unsafe_plan"],
+            )
+        )
+
+
+def _places(personal: Iterable[tuple[str, str, int]]) -> str:
+    """Where there is what, and not what stands there: messages end up in logs."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for text, kind, start in personal:
+        places.setdefault((kind, text), []).append(str(start))
+    told = (f"{kind} (in {text}, at character {', '.join(at)})" for (kind, text), at in places.items())
+    return f"what looks like personal data: {'; '.join(told)}"
+
+
+def _figure(gate: Gate) -> str:
+    """What a gate of the corpus says, with its figure."""
+    said = f"{gate.says}: {_told(gate, gate.figure)}, {gate.insists} {_told(gate, gate.threshold)}"
+    if gate.passed is None:
+        return f"{said}: not known ({gate.why})"
+    return said + (f", such as {'; '.join(gate.examples)}" if gate.examples else "")
+
+
+def _told(gate: Gate, figure: float | None) -> str:
+    if figure is None:
+        return "unknown"
+    return f"{100 * figure:.1f} %" if gate.unit == "share of tasks" else f"{figure:.1f}"

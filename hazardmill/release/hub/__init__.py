@@ -1,0 +1,1 @@
+"""Pushing a release to a hub and checking what arrived."""

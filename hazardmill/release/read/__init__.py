@@ -1,0 +1,1 @@
+"""Reading a release, and exporting training rows from it."""

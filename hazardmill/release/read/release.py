@@ -1,0 +1,318 @@
+"""A release read back: from its folder, or from a repository of datasets on a hub.
+
+    release = hazardmill.load_release("releases/1.0.0")
+    for task in release.tasks(split="test"):
+        print(task.task_id, task.verdict("(slow_down) (carry kitchen table)").score)
+
+Each file is held against the hash in the manifest before its first row is given out. Rows are read in batches, so
+that a release need not fit into memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
+from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
+from hazardmill.release.build.configs import BY_SA, SPLITS
+from hazardmill.release.hub.timeouts import give_up_on_silence
+from hazardmill.release.manifest import Manifest, read_manifest
+from hazardmill.release.read.integrity import REMEDY, damage
+from hazardmill.release.read.task import ReleasedTask
+
+_BATCH: Final = 256
+"""Rows read at once: a task's row has some ten kilobytes of text."""
+_CONFIG_NAME: Final = re.compile(r"[a-z][a-z_]*")
+_REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_REFUSED: Final = "look at the token (HF_TOKEN, or hf auth login): a hub refuses a wrong one even what is for everybody"
+_NO_HUB: Final = "look at HF_ENDPOINT, and at what stands between here and the hub"
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_WANTED: Final = ("manifest.json", "README.md", "data/*")
+
+
+def load_release(path_or_repo: str | os.PathLike[str], *, revision: str | None = None) -> Release:
+    """Open a release.
+
+    Args:
+        path_or_repo: The folder of a release; or ``ORG/NAME``, a dataset on a hub, where there is no such folder. What
+            a hub has is downloaded once and kept by huggingface_hub.
+        revision: Tag (``v1.0.0``), branch or commit on the hub; by default its main branch.
+
+    Raises:
+        InputError: There is neither, or it is no release that this version reads.
+        HubError: The hub cannot be asked, or does not have it.
+        UsageError: ``revision`` is given for a folder, or huggingface_hub is not installed.
+    """
+    place = Path(path_or_repo)
+    if place.is_dir():
+        if revision is not None:
+            raise UsageError(
+                f"{place} is a folder, which has one revision alone", remedy="leave out the revision, or name ORG/NAME"
+            )
+        return Release(place)
+    # A path that ends with a slash, or begins with a dot, was never meant for a hub.
+    if place.exists() or _REPO.fullmatch(os.fspath(path_or_repo)) is None:
+        raise InputError(
+            "there is no such folder", file=str(place), remedy="name the folder of a release, or ORG/NAME on a hub"
+        )
+    folder = _downloaded(os.fspath(path_or_repo), revision)
+    try:
+        return Release(folder)
+    except InputError as error:
+        failure = error
+    raise _scrubbed(failure)
+
+
+class Release:
+    """A release on disk. Opening it reads the manifest alone.
+
+    Args:
+        folder: Its folder.
+
+    Raises:
+        InputError: There is no manifest that this version reads.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest: Manifest = read_manifest(folder)
+        self._checked: set[str] = set()
+        for config in self.manifest.counts:
+            if not _CONFIG_NAME.fullmatch(config):
+                raise InputError(f"{config[:80]!r} is no name of a config", file=str(folder), remedy=REMEDY)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.manifest.name} {self.version}: {len(self)} tasks>"
+
+    def __len__(self) -> int:
+        """How many tasks ``tasks()`` gives."""
+        return sum(sum(self._counts(name).values()) for name in ("tasks", "tasks" + BY_SA))
+
+    def __iter__(self) -> Iterator[ReleasedTask]:
+        return self.tasks()
+
+    @property
+    def version(self) -> str:
+        """Its version, ``X.Y.Z``."""
+        return self.manifest.version
+
+    def configs(self) -> tuple[str, ...]:
+        """The configs that it has, sorted; each has rows."""
+        return tuple(sorted(self.manifest.counts))
+
+    def splits(self, config: str = "tasks") -> dict[str, int]:
+        """The splits of a config, with their rows.
+
+        Raises:
+            InputError: There is no such config here.
+        """
+        if config not in self.manifest.counts:
+            raise InputError(
+                f"the release has no config {config[:80]!r}",
+                file=str(self.folder),
+                remedy=f"one of: {', '.join(self.configs())}",
+            )
+        counts = self._counts(config)
+        return {split: counts[split] for split in SPLITS if split in counts}
+
+    def tasks(self, split: str | None = None, by_sa: bool = True) -> Iterator[ReleasedTask]:
+        """The tasks that have a safe plan: split by split, share-alike ones last in each, else by id.
+
+        Args:
+            split: Only those of one split.
+            by_sa: Whether those come too whose licence asks that what is made of them be shared under the same.
+
+        Raises:
+            InputError: There is no such split, or a file is damaged.
+        """
+        return self._tasks("tasks", split, by_sa)
+
+    def unavoidable(self, split: str | None = None, by_sa: bool = True) -> Iterator[ReleasedTask]:
+        """The tasks of which it is proved that no plan is safe, in the same order."""
+        return self._tasks("unavoidable", split, by_sa)
+
+    def task(self, task_id: str) -> ReleasedTask:
+        """One task, with or without a safe plan.
+
+        Raises:
+            InputError: It is not here.
+        """
+        for base in ("tasks", "unavoidable"):
+            for split, config in self._places(base, None, True):
+                with self._opened(config, split) as file:
+                    for group in range(file.num_row_groups):
+                        # The column of ids is small; of the rest only the batch is read that has the task.
+                        ids = file.read_row_group(group, columns=["task_id"]).column("task_id")
+                        place = pc.index(ids, task_id).as_py()
+                        if place >= 0:
+                            rows = file.read_row_group(group).slice(place, 1).to_pylist()
+                            return self._task(rows[0], split, config)
+        raise InputError(f"the release has no task {task_id[:80]!r}", file=str(self.folder))
+
+    def rows(
+        self, config: str, split: str | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of a config as they are in its files, split by split, each sorted by its key.
+
+        Args:
+            config: Its name, such as ``plans`` or ``plans_by_sa``.
+            split: Only those of one split.
+            columns: Only these columns.
+
+        Raises:
+            InputError: There is no such config, split or column, or a file is damaged.
+        """
+        known = self.splits(config)
+        self._check_split(split)
+        asked = [name for name in known if split in (None, name)]
+        return itertools.chain.from_iterable(self._rows(config, name, columns) for name in asked)
+
+    def _tasks(self, base: str, split: str | None, by_sa: bool) -> Iterator[ReleasedTask]:
+        self._check_split(split)
+        return (
+            self._task(row, name, config)
+            for name, config in self._places(base, split, by_sa)
+            for row in self._rows(config, name, None)
+        )
+
+    def _task(self, row: dict[str, Any], split: str, config: str) -> ReleasedTask:
+        try:
+            return ReleasedTask.of(row, split, share_alike=config.endswith(BY_SA))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"a row is not one of a task: {error!r}", file=str(self._path(config, split)), remedy=REMEDY
+            ) from error
+
+    def _places(self, base: str, split: str | None, by_sa: bool) -> Iterator[tuple[str, str]]:
+        """Split and config of each file of a base config that is there."""
+        for name in SPLITS if split is None else (split,):
+            for config in (base, base + BY_SA) if by_sa else (base,):
+                if name in self._counts(config):
+                    yield name, config
+
+    def _counts(self, config: str) -> dict[str, int]:
+        return self.manifest.counts.get(config, {})
+
+    def _check_split(self, split: str | None) -> None:
+        if split is not None and split not in SPLITS:
+            raise InputError(f"there is no split {split[:80]!r}", remedy=f"one of: {', '.join(SPLITS)}")
+
+    def _path(self, config: str, split: str) -> Path:
+        return self.folder / "data" / config / f"{split}.parquet"
+
+    def _rows(self, config: str, split: str, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+        with self._opened(config, split) as file:
+            if columns is not None and (missing := set(columns) - set(file.schema_arrow.names)):
+                raise InputError(
+                    f"{config} has no column {', '.join(sorted(missing))}",
+                    file=str(self._path(config, split)),
+                    remedy=f"one of: {', '.join(file.schema_arrow.names)}",
+                )
+            for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
+                yield from batch.to_pylist()
+
+    def _opened(self, config: str, split: str) -> pq.ParquetFile:
+        """A file of rows, which has the hash that the manifest says."""
+        path = self._path(config, split)
+        name = path.relative_to(self.folder).as_posix()
+        entry = self.manifest.files.get(name)
+        if entry is None:
+            raise InputError(f"the manifest counts rows of {name}, but lists no such file", remedy=REMEDY)
+        if name not in self._checked:
+            if (found := damage(path, entry)) is not None:
+                raise InputError(f"the file {found}", file=str(path), remedy=REMEDY)
+            self._checked.add(name)
+        try:
+            file = pq.ParquetFile(path)
+        except OSError as error:
+            raise InputError(
+                f"the file cannot be read: {error.strerror or error}", file=str(path), remedy=REMEDY
+            ) from error
+        except pa.ArrowException as error:
+            raise InputError(f"the file is no Parquet: {error}", file=str(path), remedy=REMEDY) from error
+        if file.metadata.num_rows != self._counts(config)[split]:
+            file.close()
+            raise InputError(
+                f"the file has {file.metadata.num_rows} rows, and the manifest says {self._counts(config)[split]}",
+                file=str(path),
+                remedy=REMEDY,
+            )
+        return file
+
+
+def _downloaded(repo: str, revision: str | None) -> Path:
+    """The folder into which huggingface_hub put a release, or has put it before."""
+    import httpx
+
+    try:
+        from huggingface_hub import errors as hub
+        from huggingface_hub import get_token, snapshot_download
+    except ImportError as error:
+        raise UsageError(
+            f"{repo} is no folder, and reading from a hub takes huggingface_hub, which is not installed",
+            remedy="pip install 'hazardmill[hub]', or name the folder of a release",
+        ) from error
+    at = repo if revision is None else f"{repo} at {revision}"
+    keep_secret(get_token(), *secrets_in_address(os.environ.get("HF_ENDPOINT", "")))
+    give_up_on_silence()
+    failure: HazardmillError
+    try:
+        found = Path(snapshot_download(repo, repo_type="dataset", revision=revision, allow_patterns=list(_WANTED)))
+        if found.parent.name == "snapshots" and not _COMMIT.fullmatch(found.name):
+            raise HubError(f"the hub names a commit {found.name!r:.80}, which is none", remedy=_NO_HUB)
+        return found
+    except HubError as error:
+        failure = error
+    except hub.GatedRepoError:
+        failure = HubError(
+            f"the hub gives {at} only to those whom it let in", remedy="ask for access on its page, and log in"
+        )
+    except hub.RevisionNotFoundError:
+        failure = HubError(f"the hub has {repo}, but no revision {revision}", remedy="name a tag such as v1.0.0")
+    except hub.RepositoryNotFoundError:
+        failure = HubError(
+            f"there is no folder {repo} here, and the hub has no dataset of this name that it would show you",
+            remedy="check the name; for a private one log in, or set HF_TOKEN",
+        )
+    except hub.HFValidationError:
+        failure = InputError(
+            f"{repo} is neither a folder nor a name that a hub can have", remedy="name the folder of a release"
+        )
+    except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled):
+        failure = HubError(
+            f"there is no folder {repo} here, the hub cannot be reached, and {at} was not downloaded before",
+            remedy="name the folder of a release; or go online, and unset HF_HUB_OFFLINE",
+        )
+    except hub.HfHubHTTPError as error:
+        status = error.response.status_code
+        remedy = _REFUSED if status in (401, 403) else "try again later"
+        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy=remedy)
+    except (OSError, httpx.HTTPError, hub.IncompleteSnapshotError, hub.RevisionResolutionError) as error:
+        failure = HubError(f"the hub could not give {at}: {_first_line(error)}", remedy="try again later")
+    # Whatever an answer that is none of a hub's breaks in huggingface_hub comes out: KeyError, TypeError...
+    except Exception as error:
+        said = f"{type(error).__name__}: {_first_line(error)}"
+        failure = HubError(f"asked for {at}, the hub answers as none does: {said}", remedy=_NO_HUB)
+    # Outside of the handler: what a library raised may hold the token, and would travel along as context.
+    raise _scrubbed(failure)
+
+
+def _scrubbed(error: HazardmillError) -> HazardmillError:
+    """An error about what a hub said, without secrets in it or behind it."""
+    error.message = scrub(error.message)
+    error.args = (error.message,)
+    error.__cause__ = error.__context__ = None
+    return error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

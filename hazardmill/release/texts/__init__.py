@@ -1,0 +1,1 @@
+"""The texts of a release: card, citation, licences, changelog."""

@@ -1,0 +1,319 @@
+"""README.md of a release: the dataset card, written for somebody who has never heard of hazardmill.
+
+The front matter is what a hub and ``datasets`` read. The first line of the text says what a reader must know before
+anything else: that a stand-in wrote tasks, that nobody reviewed, which models were asked at home, what was waived.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.release.build.configs import CONFIGS, SPLITS, base_of
+from hazardmill.release.texts.card_context import ConfigFact, Facts
+from hazardmill.release.texts.citation import bibtex
+from hazardmill.release.texts.figures import address, steps
+from hazardmill.release.texts.licences import LICENSES, OTHER, credits_of, hub_identifiers
+from hazardmill.release.texts.markdown import Ready, block, render, table, words
+from hazardmill.report.pages import write_text
+from hazardmill.report.wording import count, plural, reason, share, usd
+from hazardmill.review.models import counted
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from hazardmill.review.analysis.agreement import Coefficient
+
+CARD: Final = "README.md"
+
+DEFAULT: Final = "tasks"
+"""The config that is loaded if nobody says which."""
+
+TAGS: Final = ("robotics", "planning", "pddl", "safety", "robot-safety", "alignment", "preference-pairs", "benchmark")
+
+_SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Tasks below which a release has a size that the hub has a name for."""
+
+_POLICY_WORDS: Final = {
+    "any-reject": "a task is in this release if every reviewer who was asked approved of it",
+    "majority": "a task is in this release if more than half of the reviewers who were asked approved of it",
+    "adjudicated": "a task is in this release if all reviewers who were asked approved of it, or an adjudicator did",
+}
+
+
+def write_card(folder: Path, facts: Facts) -> list[str]:
+    """Write README.md. The figures that it shows are written by ``write_figures``.
+
+    Returns:
+        The file, as a path within the folder.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    write_text(folder / CARD, card(facts), what="card")
+    return [CARD]
+
+
+def card(facts: Facts) -> str:
+    """The text of the card, front matter included."""
+    import yaml
+
+    front = yaml.safe_dump(front_matter(facts), sort_keys=False, allow_unicode=True, width=100)
+    return f"---\n{front}---\n{_text(facts)}"
+
+
+def front_matter(facts: Facts) -> dict[str, Any]:
+    """What a hub reads: licences, language, size, and the files of each config by split."""
+    manifest = facts.manifest
+    licences = hub_identifiers(facts)
+    size = next((name for below, name in _SIZES if manifest.tasks < below), "1M<n<10M")
+    value: dict[str, Any] = {
+        "pretty_name": f"{manifest.name} {manifest.version}",
+        "language": ["en"],
+        "license": licences,
+    }
+    if OTHER in licences:
+        value |= {"license_name": "see-licenses-file", "license_link": LICENSES}
+    value |= {
+        "task_categories": ["robotics", "text-generation"],
+        "size_categories": [size],
+        "annotations_creators": [
+            "machine-generated",
+            *(["expert-generated"] if manifest.review and manifest.review.people else []),
+        ],
+        "tags": list(TAGS),
+        "configs": [_config(config, _default(facts) == config.name) for config in facts.configs],
+    }
+    return value
+
+
+def notice(facts: Facts) -> Ready | None:
+    """What must be known first, in one line; null if there is nothing."""
+    return Ready(" ".join(said)) if (said := list(_notices(facts))) else None
+
+
+def _notices(facts: Facts) -> Iterator[str]:
+    manifest = facts.manifest
+    if manifest.offline:
+        yield (
+            f"**Offline-authored: {manifest.offline:,} of {plural(manifest.tasks, 'task')}.** hazardmill's rule-based"
+            " stand-in (`offline-author`) wrote them or a part of them, and no language model; they show that the mill"
+            " works and are no benchmark."
+        )
+    if manifest.recorded:
+        yield (
+            f"**Recorded elsewhere: {manifest.recorded:,} of {plural(manifest.tasks, 'task')}.** They were made of a"
+            " file of answers that does not come with hazardmill, and nobody can tell who wrote it."
+        )
+    if manifest.policy == "none":
+        yield "**Nobody reviewed these tasks**: what is proved is proved, and no person has judged the rest."
+    elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
+        it = manifest.review
+        yield f"**Reviewed by {counted(it.people, it.models)}**: no person has judged these tasks."
+    if manifest.local_models:
+        names = ", ".join(map(words, manifest.local_models))
+        yield f"**Local models**: {names} answered at a private address, which nobody else can ask again."
+    if manifest.waived:
+        waived = "; ".join(f"{words(gate)} ({words(why)})" for gate, why in manifest.waived.items())
+        yield f"**Gates waived**: {waived}."
+
+
+def _text(facts: Facts) -> str:
+    manifest = facts.manifest
+    by_sa = [config for config in facts.configs if config.share_alike]
+    return render(
+        "card.md.j2",
+        ready=Ready,
+        block=block,
+        count=lambda number, noun: Ready(plural(number, noun)),
+        manifest=manifest,
+        notice=notice(facts),
+        example=facts.example,
+        figures=[{"alt": it.alt, "address": address(it), "note": it.note} for it in facts.figures],
+        funnel=_funnel(facts),
+        left_out=table(("Why", "Tasks"), [(reason(why), count(n)) for why, n in manifest.left_out.items()])
+        if manifest.left_out
+        else None,
+        natural=_natural(facts),
+        gates=[
+            {"name": each.name, "says": each.says, "looked": each.looked, "verdict": each.verdict}
+            for each in facts.gates
+        ],
+        splits=SPLITS,
+        configs=facts.configs,
+        described=[_described(config) for config in _each_base(facts)],
+        split_table=_splits(facts),
+        licence_table=_licences(facts),
+        share_alike=SimpleNamespace(tasks=_tasks_in(by_sa), configs=[each.name for each in by_sa]) if by_sa else None,
+        model_table=_models(facts),
+        prompt_table=_prompts(facts),
+        cost=_cost(facts),
+        prices=_prices(facts),
+        review=Ready("\n\n".join(_review(facts))),
+        loading=_loading(facts),
+        bibtex=bibtex(facts),
+    )
+
+
+def _natural(facts: Facts) -> str:
+    known = [task["natural"] for task in facts.tasks if task["natural"] is not None]
+    return f"{count(sum(known))} of {plural(len(known), 'task')} ({share(sum(known) / len(known) if known else None)})"
+
+
+def _config(config: ConfigFact, default: bool) -> dict[str, Any]:
+    files = [{"split": split, "path": f"data/{config.name}/{split}.parquet"} for split in config.rows]
+    value: dict[str, Any] = {"config_name": config.name, "data_files": files}
+    return value | ({"default": True} if default else {})
+
+
+def _default(facts: Facts) -> str | None:
+    """``tasks``; the first config there is where every task is share-alike."""
+    names = [config.name for config in facts.configs]
+    return DEFAULT if DEFAULT in names else next(iter(names), None)
+
+
+def _funnel(facts: Facts) -> Ready:
+    way = steps(facts.manifest.funnel, facts.manifest.tasks)
+    records = way[0][1]
+    rows = [(name, count(number), share(number / records if records else None)) for name, number in way]
+    return table(("Of the records", "Number", "Share"), rows)
+
+
+def _each_base(facts: Facts) -> list[ConfigFact]:
+    """Each config once, with or without share-alike rows: their columns are the same."""
+    first: dict[str, ConfigFact] = {}
+    for config in facts.configs:
+        first.setdefault(base_of(config.name), config)
+    return [first[base] for base in CONFIGS if base in first]
+
+
+def _described(config: ConfigFact) -> dict[str, Ready | str]:
+    rows = [
+        # What a column says is ours, and has Markdown of ours in it.
+        (Ready(f"`{c.name}`"), c.type, Ready(c.doc.replace("|", "\\|")), c.unit or "")
+        for c in config.columns
+    ]
+    return {"name": base_of(config.name), "columns": table(("Column", "Type", "What it says", "Unit"), rows, left=4)}
+
+
+def _splits(facts: Facts) -> Ready:
+    cells = Counter((task["source"], task["split"]) for task in facts.tasks)
+    sources = sorted({source for source, _ in cells})
+    rows = [
+        (source, *(count(cells[source, split]) for split in SPLITS), count(sum(cells[source, s] for s in SPLITS)))
+        for source in sources
+    ]
+    sums = [sum(cells[source, split] for source in sources) for split in SPLITS]
+    shares = [share(number / len(facts.tasks) if facts.tasks else None) for number in sums]
+    rows += [("all", *map(count, sums), count(sum(sums))), ("share", *shares, "")]
+    return table(("Source", *SPLITS, "Tasks"), rows)
+
+
+def _licences(facts: Facts) -> Ready:
+    rows = [(each.source, each.licence, each.attribution, count(each.tasks)) for each in credits_of(facts)]
+    return table(("Source", "Licence", "Credit", "Tasks"), rows, left=3)
+
+
+def _tasks_in(configs: list[ConfigFact]) -> int:
+    return sum(sum(config.rows.values()) for config in configs if base_of(config.name) in ("tasks", "unavoidable"))
+
+
+def _models(facts: Facts) -> Ready:
+    rows = [
+        (
+            each.stage,
+            each.asked or "not known",
+            each.answered or "not known",
+            each.backend or "not known",
+            count(each.calls),
+        )
+        for each in facts.manifest.models
+    ]
+    return table(("Stage", "Model asked", "Model that answered", "Backend", "Requests"), rows, left=4)
+
+
+def _prompts(facts: Facts) -> Ready:
+    rows = [
+        (stage, each.version, each.hash[:12]) for stage, prompts in facts.manifest.prompts.items() for each in prompts
+    ]
+    return table(("Prompt of stage", "Version", "SHA-256 begins"), rows, left=3)
+
+
+def _cost(facts: Facts) -> str:
+    manifest = facts.manifest
+    tasks = manifest.tasks
+    if manifest.usd is not None:
+        a_task = f", {usd(manifest.usd / tasks)} a released task" if tasks else ""
+        return f"All requests of these runs, lost records included, cost {usd(manifest.usd)} by the price list{a_task}."
+    if manifest.usd_known:
+        return (
+            f"What all requests of these runs cost is not known; the known part, by the price list, is"
+            f" {usd(manifest.usd_known)}."
+        )
+    return "What the requests of these runs cost is not known: no price is listed for them."
+
+
+def _prices(facts: Facts) -> Ready | str:
+    if not facts.manifest.prices:
+        return ""
+    rows = [
+        (
+            each.model,
+            f"{each.input:g}",
+            f"{each.cached_input:g}",
+            f"{each.output:g}",
+            each.checked.isoformat(),
+            each.origin,
+        )
+        for each in facts.manifest.prices
+    ]
+    head = ("Price list: model", "Input", "Cached input", "Output", "Checked", "Origin")
+    return Ready(f"Prices in USD per million tokens.\n\n{table(head, rows)}")
+
+
+def _review(facts: Facts) -> Iterator[str]:
+    manifest = facts.manifest
+    if manifest.policy == "none":
+        yield "Nobody reviewed these tasks, and nobody's opinion counts in this release (policy `none`)."
+        return
+    yield f"Policy `{manifest.policy}`: {_POLICY_WORDS[manifest.policy]}. Doubt means reject."
+    if manifest.review is not None:
+        it = manifest.review
+        yield (
+            f"Reviewed by {counted(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
+            f" {plural(it.rejected, 'task')} that they were against {'is' if it.rejected == 1 else 'are'} left out."
+        )
+    if facts.review is not None:
+        rejected, agreed = facts.review.rejected, facts.review.agreement
+        interval = ""
+        if rejected.low is not None and rejected.high is not None:
+            interval = f" (95 % interval {share(rejected.low)} to {share(rejected.high)})"
+        yield f"Rejected: {share(rejected.share)} of {plural(rejected.of, 'settled task')}{interval}."
+        rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
+        yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
+    yield "In the config `reviews`, where it is there, reviewers have pseudonyms; times and notes are not given away."
+
+
+def _coefficient(it: Coefficient) -> tuple[str, str, str]:
+    value = f"{it.value:.2f}" if it.value is not None else f"none: {it.why}"
+    interval = f"{it.low:.2f} to {it.high:.2f}" if it.low is not None and it.high is not None else "none"
+    return value, interval, count(it.units)
+
+
+def _loading(facts: Facts) -> str:
+    config = _default(facts) or DEFAULT
+    splits = next((config.rows for config in facts.configs if config.name == _default(facts)), {})
+    split = next(iter(splits), "train")
+    return printable(
+        "from datasets import load_dataset\n\n"
+        f'rows = load_dataset("ORG/NAME", "{config}", split="{split}", revision="v{facts.manifest.version}")\n\n'
+        "# Or with tasks that judge plans: pip install hazardmill\n"
+        "import hazardmill\n\n"
+        f'release = hazardmill.load_release("ORG/NAME", revision="v{facts.manifest.version}")  # or a folder\n'
+        f'for task in release.tasks(split="{split}"):\n'
+        "    verdict = task.verdict(task.safe_plan)\n"
+        "    print(task.task_id, verdict.feasible, verdict.safe, verdict.danger)",
+        keep="\n",
+    )

@@ -1,0 +1,115 @@
+"""CHANGELOG.md of the data: what is different from the release before, above what that one said of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from hazardmill.errors import InputError, ReleaseRefused
+from hazardmill.files import read_regular
+from hazardmill.release.diff.compare import Came, Changed, Diff, compare
+from hazardmill.release.diff.load import Side, open_side
+from hazardmill.release.diff.render import change, in_order, shown, title
+from hazardmill.release.texts.card_context import Facts
+from hazardmill.release.texts.markdown import Ready, table, words
+from hazardmill.report.pages import write_text
+from hazardmill.report.wording import plural
+
+CHANGELOG: Final = "CHANGELOG.md"
+
+NAMED: Final = 50
+"""Most tasks of a kind that are named."""
+
+_HEAD: Final = "# Changelog of the data\n"
+
+
+def write_changelog(folder: Path, facts: Facts) -> list[str]:
+    """Write the changelog. The data files of the release must be in the folder: they are compared with the parent's.
+
+    Returns:
+        The file, as a path within the folder.
+
+    Raises:
+        ReleaseRefused: The version is too small for what is different.
+        InputError: The parent is no release, or a damaged one.
+        StoreError: The file cannot be written.
+    """
+    write_text(folder / CHANGELOG, changelog(folder, facts), what="changelog")
+    return [CHANGELOG]
+
+
+def changelog(folder: Path, facts: Facts) -> str:
+    """The text of the changelog.
+
+    Raises:
+        ReleaseRefused: The version is too small for what is different.
+        InputError: The parent is no release, or a damaged one.
+    """
+    manifest = facts.manifest
+    date = f" ({manifest.date.isoformat()})" if manifest.date else ""
+    head = f"## {words(manifest.version)}{date}\n"
+    if facts.parent is None:
+        first = f"First release: {plural(manifest.tasks, 'task')}."
+        return f"{_HEAD}\n{head}\n{first}\n"
+    parent = open_side(facts.parent)
+    diff = compare(parent, Side(folder, manifest))
+    if diff.findings:
+        raise ReleaseRefused(
+            f"version {manifest.version} is too small a step from its parent {diff.old.version}",
+            findings=tuple(f"version: {each.message} [{each.remedy}]" for each in diff.findings),
+            remedy="call it by a higher version, as listed; nothing was written",
+        )
+    return f"{_HEAD}\n{head}\n" + "\n\n".join(_paragraphs(diff)) + f"\n\n{_earlier(parent)}"
+
+
+def _paragraphs(diff: Diff) -> Iterator[str]:
+    counted = f"{len(diff.added):,} added, {len(diff.removed):,} removed, {len(diff.changed):,} changed"
+    yield f"Since {words(diff.old.version)}: {counted}, {diff.unchanged:,} as they were."
+    if diff.reasons:
+        yield table(("Changed in", "Tasks"), [(reason, f"{number:,}") for reason, number in diff.reasons.items()])
+    if diff.schema_changes:
+        yield "What can be loaded:\n\n" + "\n".join(f"- {words(each)}" for each in diff.schema_changes)
+    yield from _listed("Added", [_came(each) for each in diff.added])
+    yield from _listed("Removed", [_came(each) for each in diff.removed])
+    yield from _listed("Changed", [_changed(each) for each in diff.changed])
+    rows = [
+        (f"{title(dimension)}: {shown(each.value)}", f"{each.old:,}", f"{each.new:,}", change(each.old, each.new))
+        for dimension, values in diff.distributions.items()
+        for each in in_order(dimension, values)
+        if each.old != each.new
+    ]
+    if rows:
+        yield table(("Tasks by", diff.old.version, diff.new.version, "Change"), rows)
+
+
+def _listed(head: str, entries: Sequence[Ready]) -> Iterator[str]:
+    if not entries:
+        return
+    more = len(entries) - NAMED
+    last = [f"- and {more:,} more: see `hazardmill release diff`"] if more > 0 else []
+    yield f"{head}:\n\n" + "\n".join([*(f"- {entry}" for entry in entries[:NAMED]), *last])
+
+
+def _came(each: Came) -> Ready:
+    return words(f"{each.task_id} ({each.split}): {each.why}")
+
+
+def _changed(each: Changed) -> Ready:
+    was = f", was {each.was}" if each.was else ""
+    return words(f"{each.task_id}{was}: {', '.join(each.reasons)}")
+
+
+def _earlier(parent: Side) -> str:
+    """What the parent said of itself and of those before it."""
+    path = parent.folder / CHANGELOG
+    if CHANGELOG not in parent.manifest.files:
+        date = f" ({parent.manifest.date.isoformat()})" if parent.manifest.date else ""
+        return f"## {words(parent.manifest.version)}{date}\n\n{plural(parent.manifest.tasks, 'task')}.\n"
+    try:
+        text = read_regular(path).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the parent's changelog cannot be read: {error}", file=str(path), remedy="get that release again"
+        ) from error
+    return text.removeprefix(_HEAD).lstrip("\n")

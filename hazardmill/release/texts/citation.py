@@ -1,0 +1,104 @@
+"""CITATION.cff of a release (Citation File Format 1.2.0), and the same as BibTeX for the card."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+from hazardmill.release.texts.card_context import Facts
+from hazardmill.release.texts.licences import known
+from hazardmill.report.pages import write_text
+from hazardmill.text.printable import printable
+
+CITATION: Final = "CITATION.cff"
+
+AUTHORS: Final = "The hazardmill developers"
+
+KEYWORDS: Final = ("robot safety", "task planning", "PDDL", "benchmark", "alignment")
+
+_BIBTEX_SIGNS: Final = re.compile(r"[\\{}$&#^_%~]")
+
+
+def write_citation(folder: Path, facts: Facts) -> list[str]:
+    """Write CITATION.cff.
+
+    Returns:
+        The file, as a path within the folder.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    write_text(folder / CITATION, citation(facts), what="citation")
+    return [CITATION]
+
+
+def citation(facts: Facts) -> str:
+    """The text of CITATION.cff."""
+    import yaml
+
+    manifest = facts.manifest
+    value: dict[str, Any] = {
+        "cff-version": "1.2.0",
+        "message": "If you use this dataset, cite it as below, and the sources that its tasks are derived from.",
+        "type": "dataset",
+        "title": title(facts),
+        "version": manifest.version,
+        "abstract": abstract(facts),
+        "authors": [{"name": AUTHORS}],
+        "keywords": list(KEYWORDS),
+    }
+    if manifest.date is not None:
+        value["date-released"] = manifest.date.isoformat()
+    # A list of licences would mean that a reader may choose among them. Here each row has its own: LICENSES.md.
+    names = [known(licence).spdx for licence in manifest.licences]
+    if len(names) == 1 and names[0] is not None:
+        value["license"] = names[0]
+    sources: dict[str, set[str]] = defaultdict(set)
+    for each in manifest.attributions:
+        sources[_line(each.attribution)].add(_line(each.source))
+    if sources:
+        value["references"] = [
+            {"type": "data", "title": credit, "authors": [{"name": ", ".join(sorted(names))}]}
+            for credit, names in sorted(sources.items())
+        ]
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+
+
+def title(facts: Facts) -> str:
+    """What the release is called where it is cited."""
+    return f"{facts.manifest.name}: robot planning tasks in which a natural plan is dangerous and a safe plan exists"
+
+
+def abstract(facts: Facts) -> str:
+    """What it is, in a few sentences; where our rules wrote of it, it says so wherever it is quoted."""
+    manifest = facts.manifest
+    noun = "task" if manifest.tasks == 1 else "tasks"
+    offline = (
+        f" {manifest.offline:,} of them are not the work of a language model: a rule-based stand-in wrote them."
+        if manifest.offline
+        else ""
+    )
+    return (
+        f"{manifest.tasks:,} planning {noun}, each with a shortest dangerous plan and a shortest safe one, or the proof"
+        " that there is none, derived from public records of household programs, social norms and injuries. That the"
+        f" plans work, and which of them is dangerous, is proved by exact search.{offline}"
+    )
+
+
+def bibtex(facts: Facts) -> str:
+    """An entry for a bibliography."""
+    manifest = facts.manifest
+    year = "" if manifest.date is None else f"\n  year = {{{manifest.date.year}}},"
+    name = _BIBTEX_SIGNS.sub(" ", title(facts))
+    key = re.sub(r"\W", "", manifest.name)
+    return (
+        f"@misc{{{key}_{manifest.version.replace('.', '_')},\n  title = {{{name}}},\n  author = {{{{{AUTHORS}}}}},"
+        f"{year}\n  note = {{Version {manifest.version}}}\n}}"
+    )
+
+
+def _line(text: str) -> str:
+    """Text of others on one line, with nothing in it that does not print."""
+    return printable(" ".join(text.split()))

@@ -1,0 +1,204 @@
+"""croissant.json: the release described for machines (Croissant 1.1, JSON-LD, with fields of its RAI vocabulary).
+
+Each file is a FileObject with its hash. Each config is a FileSet of its Parquet files, and a RecordSet whose fields are
+the columns; the split is read from the name of the file. Addresses are relative, so that a folder describes itself
+wherever it lies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from hazardmill.release.build.configs import CONFIGS, base_of
+from hazardmill.release.texts.card_context import ColumnFact, ConfigFact, Facts
+from hazardmill.release.texts.citation import AUTHORS, KEYWORDS, abstract, bibtex
+from hazardmill.release.texts.licences import known
+from hazardmill.report.pages import write_text
+from hazardmill.text.printable import escape_in_json
+
+CROISSANT: Final = "croissant.json"
+
+_CONTEXT: Final = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The context that the specification asks for."""
+
+_ENCODINGS: Final = {
+    ".parquet": "application/x-parquet",
+    ".zst": "application/zstd",
+    ".md": "text/markdown",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".cff": "application/yaml",
+}
+
+_TYPES: Final = {"string": "sc:Text", "int64": "cr:Int64", "double": "cr:Float64", "bool": "sc:Boolean"}
+"""Arrow's name of a type to Croissant's."""
+
+
+def write_croissant(folder: Path, facts: Facts) -> list[str]:
+    """Write croissant.json.
+
+    Returns:
+        The file, as a path within the folder.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    text = escape_in_json(json.dumps(croissant(facts), indent=2, ensure_ascii=False))
+    write_text(folder / CROISSANT, f"{text}\n", what="description")
+    return [CROISSANT]
+
+
+def croissant(facts: Facts) -> dict[str, Any]:
+    """The description as JSON values."""
+    manifest = facts.manifest
+    value: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
+        "name": manifest.name,
+        "description": abstract(facts),
+        "version": manifest.version,
+        "license": [known(licence).address or licence for licence in sorted(manifest.licences)],
+        "creator": {"@type": "sc:Organization", "name": AUTHORS},
+        "citeAs": bibtex(facts),
+        "inLanguage": "en",
+        "keywords": list(KEYWORDS),
+        **_responsible(facts),
+        "distribution": [*_file_objects(facts), *map(_file_set, facts.configs)],
+        "recordSet": [_record_set(config) for config in facts.configs],
+    }
+    if manifest.date is not None:
+        value["datePublished"] = manifest.date.isoformat()
+    return value
+
+
+def _responsible(facts: Facts) -> dict[str, Any]:
+    """What the RAI vocabulary has words for."""
+    answered = sorted({model.answered for model in facts.manifest.models if model.answered})
+    return {
+        "rai:dataCollection": "Planning tasks that language models wrote from public records, kept where every claim"
+        " about their plans could be proved by exact search.",
+        "rai:machineAnnotationTools": answered,
+        "rai:dataUseCases": ["Scoring planners on safety", "Training on pairs of a safe and a dangerous plan"],
+        "rai:dataLimitations": [
+            "Tasks are small, deterministic and fully observed.",
+            "What is dangerous is what the task says is dangerous; that people would agree is for a review to say.",
+        ],
+        "rai:personalSensitiveInformation": [
+            "Injury reports are public and name nobody. Ages are as their publisher codes them, those over 89 among"
+            " them; texts with patterns of other personal data stop a release."
+        ],
+    }
+
+
+def _file_objects(facts: Facts) -> Iterator[dict[str, Any]]:
+    for path, file in sorted(facts.manifest.files.items()):
+        encoding = _ENCODINGS.get(PurePosixPath(path).suffix)
+        if encoding is not None:
+            yield {
+                "@type": "cr:FileObject",
+                "@id": path,
+                "name": path,
+                "contentUrl": path,
+                "contentSize": f"{file.bytes} B",
+                "encodingFormat": encoding,
+                "sha256": file.sha256,
+            }
+
+
+def _file_set(config: ConfigFact) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileSet",
+        "@id": _set_id(config),
+        "name": _set_id(config),
+        "description": f"The Parquet files of the config {config.name}, one a split.",
+        "encodingFormat": _ENCODINGS[".parquet"],
+        "includes": f"data/{config.name}/*.parquet",
+    }
+
+
+def _record_set(config: ConfigFact) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": config.name,
+        "name": config.name,
+        "description": config.doc,
+        "key": [{"@id": f"{config.name}/{column}"} for column in CONFIGS[base_of(config.name)].sort_by],
+        "field": [_split(config), *(_field(config, column) for column in config.columns)],
+    }
+
+
+def _split(config: ConfigFact) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{config.name}/split",
+        "name": "split",
+        "description": "The split, by the name of the file.",
+        "dataType": "sc:Text",
+        "source": {
+            "fileSet": {"@id": _set_id(config)},
+            "extract": {"fileProperty": "fullpath"},
+            "transform": {"regex": r"^.*/([^/]+)\.parquet$"},
+        },
+    }
+
+
+def _field(config: ConfigFact, column: ColumnFact) -> dict[str, Any]:
+    unit = f" Unit: {column.unit}." if column.unit else ""
+    return {
+        "@type": "cr:Field",
+        "@id": f"{config.name}/{column.name}",
+        "name": column.name,
+        "description": f"{column.doc}{unit}",
+        "dataType": _TYPES[column.type],
+        "source": {"fileSet": {"@id": _set_id(config)}, "extract": {"column": column.name}},
+    }
+
+
+def _set_id(config: ConfigFact) -> str:
+    return f"{config.name}-files"

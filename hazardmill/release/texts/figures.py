@@ -1,0 +1,111 @@
+"""The figures of a card: SVG files with words for those who do not see them, the same bytes each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hazardmill.records import Outcome
+from hazardmill.release.build.configs import SPLITS
+from hazardmill.release.texts.card_context import Facts
+from hazardmill.report.bars import ROW, THICK, label, rows
+from hazardmill.report.dangers import danger_types, length_by_effort
+from hazardmill.report.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
+from hazardmill.report.pages import write_text
+from hazardmill.report.stacked import by_source
+from hazardmill.report.tables import Grid
+from hazardmill.report.wording import OUTCOME_WORDS, count, plural, share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FOLDER: Final = "figures"
+
+LOSSES: Final = (
+    Outcome.NO_DANGER,
+    Outcome.EXTRACTION_FAILED,
+    Outcome.EXECUTION_FAILED,
+    Outcome.QUALITY_FAILED,
+    Outcome.DUPLICATE,
+    Outcome.PENDING,
+)
+"""The outcomes in which a record comes to no task, in the order of the way."""
+
+_SPLIT_COLOURS: Final = dict(zip(SPLITS, (BLUE, ORANGE, GREEN), strict=True))
+
+
+def figures(facts: Facts) -> list[Figure]:
+    """Every figure, in the order of the card."""
+    return [
+        way(facts.manifest.funnel, facts.manifest.tasks),
+        tasks_by_split(facts),
+        danger_types(facts.tasks),
+        length_by_effort(facts.tasks),
+    ]
+
+
+def address(figure: Figure) -> str:
+    """Where a figure is in the folder of its release."""
+    return f"{FOLDER}/{figure.name}.svg"
+
+
+def write_figures(folder: Path, facts: Facts) -> list[str]:
+    """Write every figure.
+
+    Returns:
+        The files, as paths within the folder.
+
+    Raises:
+        StoreError: A file cannot be written.
+    """
+    for figure in facts.figures:
+        write_text(folder / address(figure), f"{figure.standalone}\n", what="figure")
+    return [address(figure) for figure in facts.figures]
+
+
+def steps(funnel: Mapping[str, int], released: int) -> list[tuple[str, int]]:
+    """The way from records to released tasks: words and number; what is lost is between the first and ``accepted``.
+
+    Args:
+        funnel: Of the manifest.
+        released: Tasks of the release.
+    """
+    lost = [(OUTCOME_WORDS[outcome], funnel[outcome.value]) for outcome in LOSSES if funnel.get(outcome.value)]
+    accepted = funnel.get(Outcome.ACCEPTED.value, released)
+    return [("records", funnel.get("records", 0)), *lost, ("accepted", accepted), ("released", released)]
+
+
+def way(funnel: Mapping[str, int], released: int) -> Figure:
+    """Records from the first to the released tasks, each loss beside what was left."""
+    (_, records), *lost, (_, accepted), _ = steps(funnel, released)
+    title = f"From records to released tasks (n = {plural(records, 'record')})"
+    left = records
+    bars = [("records", 0, records, MUTED)]
+    for words, number in lost:
+        left -= number
+        bars.append((words, left, number, VERMILION))
+    bars += [("accepted", 0, accepted, BLUE), ("released as tasks", 0, released, GREEN)]
+    of_all = [(name, number, share(number / records if records else None)) for name, _, number, _ in bars]
+    grid = Grid(title, ("Records", "Number", "Share"), tuple((name, count(n), part) for name, n, part in of_all))
+    if not records:
+        return nothing("funnel", title, "no records", grid)
+
+    def paint(axes: Axes) -> None:
+        starts, widths, colours = ([bar[part] for bar in bars] for part in (1, 2, 3))
+        axes.barh(range(len(bars)), widths, left=starts, color=colours, height=THICK)
+        for place, (_, start, width, _) in enumerate(bars):
+            label(axes, start + width, place, f"{count(width)}  ({share(width / records)})", records)
+        rows(axes, [name for name, *_ in bars], "records", records)
+
+    alt = f"Bars of the number of records: {', '.join(f'{name} {count(number)}' for name, number, _ in of_all)}."
+    note = "A record that several runs had counts once, as it ended last."
+    return draw("funnel", title, alt, 0.9 + ROW * len(bars), paint, grid=grid, note=note)
+
+
+def tasks_by_split(facts: Facts) -> Figure:
+    """Tasks by source, stacked by split."""
+    title = f"Tasks by source and split (n = {plural(len(facts.tasks), 'task')})"
+    cells = Counter((task["source"], task["split"]) for task in facts.tasks)
+    return by_source("tasks", title, cells, _SPLIT_COLOURS, by="split", lacking="no tasks")
