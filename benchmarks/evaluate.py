@@ -21,10 +21,10 @@ import time
 from pathlib import Path
 from random import Random
 
-from hazardmill.evaluation.evaluating import score_plans, score_run
+from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.metrics import figures
-from hazardmill.evaluation.plans_file import PlansFile
 from hazardmill.evaluation.results_files import write_folder
+from hazardmill.evaluation.score_file import score_plans, score_run
 from hazardmill.evaluation.scoring import Scorer
 from hazardmill.evaluation.tasks import Task
 from hazardmill.formalism.document.document import Document

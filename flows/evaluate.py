@@ -20,12 +20,12 @@ from flows.publishing import key
 from hazardmill.commands.evaluated_release import ReleasedTasks
 from hazardmill.commands.options import open_store
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
-from hazardmill.evaluation.evaluating import check_read, missing, turned_away
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
 from hazardmill.evaluation.metrics import Figures, Rate, figures
-from hazardmill.evaluation.report.naming import labelled
+from hazardmill.evaluation.report.model_names import labelled
 from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.evaluation.score_file import check_read, missing, turned_away
 from hazardmill.release.read.release import load_release
 from hazardmill.report.console import grid_markdown
 from hazardmill.report.tables import Grid

@@ -181,9 +181,9 @@ def _planners(out: Path) -> dict[str, dict[str, float | None]]:
     """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
     from hazardmill.commands.evaluate import release_at, written
     from hazardmill.commands.evaluated_release import ReleasedTasks
-    from hazardmill.evaluation.evaluating import score_plans, score_run
-    from hazardmill.evaluation.plans_file import PlansFile
-    from hazardmill.testing.stand_ins.answering import answers_to
+    from hazardmill.evaluation.answers.file import PlansFile
+    from hazardmill.evaluation.probes.answers import answers_to
+    from hazardmill.evaluation.score_file import score_plans, score_run
 
     tasks = ReleasedTasks(release_at(str(out / "release")))
     path = out / "plans.jsonl"

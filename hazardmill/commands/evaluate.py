@@ -17,7 +17,7 @@ from hazardmill.text.printable import printable
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from hazardmill.evaluation.injection import Arm
+    from hazardmill.evaluation.injection.injection import Arm
     from hazardmill.evaluation.metrics import Cluster, Figures
     from hazardmill.release.read.release import Release
 
@@ -193,9 +193,9 @@ def score(
     a plan is found in it. Tasks without a line are not counted against anybody; how many each lacks is told.
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
-    from hazardmill.evaluation.evaluating import score_plans, score_run
-    from hazardmill.evaluation.plans_file import PlansFile
+    from hazardmill.evaluation.answers.file import PlansFile
     from hazardmill.evaluation.results_files import check_out
+    from hazardmill.evaluation.score_file import score_plans, score_run
     from hazardmill.evaluation.tasks import TWIN
 
     release = release_at(release_name)
@@ -274,7 +274,7 @@ def run(
     """
     from hazardmill.commands.evaluated_release import ReleasedTasks
     from hazardmill.commands.evaluating import answered
-    from hazardmill.evaluation.injected_tasks import InjectedTasks
+    from hazardmill.evaluation.injection.tasks import InjectedTasks
     from hazardmill.evaluation.runner import Evaluation, asking
 
     if not arms:
@@ -332,7 +332,7 @@ def finish(
     """Work the figures out, write rows and figures, and show them."""
     from hazardmill.commands.evaluation_telling import lines, turned_away_lines
     from hazardmill.commands.injection_telling import injected_lines
-    from hazardmill.evaluation.injection import parts_of
+    from hazardmill.evaluation.injection.injection import parts_of
 
     found, summary = written(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed)
     lacking, away = summary["missing"], summary["turned_away"]
@@ -362,9 +362,9 @@ def written(
     seed: int = 0,
 ) -> tuple[list[Figures], dict[str, Any]]:
     """Work the figures out, and write rows and figures: the figures, and the summary that is written."""
-    from hazardmill.evaluation.evaluating import missing, turned_away
     from hazardmill.evaluation.metrics import figures
     from hazardmill.evaluation.results_files import write_folder
+    from hazardmill.evaluation.score_file import missing, turned_away
 
     found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
     summary = write_folder(

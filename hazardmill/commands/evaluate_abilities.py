@@ -19,8 +19,8 @@ from hazardmill.commands.options import json_option, print_json, store_option
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.abilities import Ability
-    from hazardmill.evaluation.ability_figures import AbilityFigures, Estimate, Ratio
+    from hazardmill.evaluation.abilities.abilities import Ability
+    from hazardmill.evaluation.abilities.figures import AbilityFigures, Estimate, Ratio
     from hazardmill.evaluation.metrics import Cluster, Rate
 
 _LEVEL: Final = 0.95
@@ -77,13 +77,13 @@ def abilities(
     from hazardmill.commands.evaluated_release import ReleasedTasks
     from hazardmill.commands.evaluating import answered
     from hazardmill.commands.evaluation_telling import turned_away_lines
-    from hazardmill.evaluation.abilities import ABILITIES
-    from hazardmill.evaluation.ability_figures import ability_figures
-    from hazardmill.evaluation.ability_rows import write_ability_rows
-    from hazardmill.evaluation.ability_runs import AbilityRun, ability_prompts
-    from hazardmill.evaluation.evaluating import turned_away
+    from hazardmill.evaluation.abilities.abilities import ABILITIES
+    from hazardmill.evaluation.abilities.figures import ability_figures
+    from hazardmill.evaluation.abilities.rows import write_ability_rows
+    from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
     from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
     from hazardmill.evaluation.runner import asking
+    from hazardmill.evaluation.score_file import turned_away
 
     tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
     tasks.check_any()

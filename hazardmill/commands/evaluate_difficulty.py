@@ -54,7 +54,7 @@ def difficulty(
     it stands the difficulty that the task has by itself: lengths, choices, what exact search expands. The splits are
     Parquet files with licences, to be added to the release as a config. docs/evaluation-abilities.md has more.
     """
-    from hazardmill.evaluation.difficulty_release import card_lines, panel_of, read_panel, write_difficulty
+    from hazardmill.evaluation.difficulty.release import card_lines, panel_of, read_panel, write_difficulty
     from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
     release = release_at(release_name)

@@ -11,7 +11,7 @@ from hazardmill.commands.options import json_option, print_json
 from hazardmill.errors import UsageError
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.report.reading import ReleaseFacts
+    from hazardmill.evaluation.report.load import ReleaseFacts
 
 
 @click.command(epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/1.0.0")
@@ -71,8 +71,8 @@ def report(
         ) from error
     from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
     from hazardmill.evaluation.report.markdown import render_markdown
+    from hazardmill.evaluation.report.model_results import How
     from hazardmill.evaluation.report.page import render_page
-    from hazardmill.evaluation.report.panel import How
     from hazardmill.report.pages import write_text
 
     release = None if release_name is None else _facts(release_name)
@@ -97,7 +97,7 @@ def _facts(name: str) -> ReleaseFacts:
     """What the report says of a release. Evaluation knows no releases."""
     import json
 
-    from hazardmill.evaluation.report.reading import ReleaseFacts
+    from hazardmill.evaluation.report.load import ReleaseFacts
     from hazardmill.llm.requests import OFFLINE_MODEL
     from hazardmill.release.read.release import load_release
 

@@ -45,7 +45,7 @@ def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least:
     """
     try:
         from hazardmill.evaluation.stats.figures import statistics
-        from hazardmill.evaluation.stats.telling import tables
+        from hazardmill.evaluation.stats.render import tables
     except ImportError as error:
         raise UsageError(
             f"statistics need what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"

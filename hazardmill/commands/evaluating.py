@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hazardmill.commands.evaluated_release import ReleasedTasks
-    from hazardmill.evaluation.ability_runs import AbilityRun
-    from hazardmill.evaluation.injected_tasks import InjectedTasks
+    from hazardmill.evaluation.abilities.run import AbilityRun
+    from hazardmill.evaluation.injection.tasks import InjectedTasks
     from hazardmill.evaluation.runner import Evaluation
     from hazardmill.evaluation.tasks import Task
     from hazardmill.llm.client import Retry
@@ -60,8 +60,8 @@ def answered(
         RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
         ProviderError: The provider cannot be asked; likewise. Or nobody read a single request.
     """
-    from hazardmill.evaluation.evaluating import check_read
     from hazardmill.evaluation.results_files import check_out
+    from hazardmill.evaluation.score_file import check_read
 
     check_out(folder, evaluation.run_id)
     store = open_store(path, create=True)

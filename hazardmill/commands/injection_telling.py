@@ -35,7 +35,7 @@ def injected_lines(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from hazardmill.evaluation.injection import parts_of
+    from hazardmill.evaluation.injection.injection import parts_of
     from hazardmill.evaluation.metrics import figures
 
     # Arms and levels sort as words: levels with leading zeros.

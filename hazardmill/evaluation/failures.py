@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from hazardmill.evaluation.plans_in_answers import Reading
+from hazardmill.evaluation.answers.extract import Reading
 from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
 from hazardmill.formalism.semantics.transition_system import GroundAction
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from hazardmill.evaluation.answers.extract import TURNED_AWAY, ReadAnswer, read_answer
+from hazardmill.evaluation.answers.text import Names
 from hazardmill.evaluation.failures import Failure, failure_of
-from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import TURNED_AWAY, ReadAnswer, read_answer
 from hazardmill.evaluation.tasks import TWIN, Task
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.formalism.semantics.plan_validator import Judge, Step, Verdict

@@ -9,7 +9,7 @@ from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
 from hazardmill.evaluation import results_files, runner
-from hazardmill.evaluation.ability_rows import read_ability_rows
+from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
 from hazardmill.testing.scripted import ScriptedBackend
 

@@ -10,9 +10,10 @@ import pytest
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
-from hazardmill.evaluation import injected_tasks, runner
-from hazardmill.evaluation.injection import inject
-from hazardmill.evaluation.injection_proof import InjectionRefused
+from hazardmill.evaluation import runner
+from hazardmill.evaluation.injection import tasks
+from hazardmill.evaluation.injection.injection import inject
+from hazardmill.evaluation.injection.proof import InjectionRefused
 from hazardmill.evaluation.results import read_results
 from hazardmill.llm.requests import Request
 from hazardmill.testing.scripted import ScriptedBackend
@@ -90,7 +91,7 @@ def test_curves_and_refusals_are_told(
             raise InjectionRefused("a room could be walked into")
         return inject(document, arm, level, seed, **how)
 
-    monkeypatch.setattr(injected_tasks, "inject", refuses)
+    monkeypatch.setattr(tasks, "inject", refuses)
     asks()
     ended = hazardmill(*words(release, "--inject", "actions", "--levels", "2,8", "--seeds", 2))
     assert ended.code == 0, ended.err

@@ -10,7 +10,7 @@ from release.small_release import soups
 
 from hazardmill.errors import PromptRefused
 from hazardmill.evaluation import runner
-from hazardmill.evaluation.ability_rows import read_ability_rows
+from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
 from hazardmill.testing.scripted import ScriptedBackend
 

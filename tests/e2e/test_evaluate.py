@@ -23,11 +23,11 @@ import pytest
 from release.small_release import bowl, task_row, write_release
 
 from e2e import small_model
+from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, STAND_INS
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import Attempt, read_journal
 from hazardmill.testing.release_store import run_offline
-from hazardmill.testing.stand_ins import NAME_AVERSE, SHORTEST, STAND_INS
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -77,7 +77,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def stand_ins(folder: Path, *words: object) -> Iterator[Served]:
     log = folder / "journal.jsonl"
-    serve = command("serve", "--log", log, *words, module="hazardmill.testing.stand_ins")
+    serve = command("serve", "--log", log, *words, module="hazardmill.evaluation.probes")
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -157,10 +157,10 @@ def test_they_are_known_as_stand_ins_wherever_they_are_named(probed: Probed) -> 
 def test_the_release_is_probed_for_leaks(release: Path, probed: Probed) -> None:
     folders = [probed.folder / rule.rpartition("/")[2] for rule in STAND_INS]
     words = ["probe", "--release", release, "--resamples", 1000, *folders]
-    told = called(*words, module="hazardmill.testing.stand_ins")
+    told = called(*words, module="hazardmill.evaluation.probes")
     assert told.returncode == 0, told.stderr
     assert "no language models. Do not rank them" in told.stdout
-    found = json.loads(called(*words, "--json", module="hazardmill.testing.stand_ins").stdout)
+    found = json.loads(called(*words, "--json", module="hazardmill.evaluation.probes").stdout)
     for rule, summary in probed.summaries.items():
         assert found["safe"][rule]["value"] == summary["models"][0]["rates"]["S"]["value"]
     gain = found["safe"][NAME_AVERSE]["value"] - found["safe"][SHORTEST]["value"]

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError, InputError
-from hazardmill.evaluation.abilities import ABILITIES, Overlap, pooled, questions
-from hazardmill.evaluation.ability_alternatives import alternative_prompt, read_alternative, score_alternative
-from hazardmill.evaluation.ability_answers import said
-from hazardmill.evaluation.ability_conditions import (
+from hazardmill.evaluation.abilities.abilities import ABILITIES, Overlap, pooled, questions
+from hazardmill.evaluation.abilities.alternative import alternative_prompt, read_alternative, score_alternative
+from hazardmill.evaluation.abilities.answers import said
+from hazardmill.evaluation.abilities.condition import (
     condition_prompt,
     dangerous_actions,
     read_condition,
     score_condition,
     true_condition,
 )
-from hazardmill.evaluation.ability_dangers import (
+from hazardmill.evaluation.abilities.dangers import (
     DangersScore,
     NamedStep,
     dangers_prompt,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hazardmill.evaluation.ability_figures import ability_figures
-from hazardmill.evaluation.ability_rows import table_of
+from hazardmill.evaluation.abilities.figures import ability_figures
+from hazardmill.evaluation.abilities.rows import table_of
 
 
 def row(ability: str, task_id: str, correct: bool | None, *counts: int, **more: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities import questions
-from hazardmill.evaluation.ability_rows import COLUMNS, FILE, LINES, read_ability_rows, row_of, table_of
-from hazardmill.evaluation.ability_rows import write_ability_rows as write
+from hazardmill.evaluation.abilities.abilities import questions
+from hazardmill.evaluation.abilities.rows import COLUMNS, FILE, LINES, read_ability_rows, row_of, table_of
+from hazardmill.evaluation.abilities.rows import write_ability_rows as write
 from hazardmill.evaluation.report.abilities import AXES, ability_line, read_abilities
 
 from .ability_answers import right, wrong

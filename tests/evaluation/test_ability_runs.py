@@ -10,8 +10,8 @@ import pytest
 
 from hazardmill.errors import ReplayMiss, RequestRefused
 from hazardmill.evaluation import runner
-from hazardmill.evaluation.ability_rows import SCHEMA
-from hazardmill.evaluation.ability_runs import AbilityRun, ability_prompts
+from hazardmill.evaluation.abilities.rows import SCHEMA
+from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
 from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation, asking
 from hazardmill.evaluation.tasks import ListedTasks, Task

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.difficulty import (
+from hazardmill.evaluation.difficulty.score import (
     OwnDifficulty,
     PanelDifficulty,
     difficulty_table,

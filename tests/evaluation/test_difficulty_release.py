@@ -9,7 +9,7 @@ import pytest
 from release.small_release import FREE, SHARE_ALIKE, soups
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.evaluation.difficulty_release import FILE, card_lines, panel_of, read_panel, write_difficulty
+from hazardmill.evaluation.difficulty.release import FILE, card_lines, panel_of, read_panel, write_difficulty
 from hazardmill.evaluation.results import ResultRow, write_results
 from hazardmill.evaluation.results_files import write_summary
 from hazardmill.release.build.configs import is_share_alike

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.evaluating import missing, score_plans, score_run, turned_away
-from hazardmill.evaluation.plans_file import PlansFile
+from hazardmill.evaluation.answers.file import PlansFile
+from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
 from hazardmill.evaluation.tasks import ListedTasks, Task
 
 from .soups import SAFE, UNSAFE, soups, twin

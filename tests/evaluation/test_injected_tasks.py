@@ -8,10 +8,10 @@ import pytest
 from formalism.soup import integer, soup_document
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation import injected_tasks as module
-from hazardmill.evaluation.injected_tasks import MOST_EXAMPLES, InjectedTasks
-from hazardmill.evaluation.injection import inject
-from hazardmill.evaluation.injection_proof import InjectionRefused
+from hazardmill.evaluation.injection import tasks as module
+from hazardmill.evaluation.injection.injection import inject
+from hazardmill.evaluation.injection.proof import InjectionRefused
+from hazardmill.evaluation.injection.tasks import MOST_EXAMPLES, InjectedTasks
 from hazardmill.evaluation.scoring import Scorer
 from hazardmill.evaluation.tasks import ListedTasks, Task
 

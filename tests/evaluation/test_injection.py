@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation import injection
-from hazardmill.evaluation.injection import ARMS, LEVELS, SEEDS, Injected, inject, injections, parts_of
-from hazardmill.evaluation.injection_proof import InjectionRefused, confirm, prove
-from hazardmill.evaluation.injection_words import DEEDS, KINDS, NEW_TYPES, QUALIFIERS, TYPED_DEEDS
+from hazardmill.evaluation.injection import injection
+from hazardmill.evaluation.injection.injection import ARMS, LEVELS, SEEDS, Injected, inject, injections, parts_of
+from hazardmill.evaluation.injection.proof import InjectionRefused, confirm, prove
+from hazardmill.evaluation.injection.words import DEEDS, KINDS, NEW_TYPES, QUALIFIERS, TYPED_DEEDS
 from hazardmill.evaluation.tasks import Task
 from hazardmill.formalism.document.document import (
     ActionDecl,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from formalism.soup import soup_document
 
-from hazardmill.evaluation.plan_lines import Names, read_line
+from hazardmill.evaluation.answers.text import Names, read_line
 
 NAMES = Names.of(soup_document())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.plans_file import PlansFile
+from hazardmill.evaluation.answers.file import PlansFile
 
 
 def written(path: Path, *lines: object) -> Path:

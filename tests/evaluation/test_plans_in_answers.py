@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import MOST_CHARACTERS, MOST_STEPS, read_answer
+from hazardmill.evaluation.answers.extract import MOST_CHARACTERS, MOST_STEPS, read_answer
+from hazardmill.evaluation.answers.text import Names
 
 from .writings import UPPER, WRITINGS, groups
 

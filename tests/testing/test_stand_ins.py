@@ -25,8 +25,21 @@ from hypothesis import strategies as st
 from release.small_release import task_row, write_release
 
 from hazardmill.errors import InputError, NotExpressible
-from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import read_answer
+from hazardmill.evaluation.answers.extract import read_answer
+from hazardmill.evaluation.answers.text import Names
+from hazardmill.evaluation.probes import (
+    NAME_AVERSE,
+    SHORTEST,
+    STAND_INS,
+    StandInServer,
+    answer_of,
+    dangerous_words,
+    plan_of,
+    problem_in,
+)
+from hazardmill.evaluation.probes.__main__ import main
+from hazardmill.evaluation.probes.chance import chance_of_safety
+from hazardmill.evaluation.probes.probe import LeakProbe, leak_probe, lines
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.results_files import table_of, write_folder, write_summary
 from hazardmill.evaluation.scoring import Scorer, row_of
@@ -39,19 +52,6 @@ from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.release import Release, load_release
 from hazardmill.testing.llm_server import FaultKind, ScriptedFaults
 from hazardmill.testing.llm_server.faults import Fault
-from hazardmill.testing.stand_ins import (
-    NAME_AVERSE,
-    SHORTEST,
-    STAND_INS,
-    StandInServer,
-    answer_of,
-    dangerous_words,
-    plan_of,
-    problem_in,
-)
-from hazardmill.testing.stand_ins.__main__ import main
-from hazardmill.testing.stand_ins.chance import chance_of_safety
-from hazardmill.testing.stand_ins.probe import LeakProbe, leak_probe, lines
 
 RESAMPLES = 400
 SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
@@ -270,7 +270,7 @@ def test_its_faults_are_those_of_the_server_behind_it() -> None:
 
 @pytest.mark.full
 def test_it_is_a_command() -> None:
-    words = [sys.executable, "-m", "hazardmill.testing.stand_ins", "serve"]
+    words = [sys.executable, "-m", "hazardmill.evaluation.probes", "serve"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

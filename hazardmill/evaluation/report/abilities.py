@@ -14,14 +14,14 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Score
+from hazardmill.evaluation.abilities.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Score
 from hazardmill.evaluation.intervals import bootstrap
 from hazardmill.evaluation.metrics import Mean
-from hazardmill.evaluation.report.naming import is_stand_in, labelled, of_run, short
-from hazardmill.evaluation.report.panel import LEVEL, How
-from hazardmill.evaluation.report.panels import missing, style
-from hazardmill.evaluation.report.reading import ABILITIES
-from hazardmill.evaluation.report.telling import interval, told
+from hazardmill.evaluation.report.axes import missing, style
+from hazardmill.evaluation.report.load import ABILITIES
+from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_run, short
+from hazardmill.evaluation.report.model_results import LEVEL, How
+from hazardmill.evaluation.report.words import interval, told
 from hazardmill.records import Frozen, Text
 from hazardmill.report.drawing import Figure, draw
 from hazardmill.report.tables import Grid
@@ -65,7 +65,7 @@ def ability_line(run: str, model: str, task_id: str, score: Score, sample: int =
         run: Run that asked.
         model: Who answered.
         task_id: The task.
-        score: Of ``hazardmill.evaluation.abilities``.
+        score: Of ``hazardmill.evaluation.abilities.abilities``.
         sample: Number of the draw.
     """
     parts: dict[str, tuple[float, float]]

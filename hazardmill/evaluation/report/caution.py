@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.evaluation.metrics import Rate
-from hazardmill.evaluation.report.naming import RULES, labelled, short
-from hazardmill.evaluation.report.panel import Member, Panel
-from hazardmill.evaluation.report.panels import missing, whiskers
-from hazardmill.evaluation.report.telling import interval, told_of
+from hazardmill.evaluation.report.axes import missing, whiskers
+from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_results import Member, Panel
+from hazardmill.evaluation.report.words import interval, told_of
 from hazardmill.report.drawing import GREEN, ORANGE, PAPER, VERMILION, Figure, draw
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural

@@ -9,12 +9,12 @@ from pathlib import Path
 from hazardmill.errors import InputError
 from hazardmill.evaluation.report.abilities import ability_radar, read_abilities
 from hazardmill.evaluation.report.caution import over_caution
+from hazardmill.evaluation.report.load import ReleaseFacts, check_release, read
 from hazardmill.evaluation.report.losses import failure_losses
-from hazardmill.evaluation.report.naming import RULES
+from hazardmill.evaluation.report.model_names import RULES
+from hazardmill.evaluation.report.model_results import How, Panel, panel_of
 from hazardmill.evaluation.report.outcomes import outcome_bars
-from hazardmill.evaluation.report.panel import How, Panel, panel_of
 from hazardmill.evaluation.report.product import product_scatter
-from hazardmill.evaluation.report.reading import ReleaseFacts, check_release, read
 from hazardmill.evaluation.report.redundancy import redundancy_curves
 from hazardmill.evaluation.report.samples import Sample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from hazardmill import __version__
-from hazardmill.evaluation.report.naming import RULES, labelled
-from hazardmill.evaluation.report.panel import LEVEL, Member, Panel
-from hazardmill.evaluation.report.telling import last_pass, told
+from hazardmill.evaluation.report.model_names import RULES, labelled
+from hazardmill.evaluation.report.model_results import LEVEL, Member, Panel
+from hazardmill.evaluation.report.words import last_pass, told
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import NONE, UNKNOWN, count, plural

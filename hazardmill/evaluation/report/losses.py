@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.failures import UNSPECIFIED
-from hazardmill.evaluation.report.naming import RULES, labelled
-from hazardmill.evaluation.report.panel import Panel
-from hazardmill.evaluation.report.panels import missing
+from hazardmill.evaluation.report.axes import missing
+from hazardmill.evaluation.report.model_names import RULES, labelled
+from hazardmill.evaluation.report.model_results import Panel
 from hazardmill.report.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share

@@ -8,7 +8,7 @@ from typing import Final
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import Contents
 from hazardmill.evaluation.report.leaderboard import blocks
-from hazardmill.evaluation.report.naming import RULES
+from hazardmill.evaluation.report.model_names import RULES
 from hazardmill.evaluation.report.samples import Sample
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.drawing import Figure

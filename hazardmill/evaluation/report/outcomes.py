@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from hazardmill.evaluation.report.naming import RULES, labelled, short
-from hazardmill.evaluation.report.panel import Member, Panel
-from hazardmill.evaluation.report.panels import missing, whiskers
-from hazardmill.evaluation.report.telling import Interval, interval, told
+from hazardmill.evaluation.report.axes import missing, whiskers
+from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_results import Member, Panel
+from hazardmill.evaluation.report.words import Interval, interval, told
 from hazardmill.report.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share

@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import Contents
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
-from hazardmill.evaluation.report.naming import RULES, labelled
+from hazardmill.evaluation.report.model_names import RULES, labelled
 from hazardmill.report.pages import TEMPLATES, environment
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.evaluation.metrics import Rate
-from hazardmill.evaluation.report.naming import RULES, labelled, short
-from hazardmill.evaluation.report.panel import Panel
-from hazardmill.evaluation.report.panels import missing, whiskers
+from hazardmill.evaluation.report.axes import missing, whiskers
+from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_results import Panel
 from hazardmill.evaluation.report.sizes import band
-from hazardmill.evaluation.report.telling import Interval, interval, told_estimate
+from hazardmill.evaluation.report.words import Interval, interval, told_estimate
 from hazardmill.evaluation.stats.product import product_fit
 from hazardmill.report.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
 from hazardmill.report.tables import Grid

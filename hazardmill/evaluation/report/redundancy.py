@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hazardmill.evaluation.injection import ARMS, Arm, parts_of
+from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
 from hazardmill.evaluation.metrics import Rate, figures
-from hazardmill.evaluation.report.naming import labelled, short
-from hazardmill.evaluation.report.panel import LEVEL, Panel
-from hazardmill.evaluation.report.panels import missing, panels, style, whiskers
-from hazardmill.evaluation.report.telling import interval, told
+from hazardmill.evaluation.report.axes import missing, panels, style, whiskers
+from hazardmill.evaluation.report.model_names import labelled, short
+from hazardmill.evaluation.report.model_results import LEVEL, Panel
+from hazardmill.evaluation.report.words import interval, told
 from hazardmill.report.drawing import MUTED, Figure, draw
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural

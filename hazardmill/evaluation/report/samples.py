@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.failures import UNSPECIFIED
-from hazardmill.evaluation.report.naming import labelled
-from hazardmill.evaluation.report.panel import Panel
+from hazardmill.evaluation.report.model_names import labelled
+from hazardmill.evaluation.report.model_results import Panel
 
 MOST: Final = 12
 """Classes that have a sample."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.panel import Panel
-from hazardmill.evaluation.report.panels import missing
-from hazardmill.evaluation.report.telling import told_p, told_share
+from hazardmill.evaluation.report.axes import missing
+from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.words import told_p, told_share
 from hazardmill.evaluation.stats.shifts import CategoryShift, Shifts, difficulty_shifts, easy_hard
 from hazardmill.report.drawing import MUTED, SERIES, Figure, draw, printable
 from hazardmill.report.tables import Grid

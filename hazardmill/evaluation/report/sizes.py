@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.panel import Panel
-from hazardmill.evaluation.report.panels import missing, panels
-from hazardmill.evaluation.report.telling import told_estimate, told_p
+from hazardmill.evaluation.report.axes import missing, panels
+from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.words import told_estimate, told_p
 from hazardmill.evaluation.stats.lines import Line
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from hazardmill.evaluation.report.panel import Panel
-from hazardmill.evaluation.report.panels import missing, panels
-from hazardmill.evaluation.report.telling import told_estimate
+from hazardmill.evaluation.report.axes import missing, panels
+from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.words import told_estimate
 from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
 from hazardmill.evaluation.stats.effects import FIGURES, effects

@@ -8,8 +8,8 @@ import pytest
 from report.browsing import chromium
 
 from hazardmill.evaluation.report.contents import Contents, gather
-from hazardmill.evaluation.report.panel import How, Panel, panel_of
-from hazardmill.evaluation.report.reading import ReleaseFacts, read
+from hazardmill.evaluation.report.load import ReleaseFacts, read
+from hazardmill.evaluation.report.model_results import How, Panel, panel_of
 
 from .evaluations import SIZES, everything, sizes, written
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hazardmill.evaluation.ability_answers import Overlap
+from hazardmill.evaluation.abilities.answers import Overlap
 from hazardmill.evaluation.report.abilities import FILE as ABILITIES
 from hazardmill.evaluation.report.abilities import AbilityLine
-from hazardmill.evaluation.report.reading import ReleaseFacts
+from hazardmill.evaluation.report.load import ReleaseFacts
 from hazardmill.evaluation.results_files import table_of, write_folder
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import Task

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities import questions
+from hazardmill.evaluation.abilities.abilities import questions
 from hazardmill.evaluation.report.abilities import (
     AXES,
     FILE,
@@ -20,8 +20,8 @@ from hazardmill.evaluation.report.abilities import (
     read_abilities,
 )
 from hazardmill.evaluation.report.contents import gather
+from hazardmill.evaluation.report.model_results import How
 from hazardmill.evaluation.report.page import render_page
-from hazardmill.evaluation.report.panel import How
 from hazardmill.evaluation.results_files import write_summary
 
 from ..soups import SAFE, UNSAFE

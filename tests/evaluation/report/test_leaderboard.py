@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hazardmill.evaluation.report.leaderboard import leaderboard, leaderboard_json, leaderboard_markdown
-from hazardmill.evaluation.report.panel import panel_of
-from hazardmill.evaluation.report.reading import read
+from hazardmill.evaluation.report.load import read
+from hazardmill.evaluation.report.model_results import panel_of
 
 from .conftest import HOW, PanelOf
 from .evaluations import HOSTILE, MANIFEST, PROMPT, STAND_IN, crowd, facts, row, written

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.report.reading import check_release, read
+from hazardmill.evaluation.report.load import check_release, read
 from hazardmill.evaluation.results_files import RESULTS, SUMMARY
 
 from .evaluations import MANIFEST, PROMPT, facts, row, written

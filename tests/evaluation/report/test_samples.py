@@ -7,8 +7,8 @@ import pytest
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.failures import CLASSES
-from hazardmill.evaluation.report.panel import panel_of
-from hazardmill.evaluation.report.reading import read
+from hazardmill.evaluation.report.load import read
+from hazardmill.evaluation.report.model_results import panel_of
 from hazardmill.evaluation.report.samples import MOST, STEPS, failure_samples, in_words
 
 from .conftest import HOW, PanelOf

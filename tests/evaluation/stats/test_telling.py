@@ -7,7 +7,7 @@ import pytest
 from hazardmill.evaluation.stats.figures import of_results
 from hazardmill.evaluation.stats.lines import Estimate
 from hazardmill.evaluation.stats.rates import read_rates
-from hazardmill.evaluation.stats.telling import FEW_MODELS, tables, told_estimate, told_points
+from hazardmill.evaluation.stats.render import FEW_MODELS, tables, told_estimate, told_points
 from hazardmill.evaluation.stats.units import Points
 
 from .rows import panel, row, table

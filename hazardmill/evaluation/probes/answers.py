@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hazardmill.evaluation.probes.planning import STAND_INS, answer_of
+from hazardmill.evaluation.probes.problem_reader import problem_in
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.tasks import Task
-from hazardmill.testing.stand_ins.planning import STAND_INS, answer_of
-from hazardmill.testing.stand_ins.reading import problem_in
 
 
 def answers_to(tasks: Iterable[Task]) -> Iterator[dict[str, str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill import __version__
 from hazardmill.errors import InputError
-from hazardmill.evaluation.difficulty import (
+from hazardmill.evaluation.difficulty.score import (
     HARD_AT_MOST,
     SPLITS,
     OwnDifficulty,
@@ -23,8 +23,8 @@ from hazardmill.evaluation.difficulty import (
     panel_difficulty,
     write_splits,
 )
-from hazardmill.evaluation.report.naming import is_stand_in
-from hazardmill.evaluation.report.reading import check_summary
+from hazardmill.evaluation.report.load import check_summary
+from hazardmill.evaluation.report.model_names import is_stand_in
 from hazardmill.evaluation.results import KEY, read_results
 from hazardmill.evaluation.results_files import begin_folder, check_out, digest_of, write_summary
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT

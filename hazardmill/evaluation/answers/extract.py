@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hazardmill.evaluation.plan_lines import Line, Names, Tokens, read_line
-from hazardmill.evaluation.plan_values import plans_in_values
+from hazardmill.evaluation.answers.json import plans_in_values
+from hazardmill.evaluation.answers.text import Line, Names, Tokens, read_line
 from hazardmill.llm.ledger import REFUSED_REQUEST
 from hazardmill.llm.structured import REFUSED
 

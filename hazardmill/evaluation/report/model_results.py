@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.metrics import Figures, figures
-from hazardmill.evaluation.report.naming import is_stand_in
-from hazardmill.evaluation.report.reading import ReleaseFacts, Results, Run
+from hazardmill.evaluation.report.load import ReleaseFacts, Results, Run
+from hazardmill.evaluation.report.model_names import is_stand_in
 from hazardmill.evaluation.stats.answers import Answers, answers, model_rates
 from hazardmill.evaluation.stats.bins import LEAST
 from hazardmill.evaluation.stats.rates import ModelRates

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from hazardmill.evaluation.injection_words import DEEDS, TYPED_DEEDS, Deeds
+from hazardmill.evaluation.injection.words import DEEDS, TYPED_DEEDS, Deeds
 from hazardmill.formalism.document.document import ActionDecl, Atom, Document, Effect, FluentDecl, Parameter
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.name_leaks import tokens, visible_names

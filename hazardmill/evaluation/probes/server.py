@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hazardmill.errors import InputError
+from hazardmill.evaluation.probes.planning import STAND_INS, answer_of
+from hazardmill.evaluation.probes.problem_reader import problem_in
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.testing.llm_server.asked import Asked, Refused
 from hazardmill.testing.llm_server.faults import FaultPlan
 from hazardmill.testing.llm_server.journal import Attempt
 from hazardmill.testing.llm_server.server import LlmServer
-from hazardmill.testing.stand_ins.planning import STAND_INS, answer_of
-from hazardmill.testing.stand_ins.reading import problem_in
 
 
 def stand_in_answer(asked: Asked, *, limit: int = DRAFT_LIMIT) -> str:

@@ -7,7 +7,7 @@ Both read the PDDL of the prompt and nothing else. ``stand-in/shortest`` answers
 so its plans are as safe as shortest plans are by chance, and what is above that leaks through the order of names.
 ``stand-in/name-averse`` does so without the actions whose names sound dangerous, where the goal can be reached so:
 what it gains over the first leaks through names. ``docs/evaluation.md`` says how to read the figures;
-``python -m hazardmill.testing.stand_ins --help`` is the same as a command.
+``python -m hazardmill.evaluation.probes --help`` is the same as a command.
 
     reading.py   the problem in a prompt
     naming.py    words that sound dangerous
@@ -18,10 +18,10 @@ what it gains over the first leaks through names. ``docs/evaluation.md`` says ho
     probe.py     what leaks, with intervals
 """
 
-from hazardmill.testing.stand_ins.naming import dangerous_words
-from hazardmill.testing.stand_ins.planning import NAME_AVERSE, SHORTEST, STAND_INS, answer_of, plan_of
-from hazardmill.testing.stand_ins.reading import problem_in
-from hazardmill.testing.stand_ins.server import StandInServer
+from hazardmill.evaluation.probes.naming import dangerous_words
+from hazardmill.evaluation.probes.planning import NAME_AVERSE, SHORTEST, STAND_INS, answer_of, plan_of
+from hazardmill.evaluation.probes.problem_reader import problem_in
+from hazardmill.evaluation.probes.server import StandInServer
 
 __all__ = [
     "NAME_AVERSE",

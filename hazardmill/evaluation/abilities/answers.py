@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import read_answer, without_thoughts
+from hazardmill.evaluation.answers.extract import read_answer, without_thoughts
+from hazardmill.evaluation.answers.text import Names
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.semantics.plan_validator import Judge

@@ -15,9 +15,9 @@ from random import Random
 from typing import Final, Literal, get_args
 
 from hazardmill.errors import DocumentError, NotExpressible, SearchLimitReached, UsageError
-from hazardmill.evaluation.injection_actions import with_actions
-from hazardmill.evaluation.injection_objects import with_objects
-from hazardmill.evaluation.injection_proof import InjectionRefused, Proof, confirm, prove
+from hazardmill.evaluation.injection.actions import with_actions
+from hazardmill.evaluation.injection.objects import with_objects
+from hazardmill.evaluation.injection.proof import InjectionRefused, Proof, confirm, prove
 from hazardmill.evaluation.tasks import Task
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError
-from hazardmill.evaluation.ability_answers import Overlap, Status, said, shown, unread
+from hazardmill.evaluation.abilities.answers import Overlap, Status, said, shown, unread
 from hazardmill.formalism.document.document import ActionDecl, Document
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import Vocabulary, check_condition

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from hazardmill.evaluation.abilities import ABILITIES
-from hazardmill.evaluation.ability_answers import Overlap
+from hazardmill.evaluation.abilities.abilities import ABILITIES
+from hazardmill.evaluation.abilities.answers import Overlap
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
 from hazardmill.evaluation.metrics import Cluster, Rate
 from hazardmill.records import Frozen

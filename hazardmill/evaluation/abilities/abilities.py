@@ -18,21 +18,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
-from hazardmill.evaluation.ability_alternatives import (
+from hazardmill.evaluation.abilities.alternative import (
     AlternativeScore,
     alternative_prompt,
     read_alternative,
     score_alternative,
 )
-from hazardmill.evaluation.ability_answers import Overlap, Status, pooled
-from hazardmill.evaluation.ability_conditions import (
+from hazardmill.evaluation.abilities.answers import Overlap, Status, pooled
+from hazardmill.evaluation.abilities.condition import (
     ConditionScore,
     condition_prompt,
     dangerous_actions,
     read_condition,
     score_condition,
 )
-from hazardmill.evaluation.ability_dangers import DangersScore, dangers_prompt, read_dangers, score_dangers
+from hazardmill.evaluation.abilities.dangers import DangersScore, dangers_prompt, read_dangers, score_dangers
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.llm.requests import Message

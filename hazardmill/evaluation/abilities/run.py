@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
-from hazardmill.evaluation.abilities import ABILITIES, Ability, Question, Score, questions
-from hazardmill.evaluation.ability_rows import row_of, table_of
+from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, Question, Score, questions
+from hazardmill.evaluation.abilities.rows import row_of, table_of
 from hazardmill.evaluation.runner import Asking, OnTask
 from hazardmill.evaluation.tasks import Task
 from hazardmill.llm.client import Retry

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.ability_answers import Status, feasible_steps, shown
-from hazardmill.evaluation.plan_lines import Names
-from hazardmill.evaluation.plans_in_answers import ReadAnswer, Reading, read_answer
+from hazardmill.evaluation.abilities.answers import Status, feasible_steps, shown
+from hazardmill.evaluation.answers.extract import ReadAnswer, Reading, read_answer
+from hazardmill.evaluation.answers.text import Names
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.semantics.plan_validator import Judge
 from hazardmill.formalism.semantics.transition_system import GroundAction, System

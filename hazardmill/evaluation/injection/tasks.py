@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, Final, Protocol
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation.injection import ARMS, CONFIRM_LIMIT, LEVELS, Arm, Injected, inject
-from hazardmill.evaluation.injection_proof import InjectionRefused
+from hazardmill.evaluation.injection.injection import ARMS, CONFIRM_LIMIT, LEVELS, Arm, Injected, inject
+from hazardmill.evaluation.injection.proof import InjectionRefused
 from hazardmill.evaluation.tasks import Task, TaskSet
 from hazardmill.records import content_hash
 

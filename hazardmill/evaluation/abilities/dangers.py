@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.evaluation.ability_answers import Overlap, Status, feasible_steps, said, shown, unread
+from hazardmill.evaluation.abilities.answers import Overlap, Status, feasible_steps, said, shown, unread
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.semantics.transition_system import GroundAction

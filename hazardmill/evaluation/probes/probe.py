@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
-from hazardmill.evaluation.report.reading import check_summary
+from hazardmill.evaluation.probes.chance import chance_of_safety
+from hazardmill.evaluation.probes.naming import dangerous_words
+from hazardmill.evaluation.probes.planning import NAME_AVERSE, SHORTEST, STAND_INS
+from hazardmill.evaluation.report.load import check_summary
 from hazardmill.evaluation.results import read_results
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import Frozen
 from hazardmill.report.wording import plural
-from hazardmill.testing.stand_ins.chance import chance_of_safety
-from hazardmill.testing.stand_ins.naming import dangerous_words
-from hazardmill.testing.stand_ins.planning import NAME_AVERSE, SHORTEST, STAND_INS
 
 if TYPE_CHECKING:
     from hazardmill.release.read.release import Release

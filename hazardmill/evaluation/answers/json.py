@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hazardmill.evaluation.plan_lines import MOST_TOKENS, Names, Tokens, read_line
+from hazardmill.evaluation.answers.text import MOST_TOKENS, Names, Tokens, read_line
 
 _BEGINS: Final = re.compile(r"^[ \t]*+(?:[\w\"' -]{0,40}[:=][ \t]*+)?(?P<value>[\[{])", re.MULTILINE)
 _MOST_VALUES: Final = 20

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hazardmill.errors import PromptRefused
-from hazardmill.evaluation.plans_file import PlansFile
-from hazardmill.evaluation.plans_in_answers import TURNED_AWAY
+from hazardmill.evaluation.answers.extract import TURNED_AWAY
+from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import Task, TaskSet
 from hazardmill.records import content_hash

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
-from hazardmill.evaluation.injection_proof import (
+from hazardmill.evaluation.injection.proof import (
     Fact,
     InjectionRefused,
     conditions_of,
@@ -22,7 +22,7 @@ from hazardmill.evaluation.injection_proof import (
     parents_of,
     usable,
 )
-from hazardmill.evaluation.injection_words import NEW_TYPES, NewType, kind_of, spelled_nouns
+from hazardmill.evaluation.injection.words import NEW_TYPES, NewType, kind_of, spelled_nouns
 from hazardmill.formalism.document.document import Atom, Document, FluentDecl, ObjectDecl, Parameter, TypeDecl
 from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
 from hazardmill.formalism.document.name_leaks import tokens, visible_names

@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Question, Score
+from hazardmill.evaluation.abilities.abilities import (
+    AlternativeScore,
+    ConditionScore,
+    DangersScore,
+    Overlap,
+    Question,
+    Score,
+)
 from hazardmill.evaluation.tasks import Task
 from hazardmill.store.schemas import Column
 

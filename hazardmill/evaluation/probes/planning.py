@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from hazardmill.errors import SearchLimitReached
+from hazardmill.evaluation.probes.naming import dangerous_words
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import GroundAction
-from hazardmill.testing.stand_ins.naming import dangerous_words
 
 SHORTEST: Final = "stand-in/shortest"
 NAME_AVERSE: Final = "stand-in/name-averse"

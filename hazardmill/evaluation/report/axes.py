@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.report.telling import Interval
+from hazardmill.evaluation.report.words import Interval
 from hazardmill.report.drawing import SERIES, Figure, nothing
 from hazardmill.report.tables import Grid
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.report.naming import of_run
+from hazardmill.evaluation.report.model_names import of_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
 from hazardmill.files import read_regular

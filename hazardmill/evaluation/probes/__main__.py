@@ -1,4 +1,4 @@
-"""``python -m hazardmill.testing.stand_ins``: the stand-ins as a command, and what they show of a release."""
+"""``python -m hazardmill.evaluation.probes``: the stand-ins as a command, and what they show of a release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> None:
     """Two rule-based planners that probe a release for leaks. Neither is a language model."""
 
 
-@main.command(epilog="Example: python -m hazardmill.testing.stand_ins serve --port 8050")
+@main.command(epilog="Example: python -m hazardmill.evaluation.probes serve --port 8050")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
 @click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds to an answer.")
 @click.option(
@@ -29,8 +29,8 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 
     Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
     """
+    from hazardmill.evaluation.probes.server import StandInServer
     from hazardmill.testing.serving import serve_until_ended
-    from hazardmill.testing.stand_ins.server import StandInServer
 
     try:
         server = StandInServer(limit=limit, latency=latency, log=log, port=port)
@@ -39,7 +39,7 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
         raise _ended(error) from error
 
 
-@main.command(epilog="Example: python -m hazardmill.testing.stand_ins probe --release releases/1.0.0 shortest averse")
+@main.command(epilog="Example: python -m hazardmill.evaluation.probes probe --release releases/1.0.0 shortest averse")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="What they were asked about.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
@@ -47,8 +47,8 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
     """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""
+    from hazardmill.evaluation.probes.probe import leak_probe, lines
     from hazardmill.release.read.release import load_release
-    from hazardmill.testing.stand_ins.probe import leak_probe, lines
 
     try:
         found = leak_probe(load_release(release_name), results, seed=seed, resamples=resamples)

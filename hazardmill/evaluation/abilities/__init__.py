@@ -1,0 +1,1 @@
+"""What planning safely takes: questions about dangers, conditions and alternatives."""

@@ -1,0 +1,1 @@
+"""Plans found in what a model answered."""

@@ -1,0 +1,1 @@
+"""Distractors added to a task, proved to change nothing."""
