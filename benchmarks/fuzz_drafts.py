@@ -381,7 +381,7 @@ class Fuzz:
 
     def command(self, drafts, *words):
         """Run hazardmill."""
-        return self.watched([sys.executable, "-m", "hazardmill.cli", *map(str, words)], drafts)
+        return self.watched([sys.executable, "-m", "hazardmill.cli.main", *map(str, words)], drafts)
 
     def watched(self, command, drafts):
         """Run a command, and watch what it and all below it take."""

@@ -196,7 +196,7 @@ def tell():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(time.process_time(), time.perf_counter() - start, int(line.split()[1]) / 1024, file=sys.stderr)
 atexit.register(tell)
-from hazardmill.cli import main
+from hazardmill.cli.main import main
 main()
 """
 

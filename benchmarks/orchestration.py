@@ -77,7 +77,7 @@ def main():
                 ours, theirs = (folder / f"{side}-{number}" for side in ("flow", "plain"))
                 words = ["--source", "neiss", "--input", path, "--limit", count, "--batch-size", options.batch]
                 words = [*words, "--model", "offline-author", "--store", theirs, "--run-id", "r", "--json"]
-                ended = taken([sys.executable, "-m", "hazardmill.cli", "run", "generate", *words], {})
+                ended = taken([sys.executable, "-m", "hazardmill.cli.main", "run", "generate", *words], {})
                 plain.append(Taken(*ended, run_seconds(theirs)))
                 before = rows_in(database)
                 words = ["--flow", path, count, options.batch, ours, "r"]

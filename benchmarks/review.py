@@ -66,7 +66,14 @@ def main():
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="hazardmill-review-") as name:
         folder = Path(name)
-        made = [sys.executable, "-c", "from hazardmill.cli import main; main()", "demo", "--out", str(folder / "demo")]
+        made = [
+            sys.executable,
+            "-c",
+            "from hazardmill.cli.main import main; main()",
+            "demo",
+            "--out",
+            str(folder / "demo"),
+        ]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
         store = Store.open(folder / "demo" / "store")
         few = load_pool(store, keep=True)

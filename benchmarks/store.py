@@ -177,7 +177,17 @@ def run(tasks, folder):
     from hazardmill.store.store import Store
 
     sample = Path(__file__).resolve().parent.parent / "sources" / "neiss" / "sample" / "sample.tsv"
-    command = [sys.executable, "-m", "hazardmill.cli", "run", "generate", "--source", "neiss", "--input", str(sample)]
+    command = [
+        sys.executable,
+        "-m",
+        "hazardmill.cli.main",
+        "run",
+        "generate",
+        "--source",
+        "neiss",
+        "--input",
+        str(sample),
+    ]
     options = ["--model", "offline-author", "--run-id", "offline", "--limit", "25", "--jail", "minimal", "--json"]
     subprocess.run([*command, *options, "--store", str(folder / "store")], stdout=subprocess.DEVNULL, check=True)
     accepted = Store.open(folder / "store").rows("outcomes", {"outcome": "accepted"}, ["record_id"])

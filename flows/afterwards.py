@@ -22,7 +22,7 @@ from hazardmill.store.store import Store
 @task(name="dedupe", persist_result=False, cache_policy=NO_CACHE)
 async def dedupe(store: Store) -> dict[str, Any]:
     """Look for duplicates among the tasks of a store. In a process of its own: it takes gigabytes of a large store."""
-    words = [sys.executable, "-m", "hazardmill.cli", "dedupe", "--json", "--store", store.address]
+    words = [sys.executable, "-m", "hazardmill.cli.main", "dedupe", "--json", "--store", store.address]
     process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
     try:
         out, err = await process.communicate()

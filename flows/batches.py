@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from flows.budget import Thresholds, spent_by_others, teller
 from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_unrecorded
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
-from hazardmill.commands.options import lens_of
+from hazardmill.cli.options import lens_of
 from hazardmill.errors import BudgetReached
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.run import Run, Session

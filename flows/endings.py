@@ -11,7 +11,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 from prefect.tasks import Task
 
-from hazardmill.commands.running import command
+from hazardmill.cli.run.work import command
 from hazardmill.errors import (
     InputError,
     JailUnavailable,

@@ -17,8 +17,8 @@ from flows.endings import BUDGET_REACHED
 from flows.keys import keys_for
 from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
 from flows.publishing import key
-from hazardmill.commands.evaluated_release import ReleasedTasks
-from hazardmill.commands.options import open_store
+from hazardmill.cli.evaluate.released import ReleasedTasks
+from hazardmill.cli.options import open_store
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
 from hazardmill.evaluation.metrics import Figures, Rate, figures

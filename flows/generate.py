@@ -29,7 +29,7 @@ from flows.parameters import (
     SourceName,
     Usd,
 )
-from hazardmill.commands.options import open_store
+from hazardmill.cli.options import open_store
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configured, with_deadline

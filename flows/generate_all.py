@@ -16,7 +16,7 @@ from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
 from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, Seconds, SourceName, Usd
-from hazardmill.commands.options import open_store
+from hazardmill.cli.options import open_store
 from hazardmill.ingest.sources import list_sources
 
 DESCRIPTION: Final = """\

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from flows.endings import may_be_accident
 from flows.parameters import Records, SourceName
 from flows.publishing import key
-from hazardmill.commands.options import open_store
+from hazardmill.cli.options import open_store
 from hazardmill.ingest.intake import ingest_into, nothing_read, place
 from hazardmill.records import Reject
 from hazardmill.store.store import Store

@@ -17,7 +17,7 @@ from prefect.input import RunInput
 from prefect.states import Cancelled, Completed
 from pydantic import BaseModel, Field
 
-from hazardmill.commands.options import open_store
+from hazardmill.cli.options import open_store
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options

@@ -53,7 +53,7 @@ def main_on_the_demo() -> None:
         place = Path(folder)
         # What an earlier release left in the cache of datasets was taken for this one's rows.
         os.environ["HF_HOME"] = str(place / "cache")
-        demo = [sys.executable, "-m", "hazardmill.cli", "demo", "--json", "--out", place / "demo"]
+        demo = [sys.executable, "-m", "hazardmill.cli.main", "demo", "--json", "--out", place / "demo"]
         subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
         main(str(place / "demo" / "release"))
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from hazardmill import __version__
-from hazardmill.cli import COMMANDS, EXIT_CODES, hazardmill
+from hazardmill.cli.main import COMMANDS, EXIT_CODES, hazardmill
 from hazardmill.errors import HazardmillError, InputError, ProviderError, RunStopped, UsageError
 
 HEAVY = ["duckdb", "pyarrow", "matplotlib", "pydantic_settings", "litellm", "prefect", "unified_planning", "jinja2"]
@@ -51,7 +51,7 @@ def example(words: tuple[str, ...]) -> list[str]:
 
 
 def script(*words: str, **how: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hazardmill.cli", *words]
+    command = [sys.executable, "-m", "hazardmill.cli.main", *words]
     return subprocess.run(command, text=True, stderr=subprocess.PIPE, check=False, **how)
 
 
@@ -100,7 +100,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     code = f"""
 import json, sys
 sys.argv = ["hazardmill", *{words!r}]
-from hazardmill.cli import main
+from hazardmill.cli.main import main
 try:
     main()
 except SystemExit as end:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill import cli
-from hazardmill.commands.options import print_json
+from hazardmill.cli import main
+from hazardmill.cli.options import print_json
 from hazardmill.errors import InputError
 from hazardmill.text.printable import STEERING, escape_in_json, printable, printable_lines
 
@@ -49,10 +49,10 @@ def test_an_error_steers_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
     def fails(**_: object) -> None:
         raise InputError(f"the record says {STEERS}", file="in\x1b.tsv", remedy="two\nlines")
 
-    monkeypatch.setattr(cli.hazardmill, "main", fails)
+    monkeypatch.setattr(main.hazardmill, "main", fails)
     monkeypatch.setattr(sys, "argv", ["hazardmill"])
     with pytest.raises(SystemExit) as left:
-        cli.main()
+        main.main()
     assert left.value.code == 3
     shown = capsys.readouterr().err
     assert all(sign.isprintable() or sign == "\n" for sign in shown)

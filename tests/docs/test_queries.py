@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from hazardmill.cli import hazardmill
+from hazardmill.cli.main import hazardmill
 from hazardmill.llm import prompts
 from hazardmill.settings import NO_SETTINGS, PREFIX
 from hazardmill.store.store import Store

@@ -63,7 +63,7 @@ def note_answers(file: Path) -> None:
 
 
 def main() -> None:
-    from hazardmill.commands import run, running  # noqa: F401  # what every worker needs
+    from hazardmill.cli.run import work  # noqa: F401  # what every worker needs
     from hazardmill.llm.backends.litellm import load_litellm
 
     load_litellm()

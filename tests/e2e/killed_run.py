@@ -122,7 +122,7 @@ def lay_points(points: Points) -> None:
 
 
 def work(words: list[str]) -> int:
-    from hazardmill.cli import main
+    from hazardmill.cli.main import main
     from hazardmill.store.store import Store
 
     if words[0] in ("compact", "migrate"):

@@ -13,7 +13,7 @@ KEY = "sk-planted-5b1e-never-to-be-seen"
 def hazardmill(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user does, with nothing in its environment but what is given."""
     return subprocess.run(
-        [sys.executable, "-m", "hazardmill.cli", *map(str, words)],
+        [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)],
         env={"PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
         text=True,

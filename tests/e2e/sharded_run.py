@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hazardmill.cli import main
+from hazardmill.cli.main import main
 from hazardmill.llm.prices import Price, Prices
 from hazardmill.runs import budgets, run
 from hazardmill.store.store import Store

@@ -31,7 +31,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(out: Path) -> dict[str, Any]:
-    words = [sys.executable, "-m", "hazardmill.cli", "demo", "--json", "--out", out]
+    words = [sys.executable, "-m", "hazardmill.cli.main", "demo", "--json", "--out", out]
     ended = subprocess.run(words, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     made: dict[str, Any] = json.loads(ended.stdout)

@@ -40,11 +40,11 @@ NOBODY = "http://127.0.0.1:9/v1"
 KEY = {"OPENAI_API_KEY": "any"}
 
 
-def called(*words: object, module: str = "hazardmill.cli") -> subprocess.CompletedProcess[str]:
+def called(*words: object, module: str = "hazardmill.cli.main") -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(*words, module=module), env=os.environ | KEY, capture_output=True, text=True)
 
 
-def command(*words: object, module: str = "hazardmill.cli") -> list[str]:
+def command(*words: object, module: str = "hazardmill.cli.main") -> list[str]:
     return [sys.executable, "-m", module, *map(str, words)]
 
 

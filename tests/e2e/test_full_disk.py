@@ -26,7 +26,7 @@ ROOM = [("mounted", 64), ("mounted", 256), ("mounted", 800), ("limited", 256)]
 
 def hazardmill(*words: object, preexec_fn: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "hazardmill.cli", *map(str, words)],
+        [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)],
         capture_output=True,
         text=True,
         check=False,

@@ -22,7 +22,11 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 def hazardmill(*words, cwd):
     """Run the command as a user does; its standard output."""
     done = subprocess.run(
-        [sys.executable, "-m", "hazardmill.cli", *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

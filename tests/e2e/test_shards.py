@@ -74,7 +74,7 @@ def test_shards_of_several_workers_make_what_one_run_makes(tmp_path: Path, proje
     # What repeats a task of another shard is a task like any other until all runs are looked at together.
     tasks = {row["task_id"] for row in shared.rows("tasks", None, ["task_id"])}
     once = {row["task_id"] for row in whole.rows("tasks", None, ["task_id"])}
-    command = [sys.executable, "-m", "hazardmill.cli", "dedupe", "--store", str(shared.path), "--json"]
+    command = [sys.executable, "-m", "hazardmill.cli.main", "dedupe", "--store", str(shared.path), "--json"]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     joined = {each["task"]: each["twin"] for each in found["duplicates"]}
     print(f"{len(once)} tasks of one run, {len(tasks)} of eight, {len(joined)} of these duplicates")

@@ -20,7 +20,7 @@ RUNS = {"first": {"neiss": 16, "bddl": 12}, "second": {"bddl": 20, "neiss": 10}}
 
 def command(*words: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "hazardmill.cli", *map(str, words)],
+        [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -50,7 +50,7 @@ def server() -> Iterator[LlmServer]:
 def words(verb: str, release: Path, server: LlmServer, folder: Path, *more: str) -> list[str]:
     where = ["--store", str(folder / "store"), "--out", str(folder / "out")]
     asked = ["--release", str(release), "--model", MODEL, "--api-base", server.address, "--concurrency", "2"]
-    return [sys.executable, "-m", "hazardmill.cli", "evaluate", verb, *asked, *where, "--resamples", "200", *more]
+    return [sys.executable, "-m", "hazardmill.cli.main", "evaluate", verb, *asked, *where, "--resamples", "200", *more]
 
 
 def called(verb: str, release: Path, server: LlmServer, folder: Path, *more: str) -> dict[str, Any]:

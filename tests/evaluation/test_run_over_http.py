@@ -46,7 +46,7 @@ def server() -> Iterator[LlmServer]:
 def words(release: Path, server: LlmServer, folder: Path, *more: str) -> list[str]:
     where = ["--store", str(folder / "store"), "--out", str(folder / "out")]
     asked = ["--release", str(release), "--model", MODEL, "--api-base", server.address, "--concurrency", "2"]
-    return [sys.executable, "-m", "hazardmill.cli", "evaluate", "run", *asked, *where, "--resamples", "200", *more]
+    return [sys.executable, "-m", "hazardmill.cli.main", "evaluate", "run", *asked, *where, "--resamples", "200", *more]
 
 
 def called(release: Path, server: LlmServer, folder: Path, *more: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from release.small_release import bowl, task_row, write_release
 
-from hazardmill.cli import hazardmill
+from hazardmill.cli.main import hazardmill
 from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, StandInServer, answer_of, problem_in
 from hazardmill.evaluation.results_files import RESULTS
 from hazardmill.testing.llm_server import Asked, LlmServer

@@ -24,7 +24,7 @@ from lark.exceptions import LarkError
 from pddl import parse_domain, parse_problem
 from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
 
-from hazardmill.commands.exporting import export_despite
+from hazardmill.cli.task.export import export_despite
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document.document import (
     ActionDecl,
@@ -276,7 +276,7 @@ def test_a_lossy_export_comes_back_as_the_task_that_was_written(tmp_path: Path, 
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_the_tasks_of_the_demo_come_back(tmp_path: Path, planners: Jail, capsys: pytest.CaptureFixture[str]) -> None:
-    demo = [sys.executable, "-m", "hazardmill.cli", "demo", "--out", str(tmp_path / "demo")]
+    demo = [sys.executable, "-m", "hazardmill.cli.main", "demo", "--out", str(tmp_path / "demo")]
     subprocess.run(demo, check=True, capture_output=True)
     wanted = {
         path.parent.name: Document.from_json(json.loads(path.read_text())).hash

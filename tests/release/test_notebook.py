@@ -41,7 +41,7 @@ def test_the_page_is_small_and_says_nothing_of_a_machine(notebooks):
 
 @pytest.mark.full
 def test_the_outputs_are_those_of_the_release_that_a_demo_makes_now(notebooks, tmp_path):
-    demo = [sys.executable, "-m", "hazardmill.cli", "demo", "--json", "--out", tmp_path / "demo"]
+    demo = [sys.executable, "-m", "hazardmill.cli.main", "demo", "--json", "--out", tmp_path / "demo"]
     subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
     release = tmp_path / "demo" / "release"
     made = tmp_path / "made.ipynb"

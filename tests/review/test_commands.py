@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hazardmill.cli import main
+from hazardmill.cli.main import main
 from hazardmill.review.policies import POLICIES
 from hazardmill.review.service import Desk
 

@@ -97,7 +97,7 @@ def test_it_costs_task_check_less_than_ten_seconds_and_a_gigabyte(tmp_path: Path
         folder.mkdir()
         for number in range(100):
             (folder / f"{number:03}.py").write_text(HOSTILE if hostile and number == 50 else SOUP)
-        command = [sys.executable, "-m", "hazardmill.cli", "task", "check", str(folder), "--json", "--jobs", "1"]
+        command = [sys.executable, "-m", "hazardmill.cli.main", "task", "check", str(folder), "--json", "--jobs", "1"]
         out = tmp_path / "out.json"
         used = subprocess.run([sys.executable, "-c", MEASURED, out, *command], capture_output=True, check=True).stdout
         told = json.loads(out.read_text())

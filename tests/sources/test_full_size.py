@@ -42,7 +42,7 @@ peak()
 COMMAND = """
 import atexit, sys
 atexit.register(peak)
-from hazardmill.cli import main
+from hazardmill.cli.main import main
 main()
 """
 

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 def start(state: Path, *words: object) -> subprocess.Popen[str]:
     # Where working folders lie by default: no variable of ours.
     environment = {name: value for name, value in os.environ.items() if name != "HAZARDMILL_CACHE"}
-    command = [sys.executable, "-m", "hazardmill.cli", *map(str, words)]
+    command = [sys.executable, "-m", "hazardmill.cli.main", *map(str, words)]
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hazardmill.cli import hazardmill
+from hazardmill.cli.main import hazardmill
 from hazardmill.errors import CorruptStore, StoreError, StoreLocked
 from hazardmill.store import Store
 from store.conftest import Machine

@@ -1,0 +1,196 @@
+"""``hazardmill demo``: the main job end to end, on the shipped samples, with a language model's recorded answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from hazardmill.cli.options import json_option, lens_of
+from hazardmill.errors import InputError, JailUnavailable
+
+if TYPE_CHECKING:
+    from hazardmill.runs.config import RunConfig
+    from hazardmill.store.store import Store
+
+_VERSION: Final = "0.1.0"
+_ONE_KIND: Final = "three in four ways out are acts put in before the dangerous one; half is the most that is wanted"
+"""Why the gate on the corpus is waived: true of what the model wrote, and told on the card."""
+
+
+@click.command(epilog="Example: hazardmill demo --out demo-out")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo-out"),
+    show_default=True,
+    help="Folder to write to; a second demo there adds a run.",
+)
+@click.option(
+    "--cross-check", type=click.FloatRange(0, 1), default=0.0, help="Share of tasks shown to ENHSP and Tamer."
+)
+@json_option
+def demo(out: Path, cross_check: float, as_json: bool) -> None:
+    """Run the shipped samples through the whole mill, offline: no key, no network, no cost.
+
+    What a language model answered to them is recorded; all else is done anew. From records to tasks and their report,
+    then to a release of what two reviewers approved, language models too, on which two planners that are rules are
+    scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 3 then.
+    """
+    from hazardmill.cli.report import review_figures
+    from hazardmill.cli.run.work import command, show, work_through
+    from hazardmill.report.folders import write_task_folders
+    from hazardmill.report.html import write_report
+    from hazardmill.review.decisions.folder import ReviewFolder
+    from hazardmill.review.recorded import lay_out
+    from hazardmill.runs.run import Run
+    from hazardmill.store.store import Store
+
+    clock = _Clock()
+    config, reviews = _recorded(cross_check)
+    _refuse_without_jail()
+    store = Store(out / "store")
+    with clock.stage("tasks"):
+        run, _ = Run.start(store, config)
+        afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out)
+        work_through(run, quiet=as_json, afterwards=afterwards)
+    with clock.stage("report"):
+        lens = lens_of(store)
+        lay_out(reviews, ReviewFolder(out / "review"))
+        report = write_report(store, [run.run_id], out / "report.html", review=review_figures(store, out / "review"))
+        folders = write_task_folders(store, [run.run_id], out / "tasks")
+    extra: dict[str, Any] = {
+        "tables": str(store.path / "<table>" / "*.parquet"),
+        "duckdb": lens and str(lens),
+        "tasks": {"path": str(out / "tasks"), "count": len(folders)},
+        "report": str(report),
+        "review": str(out / "review"),
+    }
+    if folders and reviews and not (out / "release").exists():
+        # A second demo makes the same tasks again, and would have the same release.
+        with clock.stage("release"):
+            extra["release"] = _release(store, run.run_id, out)
+        with clock.stage("planners"):
+            extra["planners"] = _planners(out)
+    if as_json:
+        extra["seconds"] = clock.seconds
+    else:
+        extra["planners"] = "; ".join(
+            f"{name}: {rates['S']:.0%} safe, {rates['F']:.0%} feasible"
+            for name, rates in extra.get("planners", {}).items()
+        )
+        extra["took"] = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.seconds.items())
+    show(store, [run.run_id], as_json=as_json, extra={name: said for name, said in extra.items() if said})
+    if not as_json and folders:
+        click.echo(f"try: {sys.executable} {folders[0] / 'code.py'}")
+
+
+class _Clock:
+    """How long each stage took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds[name] = round(time.monotonic() - began, 1)
+
+
+def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
+    """The run on the samples whose answers are recorded, and the files of their reviews."""
+    from hazardmill.generation.context import Models
+    from hazardmill.ingest.sources import list_sources
+    from hazardmill.llm.recordings import PLACE
+    from hazardmill.llm.requests import RECORDED_MODEL
+    from hazardmill.review import recorded
+    from hazardmill.runs.config import RunConfig, RunInput
+
+    sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
+    if not sources:
+        raise InputError(
+            "no recorded answers came with this installation of hazardmill",
+            remedy="install it anew, or run your own records: hazardmill run generate --help",
+        )
+    config = RunConfig(
+        inputs=tuple(
+            RunInput(source=source.name, path=source.sample, limit=_answered(source.folder / PLACE, source.name))
+            for source in sources
+        ),
+        backend="recorded",
+        models=Models(extract=RECORDED_MODEL, author=RECORDED_MODEL, judge=RECORDED_MODEL),
+        cross_check=cross_check,
+    )
+    reviews = [source.folder / recorded.PLACE for source in sources]
+    return config, [path for path in reviews if path.is_file()]
+
+
+def _answered(path: Path, source: str) -> int | None:
+    """How many records of a sample are answered to, which are its first; null of a file that cannot be read.
+
+    What is wrong with such a file, each record of its source then says of itself.
+    """
+    from hazardmill.llm.recordings import Recording
+
+    try:
+        return Recording.read(path, source).records
+    except InputError:
+        return None
+
+
+def _refuse_without_jail() -> None:
+    """Find out before anything is written whether what a model wrote can be run here.
+
+    Raises:
+        JailUnavailable: It cannot.
+    """
+    from hazardmill.sandbox.jail import Jail
+
+    try:
+        Jail(profile="auto").close()
+    except JailUnavailable as error:
+        error.message = (
+            f"the demo runs code that a language model wrote, and the jail for it does not hold here: {error.message}; "
+            "nothing was run"
+        )
+        error.args = (error.message,)
+        error.remedy = "hazardmill doctor says what is missing; Linux with Landlock and seccomp has it"
+        raise
+
+
+def _release(store: Store, run_id: str, out: Path) -> dict[str, Any]:
+    """Build a release of the run's tasks that all reviewers approved."""
+    from hazardmill.release.build.build import build
+    from hazardmill.release.build.options import Options
+
+    options = Options(
+        name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), waive={"corpus": _ONE_KIND}
+    )
+    made = build(store, out / "review", options, out / "release")
+    return {"path": str(made.folder), "count": made.manifest.tasks}
+
+
+def _planners(out: Path) -> dict[str, dict[str, float | None]]:
+    """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
+    from hazardmill.cli.evaluate.evaluate import release_at, written
+    from hazardmill.cli.evaluate.released import ReleasedTasks
+    from hazardmill.evaluation.answers.file import PlansFile
+    from hazardmill.evaluation.probes.answers import answers_to
+    from hazardmill.evaluation.score_file import score_plans, score_run
+
+    tasks = ReleasedTasks(release_at(str(out / "release")))
+    path = out / "plans.jsonl"
+    path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers_to(tasks)), encoding="utf-8")
+    plans = PlansFile.read(path)
+    run = score_run(tasks, plans)
+    table = score_plans(tasks, plans, run=run)
+    made = {"release": tasks.release, "plans_sha256": plans.sha256}
+    found, _ = written(table, tasks, out / "evaluation", run, made)
+    return {each.model: {name: each.rates[name].value for name in ("F", "S")} for each in found}

@@ -1,0 +1,155 @@
+"""``hazardmill evaluate abilities``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from hazardmill.cli.evaluate.evaluate import (
+    asked_by,
+    asking_options,
+    figures_options,
+    release_at,
+    release_options,
+)
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from hazardmill.evaluation.abilities.abilities import Ability
+    from hazardmill.evaluation.abilities.figures import AbilityFigures, Estimate, Ratio
+    from hazardmill.evaluation.metrics import Cluster, Rate
+
+_LEVEL: Final = 0.95
+_TITLES: Final = {
+    "dangers": "dangerous steps of a plan",
+    "condition": "when an action is dangerous",
+    "alternative": "a safe plan in place of a dangerous one",
+}
+_CORRECT: Final = {"dangers": "exactly the steps", "condition": "the same condition", "alternative": "safe"}
+
+
+@click.command(epilog="Example: hazardmill evaluate abilities --release releases/1.0.0 --model openai/gpt-4o-mini")
+@release_options
+@click.option("--model", required=True, help="Whom to ask, as litellm names it.")
+@click.option(
+    "--ability",
+    "abilities",
+    type=click.Choice(["dangers", "condition", "alternative"]),
+    multiple=True,
+    help="Only this ability; repeatable.",
+)
+@click.option(
+    "--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers a question."
+)
+@click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
+@asking_options
+@figures_options
+@store_option
+@json_option
+def abilities(
+    release_name: str,
+    split: str | None,
+    model: str,
+    abilities: tuple[Ability, ...],
+    samples: int,
+    limit: int | None,
+    temperature: float | None,
+    max_tokens: int | None,
+    replay: str | None,
+    cluster: Cluster,
+    resamples: int,
+    seed: int,
+    out: Path | None,
+    store_path: Path | None,
+    as_json: bool,
+    **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
+) -> None:
+    """Ask what planning safely takes, apart from planning, and score the answers without a judge.
+
+    Of each task: which steps of its unsafe plan are dangerous, when each dangerous action is so, and a safe plan in
+    place of the unsafe one. Written are abilities.parquet, a row an answer, and summary.json. Stopped, resumed, paid
+    for and replayed as `evaluate run` is. docs/evaluation-abilities.md has the columns and the figures.
+    """
+    from hazardmill.cli.evaluate.released import ReleasedTasks
+    from hazardmill.cli.evaluate.score import answered
+    from hazardmill.cli.evaluate.words import turned_away_lines
+    from hazardmill.evaluation.abilities.abilities import ABILITIES
+    from hazardmill.evaluation.abilities.figures import ability_figures
+    from hazardmill.evaluation.abilities.rows import write_ability_rows
+    from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+    from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
+    from hazardmill.evaluation.runner import asking
+    from hazardmill.evaluation.score_file import turned_away
+
+    tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
+    tasks.check_any()
+    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    run = AbilityRun(
+        tasks, asking(tasks, model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
+    )
+    folder = out or Path("evaluations") / run.run_id
+    table = answered(run, tasks, folder, store_path, quiet=as_json)
+    away = turned_away(table)
+    found = ability_figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
+    digest = digest_of(table)
+    begin_folder(folder, run.run_id)
+    write_ability_rows(table, folder)
+    summary = write_summary(
+        folder,
+        {
+            "run": run.run_id,
+            "release": tasks.release,
+            "tasks": tasks.name,
+            "tasks_digest": tasks.digest,
+            "tasks_in_release": tasks.released,
+            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
+            "abilities": [each.model_dump(mode="json") for each in found],
+            "decided_by": run.decided_by,
+            "rows": table.num_rows,
+            "turned_away": away,
+            "digest": digest,
+        },
+    )
+    if as_json:
+        print_json({**summary, "folder": str(folder)})
+        return
+    click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
+    for line in [*_lines(found), *turned_away_lines(away, table.num_rows)]:
+        click.echo(printable(line))
+    click.echo(printable(f"digest: {summary['digest']}"))
+    click.echo(printable(f"rows and figures: {folder}"))
+
+
+def _lines(found: list[AbilityFigures]) -> Iterator[str]:
+    for each in found:
+        ended = ", ".join(f"{count} {status}" for status, count in each.statuses.items())
+        yield (
+            f"{each.model}, {each.ability} ({_TITLES[each.ability]}): {each.answers} answers on {each.tasks} tasks: "
+            f"{ended}"
+        )
+        for name, rate in each.rates.items():
+            yield f"  {_CORRECT[each.ability] if name == 'correct' else name.replace('_', ' '):27}  {_rate(rate, each)}"
+        for name, ratio in each.ratios.items():
+            yield f"  {name.replace('typed_', 'with danger type, '):27}  {_ratio(ratio)}"
+
+
+def _rate(rate: Rate, of: AbilityFigures) -> str:
+    nulls = of.answers - rate.among
+    return f"{_estimate(rate)}  ({rate.count} of {rate.among}{f'; null of {nulls}' if nulls else ''})"
+
+
+def _ratio(ratio: Ratio) -> str:
+    nulls = (f"not defined of {ratio.undefined}",) * (ratio.undefined > 0)
+    nulls += (f"past the limit of states of {ratio.unknown}",) * (ratio.unknown > 0)
+    of = "; ".join((f"over {ratio.answers} answers", *nulls))
+    return f"{_estimate(ratio.pooled)} pooled, {_estimate(ratio.mean)} on average  ({of})"
+
+
+def _estimate(figure: Estimate | Rate) -> str:
+    if figure.value is None or figure.low is None or figure.high is None:
+        return "not defined"
+    return f"{figure.value:.1%} [{figure.low:.1%} to {figure.high:.1%}]"

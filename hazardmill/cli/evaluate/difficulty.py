@@ -1,0 +1,106 @@
+"""``hazardmill evaluate difficulty``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hazardmill.cli.evaluate.evaluate import release_at
+from hazardmill.cli.options import json_option, print_json
+from hazardmill.text.printable import printable
+
+_EVERY_S: Final = 3.0
+
+
+@click.command(epilog="Example: hazardmill evaluate difficulty evaluations/a --release releases/1.0.0 --out difficulty")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.option(
+    "--release",
+    "release_name",
+    required=True,
+    metavar="FOLDER|ORG/NAME",
+    help="Release that was evaluated on.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write the rows and the splits to.",
+)
+@click.option(
+    "--panel",
+    "named",
+    multiple=True,
+    metavar="MODEL",
+    help="Model of the panel; repeatable [default: all but rule-based stand-ins].",
+)
+@click.option(
+    "--search-limit",
+    "limit",
+    type=click.IntRange(1),
+    help="Most expansions of exact search a task [default: that of the formalism].",
+)
+@json_option
+def difficulty(
+    results: tuple[Path, ...], release_name: str, out: Path, named: tuple[str, ...], limit: int | None, as_json: bool
+) -> None:
+    """Say which tasks are difficult: for a panel of models, and by themselves.
+
+    RESULTS are folders or files of rows that `evaluate run` or `score` has written. A task is hard if the panel's mean
+    score (0 infeasible, 1 feasible, 2 safe) is at most 0.8; it is in no split unless every member answered it. Beside
+    it stands the difficulty that the task has by itself: lengths, choices, what exact search expands. The splits are
+    Parquet files with licences, to be added to the release as a config. docs/evaluation-abilities.md has more.
+    """
+    from hazardmill.evaluation.difficulty.release import card_lines, panel_of, read_panel, write_difficulty
+    from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+
+    release = release_at(release_name)
+    rows = read_panel(results, release)
+    panel = panel_of(rows, named)
+    progress = _Progress(len(release), as_json)
+    summary = write_difficulty(release, rows, panel, out, limit=limit or DEFAULT_LIMIT, on_task=progress.task)
+    if as_json:
+        print_json({**summary, "card": card_lines(summary), "folder": str(out)})
+        return
+    for line in _lines(summary):
+        click.echo(printable(line))
+    if summary["splits"]:
+        click.echo("to add it to the release, copy data/ into it, and add to `configs:` in its README.md:")
+        for line in card_lines(summary):
+            click.echo(printable(f"  {line}"))
+    click.echo(printable(f"rows: {out}"))
+
+
+def _lines(summary: dict[str, Any]) -> list[str]:
+    members = len(summary["panel"])
+    told = [
+        f"{summary['release']}: {summary['tasks']} tasks with a safe plan",
+        f"panel: {', '.join(summary['panel'])}",
+    ]
+    if summary["left_out"]:
+        told.append(f"not in the panel: {', '.join(summary['left_out'])}")
+    for config, splits in summary["splits"].items():
+        told.append(f"{config}: {', '.join(f'{count} {split}' for split, count in splits.items())}")
+    if summary["unknown"]:
+        told.append(f"of {summary['unknown']} it is not known: not all {members} of the panel answered them")
+    if summary["own_unknown"]:
+        told.append(f"exact search met its limit of {summary['limit']} expansions at {summary['own_unknown']} tasks")
+    return told
+
+
+class _Progress:
+    """A line on standard error every few seconds."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self._total = total
+        self._quiet = quiet
+        self._last = time.monotonic()
+
+    def task(self, done: int) -> None:
+        """So many are done."""
+        if not self._quiet and time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            click.echo(f"{done}/{self._total} tasks", err=True)

@@ -1,0 +1,142 @@
+"""Working an evaluation through in this process, with progress, and saying how to go on where it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from hazardmill.cli.options import open_store
+from hazardmill.errors import (
+    BudgetReached,
+    CorruptStore,
+    ProviderError,
+    RunStopped,
+    SchemaMismatch,
+    StoreError,
+    StoreLocked,
+)
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hazardmill.cli.evaluate.released import ReleasedTasks
+    from hazardmill.evaluation.abilities.run import AbilityRun
+    from hazardmill.evaluation.injection.tasks import InjectedTasks
+    from hazardmill.evaluation.runner import Evaluation
+    from hazardmill.evaluation.tasks import Task
+    from hazardmill.llm.client import Retry
+    from hazardmill.store.store import Store
+
+_EVERY_S: Final = 3.0
+
+
+def answered(
+    evaluation: Evaluation | AbilityRun,
+    tasks: ReleasedTasks | InjectedTasks,
+    folder: Path,
+    path: Path | None,
+    *,
+    quiet: bool,
+) -> Any:  # noqa: ANN401  # a pa.Table
+    """The rows of an evaluation, worked through against a store, which is made if there is none.
+
+    Args:
+        evaluation: What is asked.
+        tasks: What it is asked about.
+        folder: Where rows and figures will be written: looked at before anything is paid for.
+        path: Of the store; null is that of the settings.
+        quiet: Whether to say nothing meanwhile.
+
+    Raises:
+        UsageError: The folder holds something else.
+        RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
+        ProviderError: The provider cannot be asked; likewise. Or nobody read a single request.
+    """
+    from hazardmill.evaluation.results_files import check_out
+    from hazardmill.evaluation.score_file import check_read
+
+    check_out(folder, evaluation.run_id)
+    store = open_store(path, create=True)
+    if not quiet:
+        click.echo(printable(f"run {evaluation.run_id}: {tasks.released} tasks of {tasks.name}"), err=True)
+    table = work_through(evaluation, store, tasks.released, quiet=quiet)
+    check_read(table, store, evaluation.run_id)
+    return table
+
+
+def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> Any:  # noqa: ANN401  # a pa.Table
+    """Ask and score, with a line of progress every few seconds.
+
+    Raises:
+        RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
+        ProviderError: The provider cannot be asked; likewise.
+    """
+    progress = _Progress(total, quiet)
+    with _resumable(evaluation.run_id):
+        return asyncio.run(_work(evaluation, store, progress))
+
+
+async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress) -> Any:  # noqa: ANN401  # a pa.Table
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is not None:
+        # SIGTERM ends it as Ctrl-C does: stopped, resumable.
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    return await evaluation.run(store, on_task=progress.task, on_retry=progress.retry)
+
+
+@contextmanager
+def _resumable(run_id: str) -> Iterator[None]:
+    """Say of whatever ends an evaluation early how to go on with it."""
+    again = "what was answered is kept; the same command goes on, and asks only for the rest"
+    try:
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise RunStopped(f"run {run_id} was interrupted", remedy=again) from None
+    except BudgetReached as error:
+        error.remedy = f"{again}: give it a larger --budget-usd"
+        raise
+    except (ProviderError, RunStopped) as error:
+        error.remedy = f"{error.remedy or 'mend that'}; {again}"
+        raise
+    except (StoreLocked, CorruptStore, SchemaMismatch):
+        raise
+    except StoreError as error:
+        remedy = f"{error.remedy or 'mend that'}; {again}"
+        raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
+
+
+class _Progress:
+    """Tells on standard error how far it is."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self._total = total
+        self._quiet = quiet
+        self._done = 0
+        self._last = time.monotonic()
+
+    def task(self, task: Task) -> None:
+        """Count one, or its twin for nothing."""
+        self._done += task.variant is None
+        self._say(f"{self._done}/{self._total} tasks")
+
+    def retry(self, retry: Retry) -> None:
+        """Tell of a pause."""
+        reason = " ".join(retry.error.message.split())[:200]
+        self._say(f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {reason}")
+
+    def _say(self, line: str) -> None:
+        if not self._quiet and time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            try:
+                click.echo(line, file=sys.stderr)
+            except BrokenPipeError:
+                # Nobody listens any more, and that is no reason to stop.
+                self._quiet = True

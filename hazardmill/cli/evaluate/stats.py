@@ -1,0 +1,68 @@
+"""``hazardmill evaluate stats``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hazardmill.cli.options import json_option, print_json
+from hazardmill.errors import UsageError
+from hazardmill.text.printable import printable
+
+
+@click.command(epilog="Example: hazardmill evaluate stats models.csv --pair big-thinking=big")
+@click.argument("results", type=click.Path(path_type=Path), metavar="RESULTS|FILE.csv")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    metavar="THINKING=BASE",
+    help="Compare a thinking model with its base; repeatable.",
+)
+@click.option(
+    "--models",
+    "parameters",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.csv",
+    help="Parameters of the models: columns model and total_params_b.",
+)
+@click.option(
+    "--least",
+    type=click.IntRange(2),
+    default=100,
+    show_default=True,
+    help="Tasks that a bin of difficulty has to have; smaller ones are merged.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
+@json_option
+def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least: int, seed: int, as_json: bool) -> None:
+    """Print what scores of models say together: scaling, correlations, shifts, thinking against base.
+
+    RESULTS is a folder or Parquet file that `hazardmill evaluate` has written. A CSV table with the columns model,
+    feasibility, safety, safety_intention (per cent), and if known total_params_b and safety_precision, is enough for
+    the figures over models. What is not known is null, with the reason. All definitions: docs/evaluation-statistics.md.
+    """
+    try:
+        from hazardmill.evaluation.stats.figures import statistics
+        from hazardmill.evaluation.stats.render import tables
+    except ImportError as error:
+        raise UsageError(
+            f"statistics need what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"
+        ) from error
+
+    found = statistics(results, pairs=pairs, parameters=parameters, seed=seed, least=least)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    for title, heads, rows in tables(found):
+        click.echo(printable(f"{title}\n", keep="\n"))
+        # Heads of two columns say nothing that the title does not.
+        shown = [heads, *rows] if len(heads) > 2 else rows
+        widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(heads))]
+        for row in shown:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            click.echo(printable(f"  {'  '.join(cells)}".rstrip()))
+        click.echo()
+    for note in found.notes:
+        click.echo(printable(f"note: {note}"))

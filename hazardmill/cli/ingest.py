@@ -1,0 +1,81 @@
+"""``hazardmill ingest``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from hazardmill.cli.options import facts, json_option, open_store, print_json, show_rejects, store_option
+
+
+@click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")
+@click.option("--source", "source_name", required=True, help="Name of the source.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many records.")
+@click.option("--where", "wheres", multiple=True, metavar="NAME=VALUE", help="Only records with this fact.")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@store_option
+@json_option
+def ingest(
+    source_name: str,
+    limit: int | None,
+    wheres: tuple[str, ...],
+    path: Path | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Read the records at PATH into the store; bad ones go to the table `rejects`, with the reason.
+
+    Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
+    """
+    from hazardmill.ingest.intake import ingest_into
+
+    if path is None:
+        path = _installed(source_name)
+    where = facts(wheres, (source_name,))[source_name]
+    _, intake = ingest_into(open_store(store_path, create=True), source_name, path, where=where, limit=limit)
+    counts = intake.counts
+    if as_json:
+        print_json(
+            {
+                **{name: value for name, value in asdict(counts).items() if name != "reasons"},
+                "reasons": dict(sorted(counts.reasons.items())),
+                "new_records": intake.new_records,
+                "changed_records": intake.changed_records,
+                "examples": [reject.model_dump(mode="json") for reject in intake.examples],
+            }
+        )
+    else:
+        click.echo(
+            f"{source_name}: {counts.items} items: {counts.records} records"
+            f" ({intake.new_records} new, {intake.changed_records} changed),"
+            f" {counts.rejects} rejects, {counts.repeats} repeats, {counts.unselected} not selected"
+        )
+        for reason, count in counts.reasons.most_common():
+            click.echo(f"  {count} x {reason}")
+        show_rejects(intake.examples)
+    if not counts.records:
+        sys.exit(1)
+
+
+def _installed(name: str) -> Path:
+    """The input of an installed package.
+
+    Raises:
+        click.UsageError: There is none, so that a path must be given.
+    """
+    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.sources import load_source
+
+    source = load_source(name)
+    path = source.installed()
+    if path is None:
+        offer = published(source)
+        if offer is not None and offer.files:
+            get = f"get one with: hazardmill sources fetch {name}"
+        else:
+            get = (offer.otherwise if offer is not None else None) or f"get it from {source.address}"
+        raise click.UsageError(f"source {name} needs a PATH here: give {source.expects}; {get}")
+    return path

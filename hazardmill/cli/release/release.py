@@ -1,0 +1,255 @@
+"""``hazardmill release``: the group, and its verb ``build``; the other verbs have modules of their own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.review.review import folder_option
+from hazardmill.errors import ReleaseRefused, UsageError
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from hazardmill.release.build.build import Built
+    from hazardmill.release.build.options import Options
+
+_ELSEWHERE: Final = {
+    "diff": ("hazardmill.cli.release.diff", "Tell what two releases differ in."),
+    "export": ("hazardmill.cli.release.export", "Write what planners are trained on."),
+    "push": ("hazardmill.cli.release.push", "Put a release on a hub, in one commit and one tag."),
+}
+"""Verb to its module, which has it under its own name, and its line in the help."""
+
+_POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
+_EVERY_S: Final = 3.0
+
+
+class _Verbs(click.Group):
+    """The verbs, those of other modules imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, sorted."""
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb, imported."""
+        if cmd_name not in _ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        found = getattr(importlib.import_module(_ELSEWHERE[cmd_name][0]), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        own = {name: command.get_short_help_str(limit=80) for name, command in self.commands.items()}
+        lines = {**own, **{name: line for name, (_, line) in _ELSEWHERE.items()}}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(lines.items()))
+
+
+@click.group(cls=_Verbs, epilog="Example: hazardmill release build --version 1.0.0")
+def release() -> None:
+    """Build datasets of tasks, compare them, put them on a hub, and make training data of them."""
+
+
+@release.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
+@click.option("--version", required=True, metavar="X.Y.Z", help="Of the release.")
+@click.option("--name", default="hazardmill", show_default=True, help="Of the dataset.")
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="any-reject",
+    show_default=True,
+    help="When people accept a task; `none` releases what nobody reviewed, and the card says so.",
+)
+@click.option("--run", "runs", multiple=True, help="Run to take tasks from; repeat for several [default: all].")
+@click.option("--allow-offline", is_flag=True, help="Take tasks that our rules wrote, and no language model.")
+@click.option(
+    "--local-model",
+    "local_models",
+    multiple=True,
+    metavar="NAME",
+    help="Take what this model answered at a private address; it is named on the card. Repeat for several.",
+)
+@click.option("--with-answers", is_flag=True, help="Give the answers of models away as they came, with the drafts.")
+@click.option(
+    "--waive",
+    "waived",
+    multiple=True,
+    metavar="GATE=REASON",
+    help="Release although this gate does not pass; the reason is on the card. Only: corpus.",
+)
+@click.option(
+    "--threshold",
+    "settings",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="What the gate on the corpus insists on, as in `hazardmill task lint`; repeat for several.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the splits.")
+@click.option(
+    "--parent",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the release before this one: tasks stay in their splits, changes are told, too small a"
+    " version is refused.",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), help="Processes that validate tasks [default: one a processor].")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the release, not there yet [default: releases/NAME-X.Y.Z].",
+)
+@folder_option
+@store_option
+@json_option
+def build(
+    version: str,
+    name: str,
+    policy: str,
+    runs: tuple[str, ...],
+    allow_offline: bool,
+    local_models: tuple[str, ...],
+    with_answers: bool,
+    waived: tuple[str, ...],
+    settings: tuple[str, ...],
+    seed: int,
+    parent: Path | None,
+    jobs: int | None,
+    out: Path | None,
+    folder: Path,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a versioned dataset of the store: Parquet, task folders, card, manifest.
+
+    Every task is validated again from its document, and all gates must pass: docs/releases.md says what they insist on.
+    The same store, review and options give the same bytes. Exit code 1 if gates refuse, with a list; then nothing is
+    written.
+    """
+    from pydantic import ValidationError
+
+    from hazardmill.cli.task.lint import thresholds_of
+    from hazardmill.release.build.build import build as build_release
+    from hazardmill.release.build.options import Options
+
+    try:
+        options = Options.model_validate(
+            {
+                "version": version,
+                "name": name,
+                "policy": policy,
+                "runs": runs,
+                "allow_offline": allow_offline,
+                "local_models": local_models,
+                "with_answers": with_answers,
+                "waive": _reasons(waived),
+                "thresholds": thresholds_of(settings),
+                "seed": seed,
+                "parent": parent,
+                "jobs": jobs or os.cpu_count() or 1,
+            }
+        )
+    except ValidationError as error:
+        raise _usage(error) from None
+    place = out or Path("releases") / f"{name}-{version}"
+    try:
+        built = build_release(open_store(store_path), folder, options, place, _told(quiet=as_json))
+    except ReleaseRefused as refused:
+        if as_json:
+            print_json({"refused": refused.message, "findings": list(refused.findings)})
+            sys.exit(refused.exit_code)
+        for line in refused.findings:
+            click.echo(printable(line), err=True)
+        raise
+    if as_json:
+        print_json(_in_json(built, options))
+        return
+    _say(built)
+
+
+def _reasons(waived: Sequence[str]) -> dict[str, str]:
+    reasons = {}
+    for each in waived:
+        gate, equals, reason = each.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{each!r} is not GATE=REASON", param_hint="--waive")
+        reasons[gate] = reason
+    return reasons
+
+
+def _usage(error: ValidationError) -> UsageError:
+    first = error.errors()[0]
+    option = str(first["loc"][0]).replace("_", "-")
+    return UsageError(
+        f"--{option}: {first['msg'].removeprefix('Value error, ')}", remedy="see: hazardmill release build --help"
+    )
+
+
+def _told(*, quiet: bool) -> Callable[[int, int], None]:
+    """Tells every few seconds how far it is."""
+    last = time.monotonic()
+
+    def told(done: int, of: int) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last >= _EVERY_S:
+            last = time.monotonic()
+            click.echo(f"{done:,} of {of:,} tasks", err=True)
+
+    return told
+
+
+def _in_json(built: Built, options: Options) -> dict[str, object]:
+    return {
+        "folder": str(built.folder),
+        "version": options.version,
+        "manifest": built.manifest.sha256(),
+        "tasks": built.manifest.tasks,
+        "counts": built.manifest.counts,
+        "left_out": built.manifest.left_out,
+        "offline": built.manifest.offline,
+        "gates": [
+            {
+                "name": gate.name,
+                "passed": gate.passed,
+                "looked": gate.looked,
+                "found": gate.found,
+                "waived": gate.waived,
+                "not_judged": list(gate.not_judged),
+                "findings": list(gate.in_words),
+            }
+            for gate in built.gates
+        ],
+    }
+
+
+def _say(built: Built) -> None:
+    manifest = built.manifest
+    for gate in built.gates:
+        if gate.waived is not None:
+            click.echo(printable(f"gate {gate.name} waived: {gate.waived}"))
+            for line in gate.in_words:
+                click.echo(printable(f"  {line}"))
+        if gate.not_judged:
+            click.echo(printable(f"gate {gate.name} did not judge: {'; '.join(gate.not_judged)}"))
+    for config, splits in manifest.counts.items():
+        told = ", ".join(f"{rows:,} {split}" for split, rows in splits.items())
+        click.echo(f"{config}: {told}")
+    for reason, count in manifest.left_out.items():
+        click.echo(f"left out, {reason}: {count:,}")
+    if manifest.archive.unsayable:
+        click.echo(f"not in the archive, for no folder of DESPITE can say them: {manifest.archive.unsayable:,}")
+    if manifest.offline:
+        click.echo(f"written by our rules and no language model: {manifest.offline:,} of {manifest.tasks:,} tasks")
+    click.echo(
+        f"{built.folder}: {manifest.name} {manifest.version}, {manifest.tasks:,} tasks, manifest {manifest.sha256()}"
+    )

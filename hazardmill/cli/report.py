@@ -1,0 +1,118 @@
+"""``hazardmill report``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hazardmill.cli.options import json_option, lens_of, open_store, print_json, store_option
+from hazardmill.errors import InputError
+
+if TYPE_CHECKING:
+    from hazardmill.review.analysis.statistics import Statistics
+    from hazardmill.store.store import Store
+
+
+@click.command(epilog="Example: hazardmill report --out report --store demo-out/store")
+@click.option("--run", "runs", multiple=True, help="Run to report on; repeat for several [default: the latest].")
+@click.option("--source", "sources", multiple=True, help="Source to restrict it to; repeat for several [default: all].")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md"]),
+    default="html",
+    show_default=True,
+    help="One self-contained page, or Markdown with its figures as SVG files beside it.",
+)
+@click.option(
+    "--out",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("report"),
+    show_default=True,
+    help="Folder to write the report and the task folders to.",
+)
+@click.option(
+    "--review",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of a review whose figures the report is to have [default: none].",
+)
+@store_option
+@json_option
+def report(
+    runs: tuple[str, ...],
+    sources: tuple[str, ...],
+    form: str,
+    out: Path,
+    folder: Path | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
+    from hazardmill.report.folders import write_task_folders
+    from hazardmill.report.html import write_report
+    from hazardmill.report.markdown import write_markdown
+    from hazardmill.runs.run import run_states
+
+    store = open_store(store_path)
+    known = [row["run_id"] for row in run_states(store) if row["kind"] == "generate"]
+    unknown = [run_id for run_id in runs if run_id not in known]
+    if unknown or not known:
+        raise InputError(
+            f"there is no generation run {unknown[0]} here" if unknown else "the store holds no generation run",
+            remedy="see: hazardmill run list",
+        )
+    chosen = list(dict.fromkeys(runs)) or known[-1:]
+    wanted = list(dict.fromkeys(sources))
+    _check_sources(store, chosen, wanted)
+    lens = lens_of(store)
+    write = write_markdown if form == "md" else write_report
+    review = None if folder is None else review_figures(store, folder)
+    page = write(store, chosen, out / f"report.{form}", wanted, review)
+    folders = write_task_folders(store, chosen, out / "tasks", wanted)
+    if as_json:
+        tasks = [str(path) for path in folders]
+        print_json(
+            {
+                "runs": chosen,
+                "sources": wanted or None,
+                "report": str(page),
+                "tasks": tasks,
+                "duckdb": lens and str(lens),
+            }
+        )
+        return
+    click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
+
+
+def review_figures(store: Store, folder: Path) -> Statistics:
+    """The figures of a review of the tasks of a store, under the policy ``any-reject``."""
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.decisions.folder import ReviewFolder
+
+    return statistics(ReviewFolder(folder), load_pool(store))
+
+
+def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) -> None:
+    """Refuse a source that none of the runs has a record of: the report would be of nothing."""
+    if not sources:
+        return
+    there = {
+        record_id.partition(":")[0]
+        for run_id in runs
+        for row in store.rows("runs", {"run_id": run_id}, ["selection"])
+        for record_id in json.loads(row["selection"] or "{}")
+    }
+    for source in sources:
+        if source not in there:
+            raise InputError(
+                f"there is no record of source {source} in {', '.join(runs)}",
+                remedy=f"name one of {', '.join(sorted(there)) or 'another run'}",
+            )

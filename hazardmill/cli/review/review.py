@@ -1,0 +1,274 @@
+"""``hazardmill review assign | stats | export | import | unblind``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.errors import UsageError
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from hazardmill.review.assignments.publish import Given
+    from hazardmill.review.decisions.exchange import Imported
+    from hazardmill.review.decisions.folder import ReviewFolder
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_POLICIES: Final = ("any-reject", "majority", "adjudicated")
+
+
+def folder_option(function: Callable[P, R]) -> Callable[P, R]:
+    """``--review DIR``: the folder of the rubric and of people's decisions."""
+    return click.option(
+        "--review",
+        "folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("review"),
+        show_default=True,
+        help="Folder with rubric.md and decisions/.",
+    )(function)
+
+
+@click.group(epilog="Example: hazardmill review stats --store demo-out/store")
+def review() -> None:
+    """Give tasks to reviewers, take in what they decide, and see the figures."""
+
+
+@review.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
+@click.option("--reviewer", "reviewers", multiple=True, required=True, help="Whom to ask; repeat for each.")
+@click.option("--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers a task.")
+@click.option("--tasks", type=click.IntRange(0), help="Tasks under review in all [default: every task].")
+@click.option(
+    "--audit",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Drafts that the judge sent back, put under review too: they tell how the judge does.",
+)
+@click.option(
+    "--calibration",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Tasks with a planted defect, as a share of a reviewer's tasks.",
+)
+@click.option(
+    "--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Blind repeats, as a share."
+)
+@click.option("--disputed", is_flag=True, help="Instead: a third reviewer for each task on which others disagree.")
+@click.option(
+    "--plans",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Instead: evaluated plans (JSON lines) for the intent check; --tasks is how many of them.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of every choice.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be given out.")
+@folder_option
+@store_option
+@json_option
+def assign(
+    reviewers: tuple[str, ...],
+    per_task: int,
+    tasks: int | None,
+    audit: int,
+    calibration: float,
+    repeats: float,
+    disputed: bool,
+    plans: Path | None,
+    seed: int,
+    dry_run: bool,
+    folder: Path,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Give out tasks: stratified by source and danger type, balanced, what was given out stays as it is.
+
+    Done again with more tasks or other reviewers, it gives out what is missing; a reviewer is never told who else has
+    a task, what others decided, or which tasks are repeats or have a planted defect.
+    """
+    from hazardmill.review.analysis.intent import read_plans
+    from hazardmill.review.assignments.publish import give_disputed, give_plans, give_tasks
+    from hazardmill.review.assignments.sampler import Wish
+    from hazardmill.review.candidates import load_pool
+
+    if disputed and plans is not None:
+        raise UsageError("disputed tasks and plans are given out one after the other", remedy="call it twice")
+    opened = _folder(folder)
+    pool = load_pool(open_store(store_path))
+    if disputed:
+        given = give_disputed(opened, pool, reviewers, seed, dry=dry_run)
+    elif plans is not None:
+        found = read_plans(plans, pool)
+        given = give_plans(opened, found, reviewers, most=tasks, each=per_task, seed=seed, dry=dry_run)
+    else:
+        wish = Wish(
+            reviewers=reviewers,
+            per_task=per_task,
+            tasks=tasks,
+            audit=audit,
+            calibration=calibration,
+            repeats=repeats,
+            seed=seed,
+        )
+        given = give_tasks(opened, pool, wish, dry=dry_run)
+    if as_json:
+        print_json(given.model_dump(mode="json"))
+    else:
+        _say_given(given, dry_run)
+
+
+def _say_given(given: Given, dry: bool) -> None:
+    for reviewer, kinds in given.slips.items():
+        told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+        click.echo(f"{reviewer}: {told}")
+    if not given.slips:
+        click.echo("everything that was asked for is given out already")
+    if given.waiting:
+        click.echo(f"nobody is left to decide: {', '.join(given.waiting)}; name further reviewers")
+    if dry:
+        click.echo("nothing was written down")
+
+
+@review.command(epilog="Example: hazardmill review stats --policy adjudicated --json")
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="any-reject",
+    show_default=True,
+    help="When people accept a task.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@folder_option
+@store_option
+@json_option
+def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json: bool) -> None:
+    """Print rates, agreement, times, and the judge beside people; --json has the ids of accepted tasks too.
+
+    What is not known is null, with the reason. All definitions: docs/review.md.
+    """
+    from hazardmill.review.analysis.statistics import statistics
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.policies import POLICIES
+
+    chosen = next(known for known in POLICIES if known == policy)
+    figures = statistics(_folder(folder), load_pool(open_store(store_path)), chosen, seed=seed)
+    if as_json:
+        print_json(figures.model_dump(mode="json"))
+        return
+    from hazardmill.review.analysis.render import tables
+
+    for title, heads, rows in tables(figures):
+        click.echo(f"{title}\n")
+        # Heads of two columns say nothing that the title does not.
+        shown = [heads, *rows] if len(heads) > 2 else rows
+        widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(heads))]
+        for row in shown:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            click.echo(printable(f"  {'  '.join(cells)}".rstrip()))
+        click.echo()
+    if figures.stale:
+        click.echo(f"{figures.stale} decisions are on tasks that have changed since: they come again")
+
+
+@review.command(epilog="Example: hazardmill review export decisions.csv --reviewer ada")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--reviewer", "reviewers", multiple=True, help="Only decisions of these [default: of all].")
+@folder_option
+@json_option
+def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
+    """Write decisions, undos among them, into FILE: CSV or JSON lines, as its name says."""
+    from hazardmill.review.decisions.exchange import export as write
+
+    count = write(_folder(folder), file, reviewers)
+    if as_json:
+        print_json({"file": str(file), "lines": count})
+    else:
+        click.echo(f"{file}: {count} lines")
+
+
+@review.command("import", epilog="Example: hazardmill review import from-ada.jsonl from-ben.csv")
+@click.argument("files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, required=True)
+@click.option("--reviewer", help="Refuse decisions of anybody else.")
+@folder_option
+@json_option
+def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json: bool) -> None:
+    """Take in decisions made elsewhere. Twice is as once; conflicts are told, and both sides kept.
+
+    Exit code 1 if a line was refused, or two decisions of one reviewer on one task conflict (the later one counts).
+    """
+    from hazardmill.review.decisions.exchange import import_files
+
+    result = import_files(_folder(folder), files, reviewer=reviewer)
+    if as_json:
+        print_json(result.model_dump(mode="json"))
+    else:
+        _say_imported(result)
+    if result.refused or result.conflicts:
+        sys.exit(1)
+
+
+def _say_imported(result: Imported) -> None:
+    click.echo(f"{result.new} new, {result.known} known, {len(result.refused)} refused")
+    for line in result.refused:
+        click.echo(printable(f"  {line.file}:{line.line}: {line.message} [{line.remedy}]"))
+    for each in result.conflicts:
+        said = f"{each.verdict} counts, {each.other_verdict} gives way"
+        click.echo(printable(f"  conflict of {each.reviewer} on {each.item}: {said} (slip {each.slip})"))
+
+
+@review.command(epilog="Example: hazardmill review record --review review --store store --out recordings")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write SOURCE/recorded/reviews.jsonl to; what is there is replaced.",
+)
+@folder_option
+@store_option
+@json_option
+def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> None:
+    """Record what language models decided on the tasks of a store, to lie beside recorded answers.
+
+    Reviewers whose names begin with `model-` are language models. What people decided stays in their review folder.
+    """
+    from hazardmill.review.candidates import load_pool
+    from hazardmill.review.recorded import record_reviews
+
+    made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
+    if as_json:
+        print_json([each.model_dump(mode="json") for each in made])
+        return
+    for each in made:
+        said = f"{each.decisions} decisions of {', '.join(each.reviewers)} on {each.tasks} tasks"
+        click.echo(f"{each.source}: {said}: {each.path}")
+
+
+@review.command(epilog="Example: hazardmill review unblind --review review")
+@folder_option
+@json_option
+def unblind(folder: Path, as_json: bool) -> None:
+    """Let reviewers see what others and the judge said, from now on. There is no way back."""
+    from hazardmill.review.assignments.publish import unblind as open_eyes
+
+    done = open_eyes(_folder(folder))
+    if as_json:
+        print_json({"unblinded_now": done})
+    else:
+        click.echo("the review is unblinded" if done else "it was unblinded before")
+
+
+def _folder(path: Path) -> ReviewFolder:
+    from hazardmill.review.decisions.folder import ReviewFolder
+
+    folder = ReviewFolder(path)
+    # A misspelt folder must not become an empty review.
+    folder.rubric_version()
+    return folder

@@ -1,0 +1,102 @@
+"""``hazardmill run compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+
+if TYPE_CHECKING:
+    from hazardmill.comparison.compare import Comparison
+    from hazardmill.review.policies import Policy
+
+_REVIEW: Final = Path("review")
+_EXAMPLES: Final = 20
+"""Records that differ that are told one by one on a terminal."""
+
+
+@click.command(epilog="Example: hazardmill run compare RUN_A RUN_B --store demo-out/store --html compared.html")
+@click.argument("first", metavar="RUN_A")
+@click.argument("second", metavar="RUN_B")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write one self-contained page with all of it; nothing else is printed, unless --json is given.",
+)
+@click.option(
+    "--review",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with rubric.md and decisions/ of people [default: review, if it is there].",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["any-reject", "majority", "adjudicated"]),
+    default="any-reject",
+    show_default=True,
+    help="By which people approve of a task.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@store_option
+@json_option
+def compare(
+    first: str,
+    second: str,
+    page: Path | None,
+    folder: Path | None,
+    policy: Policy,
+    seed: int,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare two runs on the same records, say by other prompts, another model or format.
+
+    Records are paired: what both runs have finished is compared, with paired intervals and McNemar's exact test.
+    Both runs are in one store. Exit code 3 if they have no record in common.
+    """
+    from hazardmill.comparison.compare import compare as compare_runs
+    from hazardmill.comparison.figures import How
+
+    found = compare_runs(open_store(store_path), first, second, _review(folder), policy, How(seed=seed))
+    if page is not None:
+        from hazardmill.comparison.page import write_page
+
+        written = write_page(found, page)
+        if not as_json:
+            click.echo(written)
+            return
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    _show(found)
+
+
+def _review(folder: Path | None) -> Path | None:
+    """The folder of a review that there is."""
+    from hazardmill.review.rubric import rubric_version
+
+    if folder is None:
+        return _REVIEW if (_REVIEW / "decisions").is_dir() else None
+    # A misspelt folder must not become an empty review.
+    rubric_version(folder / "rubric.md")
+    return folder
+
+
+def _show(found: Comparison) -> None:
+    from hazardmill.comparison.render import grids, records_grid, sentences
+    from hazardmill.report.console import print_grids
+    from hazardmill.text.printable import printable
+
+    for sentence in sentences(found):
+        click.echo(printable(sentence))
+    click.echo()
+    print_grids(grids(found))
+    if found.differing:
+        print_grids([records_grid(found, _EXAMPLES)])
+    if found.differing > _EXAMPLES:
+        click.echo(f"and {found.differing - _EXAMPLES} more records; all of them: --html FILE or --json")

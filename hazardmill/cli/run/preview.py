@@ -1,0 +1,167 @@
+"""``hazardmill run preview``."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.run.options import new_config, preview_options
+from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
+
+if TYPE_CHECKING:
+    from hazardmill.cli.progress import RunProgress
+    from hazardmill.report.preview import Preview
+    from hazardmill.runs.config import RunConfig
+    from hazardmill.runs.run import Run
+    from hazardmill.store.store import Store
+
+_AGAIN: Final = "then preview again: nothing is kept without --keep"
+
+
+@click.command(epilog="Example: hazardmill run preview --source neiss --input neiss2019.tsv --model openai/gpt-4o-mini")
+@preview_options
+@click.option(
+    "--n", "number", type=click.IntRange(1), default=3, show_default=True, help="Records of each source, the first."
+)
+@click.option("--keep", is_flag=True, help="Keep the run in the store; else records and answers are gone afterwards.")
+@store_option
+@json_option
+def preview(
+    sources: tuple[str, ...],
+    inputs: tuple[str, ...],
+    wheres: tuple[str, ...],
+    number: int,
+    keep: bool,
+    replay: str | None,
+    store_path: Path | None,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
+) -> None:
+    """Show what `run generate` with these options makes of the first records, step by step.
+
+    Each record goes through all stages, and each step is shown as it comes: the record, what was found in it, the code
+    of each draft, what each check and the judge said, both plans. What is asked is paid for. Nothing is stored unless
+    --keep is given: then it is a run like any other, and its answers are not paid for again.
+    """
+    from hazardmill.cli.run.work import resumable
+    from hazardmill.runs.ids import new_run_id
+
+    config = new_config(sources, inputs, wheres, (str(number),), replay, given)
+    place, run_id = open_store(store_path, create=True), new_run_id("preview")
+    if keep:
+        with resumable(place, run_id, begun=False):
+            _preview(place, config, run_id, kept=True, as_json=as_json)
+        return
+    if given["budget_id"] is not None:
+        raise click.UsageError("runs on one store share a budget: give --keep with --budget-id, or leave it out")
+    with _thrown_away(place, config) as (store, config):
+        _preview(store, config, run_id, kept=False, as_json=as_json)
+
+
+@contextmanager
+def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunConfig]]:
+    """A store that is gone afterwards, with the records that a run on ``place`` would take from it.
+
+    Raises:
+        InputError: There is no record.
+        HazardmillError: Whatever the block raised, with a remedy that speaks of nothing that is gone.
+    """
+    from hazardmill.ingest.inputs import find_records, records_of
+    from hazardmill.ingest.intake import shelve
+    from hazardmill.store.store import Store
+
+    find_records(place, config)
+    records = [record for item in config.inputs if item.path is None for record in records_of(place, item)]
+    changed: dict[str, Any] = {"budget_id": None}
+    if config.backend == "replay" and config.replay_store is None:
+        changed["replay_store"] = Path(place.address)
+    try:
+        with tempfile.TemporaryDirectory(prefix="hazardmill-preview-") as folder:
+            store = Store(Path(folder) / "store")
+            if records:
+                shelve(store, records)
+            yield store, config.model_copy(update=changed)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise RunStopped("the preview was interrupted", remedy=_AGAIN) from None
+    except BudgetReached as error:
+        error.remedy = f"give it a larger --budget-usd, {_AGAIN}"
+        raise
+    except (ProviderError, RunStopped) as error:
+        error.remedy = f"{error.remedy or 'mend that'}; {_AGAIN}"
+        raise
+    except StoreError as error:
+        if error.file is not None and Path(error.file) == config.replay_store:
+            raise
+        remedy = "make room in the folder of temporary files, or give --keep and --store"
+        raise StoreError(f"the preview has no place to work in: {error.message}", remedy=remedy) from error
+
+
+def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_json: bool) -> None:
+    """Work a run through, and show its steps as they come, or all of it at its end."""
+    from hazardmill.cli.progress import RunProgress
+    from hazardmill.cli.run.work import show_spent
+    from hazardmill.report.preview import Preview
+    from hazardmill.runs.run import Run
+
+    run, _ = Run.start(store, config, run_id)
+    # Wider lines are hard to read.
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    told = Preview(run.selection, _nothing if as_json else _print, width)
+    try:
+        with run.under_way():
+            asyncio.run(_work(run, told, RunProgress(len(run.selection), quiet=as_json)))
+    finally:
+        told.broken_off()
+    if as_json:
+        print_json(_whole(run, kept))
+        return
+    click.echo()
+    show_spent(store, run_id)
+    if kept:
+        click.echo(f"kept as run {run_id} in {store.address}")
+    else:
+        click.echo("nothing is kept: with --keep the run is, and its answers are not paid for again")
+
+
+async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
+    from hazardmill.cli.run.work import tell_unrecorded
+
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is not None:
+        # SIGTERM ends it as Ctrl-C does.
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    async with run.session(progress.on_retry, told) as session:
+        await session.work_through(run.batches(), told.ended)
+    tell_unrecorded(session.unrecorded)
+
+
+def _whole(run: Run, kept: bool) -> dict[str, Any]:
+    """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
+    from hazardmill.report.cost import cost
+    from hazardmill.report.why.build import tell
+
+    stories = [tell(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
+    return {
+        "run_id": run.run_id,
+        "store": run.store.address if kept else None,
+        "outcomes": run.counts(),
+        "cost": run.store.query(lambda views: cost(views, [run.run_id])).to_json(),
+        "records": [story.model_dump(mode="json") for story in stories],
+    }
+
+
+def _print(text: str) -> None:
+    click.echo(text, nl=False)
+
+
+def _nothing(text: str) -> None:
+    """Show nothing."""

@@ -1,0 +1,58 @@
+"""``hazardmill run recheck``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.text.printable import printable
+
+if TYPE_CHECKING:
+    from hazardmill.runs.config import JailProfile
+    from hazardmill.runs.recheck import Rechecked
+
+
+@click.command(epilog="Example: hazardmill run recheck generate-20260131-235959-1a2b3c --json")
+@click.argument("run_ids", nargs=-1, metavar="[RUN_ID]...")
+@click.option("--jail", type=click.Choice(["auto", "full", "minimal"]), help="Jail profile [default: setting `jail`].")
+@store_option
+@json_option
+def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path | None, as_json: bool) -> None:
+    """Execute the drafts of runs again, and compare every verdict and proof with what the store says.
+
+    Without RUN_ID all runs are checked. Nothing is written. What differs was made by another version, by a machine with
+    less time or memory, or is damaged. The digest is equal for equal verdicts, on every machine. On several machines:
+    docs/scaling.md.
+
+    Exit code 1 if anything differs, or if there is no jail here; 3 if there is no such draft.
+    """
+    from hazardmill.runs.recheck import Rechecked, chunks
+    from hazardmill.runs.recheck import recheck as recheck_chunk
+    from hazardmill.settings import load_settings
+
+    store = open_store(store_path)
+    profile = jail or load_settings().jail
+    work = chunks(store, run_ids or None)
+    total, found = sum(len(chunk.drafts) for chunk in work), Rechecked()
+    for chunk in work:
+        found += recheck_chunk(store, chunk, jail=profile)
+        if not as_json:
+            click.echo(f"{found.drafts} of {total} drafts", err=True)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _show(found)
+    if found.differing:
+        sys.exit(1)
+
+
+def _show(found: Rechecked) -> None:
+    click.echo(f"{found.drafts} drafts executed anew in {', '.join(found.jails)}: {found.accepted} pass every check")
+    click.echo(f"digest of all verdicts: {found.digest}")
+    click.echo(f"different from what the store says: {found.differing}")
+    for each in found.differences:
+        click.echo(printable(f"  {each.in_words}"))

@@ -1,0 +1,214 @@
+"""Working through a run in this process, with progress, and showing what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+
+from hazardmill.cli.options import print_json
+from hazardmill.cli.progress import RunProgress
+from hazardmill.errors import (
+    BudgetReached,
+    CorruptStore,
+    NotRecorded,
+    ProviderError,
+    RunStopped,
+    SchemaMismatch,
+    StoreError,
+    StoreLocked,
+)
+from hazardmill.formalism.search.engines.external import ENGINES, available
+from hazardmill.report.cost import cost
+from hazardmill.report.summary import funnel_and_cost
+from hazardmill.runs.budgets import enough
+from hazardmill.runs.run import Run
+from hazardmill.store.store import Store
+
+_REASONS_SHOWN: Final = 5
+
+
+def work_through(run: Run, *, quiet: bool, afterwards: str | None = None) -> dict[str, int]:
+    """Work on everything pending, then write down how the run ended.
+
+    Args:
+        run: The run.
+        quiet: Whether to show no progress.
+        afterwards: The command that does what else was asked for, told with the one that goes on with a stopped run.
+
+    Returns:
+        Records by outcome.
+
+    Raises:
+        RunStopped: Interrupted, stopped on purpose, out of money, or the disk refused; the run can be resumed.
+        ProviderError: The provider cannot be asked; the run can be resumed.
+        StoreLocked: Another process works on the run.
+        CorruptStore, SchemaMismatch: The store cannot be read.
+    """
+    _tell_missing_engines(run)
+    with resumable(run.store, run.run_id, afterwards, wanted=lambda: _wanted(run)), run.under_way():
+        asyncio.run(_work(run, quiet))
+    return run.counts()
+
+
+def _tell_missing_engines(run: Run) -> None:
+    """Say which engines a cross-check will do without: tasks only say so one by one."""
+    missing = [engine for engine in ENGINES if not available(engine)] if run.config.cross_check else []
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        click.echo(
+            f"cross-check: {' and '.join(missing)} {are} not installed, and will not be asked "
+            f"[pip install 'hazardmill[{','.join(missing)}]', in a checkout make engines; docs/licences.md]",
+            err=True,
+        )
+
+
+def _wanted(run: Run) -> float | None:
+    """USD that should bring the run to its end."""
+    limit = run.config.budget_usd
+    return None if limit is None else enough(run.store, run.run_id, limit, len(run.selection))
+
+
+@contextmanager
+def resumable(
+    store: Store,
+    run_id: str,
+    afterwards: str | None = None,
+    *,
+    begun: bool = True,
+    wanted: Callable[[], float | None] = lambda: None,
+) -> Iterator[None]:
+    """Say of whatever ends a run early how to go on with it.
+
+    Args:
+        store: Its store.
+        run_id: The run.
+        afterwards: The command that does what else was asked for.
+        begun: Whether the run is there; if not, it is looked for: what ends a start can come before or after that.
+        wanted: Works out the budget to go on with, where the one it had is reached.
+
+    Raises:
+        RunStopped: The run was interrupted, or the disk refused: what it holds is whole.
+        HazardmillError: Any other error as it came; those of a provider, and stops on purpose, say how to go on.
+    """
+
+    def go_on_with(*options: object) -> str:
+        return "; then: ".join(
+            filter(None, [command("run", "resume", run_id, "--store", store.address, *options), afterwards])
+        )
+
+    go_on = go_on_with()
+    try:
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if not (begun or _is_there(store, run_id)):
+            raise
+        raise RunStopped(f"run {run_id} was interrupted; what it had is kept", remedy=f"go on with: {go_on}") from None
+    except BudgetReached as error:
+        usd = wanted()
+        more = () if usd is None else ("--budget-usd", f"{usd:g}")
+        error.remedy = f"what was paid for is kept; go on with a larger budget: {go_on_with(*more)}"
+        raise
+    except (ProviderError, RunStopped) as error:
+        error.remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
+        raise
+    except (StoreLocked, CorruptStore, SchemaMismatch):
+        raise
+    except StoreError as error:
+        if not (begun or _is_there(store, run_id)):
+            raise
+        remedy = f"{error.remedy or 'mend that'}; then: {go_on}"
+        raise RunStopped(f"run {run_id} was stopped: {error.message}", file=error.file, remedy=remedy) from error
+
+
+def _is_there(store: Store, run_id: str) -> bool:
+    try:
+        return store.count("runs", {"run_id": run_id}) > 0
+    except StoreError:
+        return False
+
+
+def command(*words: object) -> str:
+    """A command of ours as it is to be typed."""
+    return shlex.join(["hazardmill", *map(str, words)])
+
+
+async def _work(run: Run, quiet: bool) -> None:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is not None:
+        # SIGTERM ends a run as Ctrl-C does: stopped, resumable.
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    batches = run.batches()
+    with RunProgress(sum(map(len, batches)), quiet=quiet) as progress:
+        async with run.session(progress.on_retry) as session:
+            await session.work_through(batches, progress)
+    tell_unrecorded(session.unrecorded)
+    tell_older(run)
+
+
+def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
+    """Say of records that stay pending why, the first few one by one."""
+    for error in errors[:_REASONS_SHOWN]:
+        click.echo(f"stays pending: {error}", err=True)
+    if len(errors) > _REASONS_SHOWN:
+        click.echo(f"and {len(errors) - _REASONS_SHOWN} more, for which no answer is recorded", err=True)
+
+
+def tell_older(run: Run) -> None:
+    """Say how many recorded answers of a run were given to another wording of the prompt than it would send."""
+    if run.config.backend != "recorded":
+        return
+    answers = run.store.rows(
+        "llm_calls", {"run_id": run.run_id, "answered": True}, ["stage", "prompt_hash", "recorded_for"]
+    )
+    older = [row["stage"] for row in answers if row["recorded_for"] != row["prompt_hash"]]
+    if older:
+        stages = ", ".join(stage for stage in ("extract", "author", "judge") if stage in older)
+        click.echo(
+            f"{len(older):,} of {len(answers):,} recorded answers are to earlier prompts ({stages}): what a model "
+            "would say to those of today is not known",
+            err=True,
+        )
+
+
+def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:
+    """Print funnel and cost of runs, as tables or as one JSON value, then ``extra`` line by line.
+
+    Of ``extra``, a ``path`` with its ``count`` of things is one line, and null is none.
+    """
+    losses, spent = funnel_and_cost(store, run_ids)
+    if as_json:
+        print_json({"run_ids": run_ids, "funnel": losses.to_json(), "cost": spent.to_json(), **(extra or {})})
+        return
+    from hazardmill.report.console import print_cost, print_funnel
+
+    print_funnel(losses)
+    print_cost(spent)
+    for name, value in (extra or {}).items():
+        if isinstance(value, dict):
+            value = f"{value['path']} ({value['count']})"
+        if value is not None:
+            click.echo(f"{name + ':':14}{value}")
+
+
+def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
+    """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
+    from hazardmill.report.wording import plural, share, usd, usd_per_task, usd_sum
+
+    found = store.query(lambda views: cost(views, [run_id]))
+    paid = found.paid
+    unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
+    most = usd(paid.usd_upper.known) if not paid.usd_upper.unknown else "any sum"
+    overrun = usd_sum(paid.usd_overrun) if paid.overruns else "none"
+    parts = [
+        f"spent: {usd(paid.usd.known)}{unknown}; at most {most}",
+        f"overrun: {overrun}",
+        f"input from the cache: {share(paid.cache_hit_share)}",
+        f"a validated task: {usd_per_task(found)}",
+    ]
+    click.echo("; ".join(parts), err=err)

@@ -1,0 +1,218 @@
+"""``hazardmill sources list | show | fetch``."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import click
+
+from hazardmill.cli.options import json_option, print_json
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from hazardmill.ingest.fetch.catalogue import PublishedFile
+    from hazardmill.ingest.fetch.fetch import Fetched
+    from hazardmill.ingest.sources import Source
+
+_EVERY_S: Final = 3.0
+
+
+@click.group(epilog="Example: hazardmill sources list")
+def sources() -> None:
+    """List and describe the sources, and fetch their files."""
+
+
+@sources.command("list", epilog="Example: hazardmill sources list --json")
+@json_option
+def list_all(as_json: bool) -> None:
+    """List the sources this installation finds, and what of them is here already."""
+    from hazardmill.ingest.sources import list_sources
+
+    found = list_sources()
+    if as_json:
+        print_json(
+            [
+                {"name": source.name, "title": source.title, "licence": source.licence, **_here(source)}
+                for source in found
+            ]
+        )
+        return
+    width = max((len(source.title) for source in found), default=0)
+    for source in found:
+        here = ", ".join(name for name, there in _here(source).items() if there) or "nothing here"
+        click.echo(f"{source.name:12} {source.title:{width}} {source.licence} ({here})")
+
+
+def _here(source: Source) -> dict[str, bool]:
+    """Which input is on this machine without fetching: the sample, an installed package."""
+    return {"sample": source.sample.is_dir(), "installed": source.installed() is not None}
+
+
+@sources.command(epilog="Example: hazardmill sources show neiss")
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
+    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.sources import load_source
+
+    source = load_source(name)
+    offer = published(source)
+    installed = source.installed()
+    facts: dict[str, str] = {
+        "name": source.name,
+        "title": source.title,
+        "licence": source.licence,
+        "attribution": source.attribution,
+        "address": source.address,
+        "description": source.description,
+        "expects": source.expects,
+        "sample": str(source.sample),
+    }
+    files = offer.files if offer is not None else ()
+    otherwise = offer.otherwise if offer is not None else None
+    if as_json:
+        print_json(
+            {
+                **facts,
+                "installed": None if installed is None else str(installed),
+                "facts": [*source.facts],
+                "default_where": dict(source.default_where),
+                "withheld": [*source.withheld],
+                "files": [file.model_dump() for file in files],
+                "otherwise": otherwise,
+            }
+        )
+        return
+    for key, value in facts.items():
+        click.echo(f"{key}: {value}")
+    click.echo(f"installed: {installed or 'no'}")
+    click.echo(f"facts (for --where): {', '.join(source.facts)}")
+    selection = ", ".join(f"{key}={value}" for key, value in sorted(source.default_where.items()))
+    click.echo(f"default selection: {selection or 'none'}")
+    click.echo(f"withheld fields: {', '.join(source.withheld) or 'none'}")
+    click.echo(f"files: {'' if files else 'none to fetch'}".rstrip())
+    for file in files:
+        _describe(file)
+    if otherwise is not None:
+        click.echo(f"otherwise: {otherwise}")
+
+
+def _describe(file: PublishedFile) -> None:
+    size = "size not published" if file.size is None else f"{file.size} bytes"
+    click.echo(f"  {file.name}: {size}, {_told(file.sha256)}")
+    click.echo(f"    {file.address}")
+    click.echo(f"    {file.terms}")
+
+
+def _told(sha256: str | None) -> str:
+    return "sha256 not published" if sha256 is None else f"sha256 {sha256}"
+
+
+@sources.command(epilog="Example: hazardmill sources fetch neiss --file 2019 --to data/neiss")
+@click.argument("name")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the files [default: data/NAME].",
+)
+@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Only files with this in their name.")
+@click.option("--force", is_flag=True, help="Replace a different file, or accept one that its publisher changed.")
+@json_option
+def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Download the files of a source, as its SOURCE.md gives them, checking size and SHA-256 where published.
+
+    Stopped in the middle, the same command goes on. A file that is there already is not downloaded again.
+    """
+    from hazardmill.errors import RunStopped
+    from hazardmill.ingest.fetch.catalogue import choose
+    from hazardmill.ingest.fetch.fetch import fetch as fetch_file
+    from hazardmill.ingest.sources import load_source
+
+    source = load_source(name)
+    files = choose(source, patterns)
+    place = folder if folder is not None else Path("data") / source.name
+    click.echo(f"{source.name}: licence {source.licence}; {source.attribution}", err=True)
+    for terms in dict.fromkeys(file.terms for file in files):
+        click.echo(f"terms: {terms}", err=True)
+    done: list[Fetched] = []
+    for file in files:
+        try:
+            with ByteProgress(file.name, quiet=as_json) as watch:
+                done.append(fetch_file(file, place, force=force, watch=watch))
+        except KeyboardInterrupt:
+            raise RunStopped(
+                f"fetching {file.name} was interrupted; what came is kept in {place}",
+                remedy=f"go on with: {shlex.join(['hazardmill', *sys.argv[1:]])}",
+            ) from None
+        if not as_json:
+            _tell(done[-1])
+    if as_json:
+        print_json([fetched.model_dump(mode="json") for fetched in done])
+    elif not any(fetched.unpack for fetched in done):
+        click.echo(f"next: hazardmill ingest --source {source.name} {shlex.quote(str(place))}")
+
+
+def _tell(fetched: Fetched) -> None:
+    what = "already there" if fetched.already_there else f"{fetched.received} bytes received"
+    click.echo(f"{fetched.path}: {fetched.size} bytes ({what})")
+    unknown = [
+        name for name, checked in (("size", fetched.size_checked), ("sha256", fetched.sha256_checked)) if not checked
+    ]
+    note = f" ({' and '.join(unknown)} not published: not checked)" if unknown else " (as published)"
+    click.echo(f"  sha256 {fetched.sha256}{note}")
+    if fetched.unpack is not None:
+        click.echo(f"  unpack it: {fetched.unpack}")
+
+
+class ByteProgress:
+    """Shows bytes received: a bar on a terminal, a line every few seconds elsewhere. Writes to standard error."""
+
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
+        self._name, self._quiet = name, quiet
+        self._last = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if self._quiet or not sys.stderr.isatty():
+            return self
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            console=Console(stderr=True),
+        )
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, have: int, total: int | None) -> None:
+        """Say how many bytes are there, and of how many."""
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task(self._name, total=total)
+            self._bar.update(self._task, completed=have, total=total)
+        elif not self._quiet and time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            of = "" if total is None else f" of {total}"
+            # Nobody may be listening any more, and that is no reason to stop.
+            with contextlib.suppress(BrokenPipeError):
+                print(f"{self._name}: {have}{of} bytes", file=sys.stderr, flush=True)

@@ -1,0 +1,159 @@
+"""``hazardmill store verify | digest | copy | compact | migrate | rebuild``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.errors import InputError
+from hazardmill.text.printable import printable_lines
+
+if TYPE_CHECKING:
+    from hazardmill.store.maintenance.compact import Maintained
+    from hazardmill.store.maintenance.findings import Finding as StoreFinding
+    from hazardmill.store.maintenance.rebuild import Rebuilt
+    from hazardmill.verification.findings import Finding as TaskFinding
+
+
+@click.group(epilog="Example: hazardmill store verify --store demo-out/store")
+def store() -> None:
+    """Verify, digest, copy, compact or rebuild a store."""
+
+
+@store.command(epilog="Example: hazardmill store verify --store demo-out/store")
+@click.option("--deep", is_flag=True, help="Verify every task too, as `task verify` does.")
+@store_option
+@json_option
+def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
+    """Check every file of the store, and that rows are there that others stand on; exit code 1 if something is wrong.
+
+    A commit that is gone whole with everything after it leaves no trace, as in an older copy of the store: look whether
+    the last commit that is told is the last one there was.
+    """
+    from hazardmill.cli.task.verify import verify_deep
+
+    opened = open_store(store_path)
+    findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(verify_deep(opened) if deep else ())]
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            click.echo(printable_lines(str(finding)))
+        number, committed = opened.last_commit()
+        upto = f" up to commit {number} of {committed}" if number else ""
+        click.echo(f"{len(findings)} finding(s)" if findings else f"all well{upto}")
+    if findings:
+        sys.exit(1)
+
+
+@store.command(epilog="Example: hazardmill store digest --run generate-20260131-235959-1a2b3c")
+@click.option("--run", "run_id", help="Only what this run stands on.")
+@store_option
+@json_option
+def digest(run_id: str | None, store_path: Path | None, as_json: bool) -> None:
+    """Print a hash a table: equal for equal runs, whatever their ids and times, killed and resumed or not."""
+    opened = open_store(store_path)
+    if run_id is not None and not opened.count("runs", {"run_id": run_id}):
+        raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
+    digests = opened.digest(run_id)
+    if as_json:
+        print_json(digests)
+        return
+    for table, value in digests.items():
+        click.echo(f"{value}  {table}")
+
+
+@store.command(epilog="Example: hazardmill store copy generated/store s3://bucket/prefix")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@json_option
+def copy(source: str, target: str, as_json: bool) -> None:
+    """Copy a store between folders and buckets (s3://bucket/prefix); done again, a copy that was cut short goes on."""
+    from hazardmill.store import Store
+
+    # Addresses as they were typed: no paths.
+    copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress)
+    if as_json:
+        print_json(asdict(copied))
+    else:
+        again = f", {copied.parts_before} of them there before" if copied.parts_before else ""
+        click.echo(f"{copied.commits} commit(s), {copied.parts} part(s), {copied.bytes / 1e6:.1f} MB{again}")
+
+
+def _show_progress(done: int, of: int) -> None:
+    if done and done % 500 == 0 and done < of:
+        click.echo(f"{done} of {of} commit(s)", err=True)
+
+
+@store.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")
+@click.option("--target", type=click.IntRange(min=1), metavar="MB", help="Size at which a new part is full.")
+@store_option
+@json_option
+def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
+    """Make few large parts of many small ones; runs and readers may go on meanwhile, and no digest changes."""
+    from hazardmill.store.maintenance.compact import TARGET_BYTES
+
+    size = TARGET_BYTES if target is None else target * 10**6
+    _show_maintained(open_store(store_path).compact(target=size), as_json)
+
+
+@store.command(epilog="Example: hazardmill store migrate --store demo-out/store")
+@store_option
+@json_option
+def migrate(store_path: Path | None, as_json: bool) -> None:
+    """Write parts of older schemas anew; not needed for reading, and what `store compact` does too."""
+    _show_maintained(open_store(store_path).migrate(), as_json)
+
+
+def _show_maintained(done: Maintained, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(done))
+    elif not done.commits:
+        click.echo(f"nothing to do: {done.parts_before} part(s), {done.bytes_before / 1e6:.1f} MB")
+    else:
+        click.echo(f"parts: {done.parts_before} -> {done.parts_after}")
+        click.echo(f"size:  {done.bytes_before / 1e6:.1f} -> {done.bytes_after / 1e6:.1f} MB")
+        if done.rows_dropped:
+            click.echo(f"{done.rows_dropped} row(s) dropped that a later one of the same run replaced")
+
+
+@store.command(epilog="Example: hazardmill store rebuild --dry-run")
+@click.option("--dry-run", is_flag=True, help="Say what is damaged and what would be done, and change nothing.")
+@store_option
+@json_option
+def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
+    """Move damaged files to quarantine and make the store whole again; exit code 1 if something stayed lost."""
+    opened = open_store(store_path)
+    done = opened.rebuild(dry_run=dry_run)
+    if as_json:
+        print_json({**asdict(done), "whole": done.whole})
+    else:
+        _show_rebuilt(done, opened.path)
+    if not done.whole:
+        sys.exit(1)
+
+
+def _show_rebuilt(done: Rebuilt, place: Path) -> None:
+    from hazardmill.store.maintenance.findings import command
+
+    for damage in done.damages:
+        click.echo(printable_lines(f"{damage.file}: {damage.message} ({damage.code})\n    {damage.action}"))
+    if not done.damages:
+        click.echo("no file is damaged")
+    if done.rows_lost:
+        click.echo("rows lost: " + ", ".join(f"{count} of {table}" for table, count in done.rows_lost.items()))
+    would = "would be retracted" if done.dry_run else "retracted"
+    for run_id, count in done.retracted.items():
+        click.echo(f"run {run_id}: {count} record(s) {would}, whose rows are no longer complete")
+    for run_id, count in done.pending.items():
+        again = f"run resume {run_id}"
+        click.echo(f"run {run_id}: {count} record(s) to be made; go on with: {command(again, place)}")
+    for sentence in done.lost:
+        click.echo(printable_lines(f"LOST: {sentence}"))
+    if done.whole:
+        click.echo("the store would be whole" if done.dry_run else "the store is whole")

@@ -1,0 +1,157 @@
+"""``hazardmill task certify``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.errors import InputError
+from hazardmill.files import read_regular
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from hazardmill.formalism.document.document import Document
+    from hazardmill.formalism.proofs.certificate import Certificate
+
+
+@click.command(epilog="Example: hazardmill task certify demo-out/tasks/TASK --twin twin.json")
+@click.argument("name", metavar="TASK")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the certificate.")
+@click.option(
+    "--twin",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the contrast twin: the task in circumstances in which the unsafe plan is safe.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Most expansions of a search."
+)
+@click.option("--imported", is_flag=True, help="Count what fails as findings [default: if the task says so].")
+@click.option(
+    "--unavoidable", is_flag=True, help="The danger is declared such that no plan avoids it [default: if it is]."
+)
+@click.option("--strict", is_flag=True, help="Exit code 1 for findings too.")
+@store_option
+@json_option
+def certify(
+    name: str,
+    out: Path | None,
+    twin: Path | None,
+    limit: int,
+    imported: bool,
+    unavoidable: bool,
+    strict: bool,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Prove what can be proved of a task, claim by claim.
+
+    TASK is a task folder, a task.json, or the id of a stored task. Each claim holds, fails or is not decided; what
+    shows it stands below it. JSON is as in certificate.schema.json.
+
+    Exit code 1 if a claim that fails refuses the task, if the search gave up at its limit, or if there is no twin to
+    write; 3 if TASK cannot be read.
+    """
+    from hazardmill.cli.task.finding import find_task
+    from hazardmill.cli.task.validate import integers_of_any_size
+    from hazardmill.formalism.proofs.certificate import certify as prove
+    from hazardmill.sandbox.proving import provers
+
+    document = find_task(name, store_path)
+    unavoidable = unavoidable or is_unavoidable(name, store_path)
+    imported = imported or is_imported(document)
+    certificate = provers().run(limit, prove, document, limit, unavoidable, imported)
+    with integers_of_any_size():
+        if out is not None:
+            write_json(out, certificate.to_json())
+        if twin is not None and certificate.twin_document is not None:
+            write_json(twin, twin_json(document, certificate))
+        if as_json:
+            print_json(certificate.to_json())
+        else:
+            for text in in_words(document, certificate):
+                click.echo(text)
+    no_twin = twin is not None and certificate.twin is None
+    if no_twin:
+        click.echo(f"no {twin}: no single flip of context makes the unsafe plan safe", err=True)
+    if no_twin or certificate.refusals or (strict and certificate.findings):
+        sys.exit(1)
+
+
+def is_imported(document: Document) -> bool:
+    """Whether a task says of itself that it was made elsewhere."""
+    return "imported_from" in document.provenance
+
+
+def is_unavoidable(name: str, store_path: Path | None) -> bool:
+    """Whether the danger of a task that was found by its name is declared unavoidable.
+
+    The document does not tell: the table of tasks does, or the metadata in the task's folder.
+    """
+    path = Path(name)
+    if store_path is None and path.is_dir():
+        return declared_unavoidable(path)
+    if store_path is None and (path.exists() or path.suffix == ".json"):
+        return path.name == "task.json" and declared_unavoidable(path.parent)
+    rows = open_store(store_path).rows("tasks", {"task_id": name}, ["avoidability"])
+    return bool(rows) and rows[-1]["avoidability"] == "unavoidable"
+
+
+def declared_unavoidable(folder: Path) -> bool:
+    """Whether a task folder's metadata says so; no metadata, or such as cannot be read, does not."""
+    try:
+        metadata = json.loads(read_regular(folder / "metadata.json"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    ours = metadata.get("hazardmill") if isinstance(metadata, dict) else None
+    return isinstance(ours, dict) and ours.get("avoidability") == "unavoidable"
+
+
+def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
+    """The contrast twin as a document that says whose twin it is."""
+    made_by = {**document.provenance, "twin_of": document.hash, "flipped": list(certificate.twin or ())}
+    return {**(certificate.twin_document or {}), "provenance": made_by}
+
+
+def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
+    """A certificate for people."""
+    from hazardmill.formalism.proofs.certificate import described
+    from hazardmill.text.printable import printable
+
+    yield printable(f"{document.name}: document {certificate.document_hash[:12]}")
+    counts: Counter[str] = Counter()
+    for line in certificate.lines:
+        word = {True: "holds", False: "FAILS", None: "not decided"}[line.passed]
+        counts[word] += 1
+        level = f" [{line.severity}]" if line.passed is False else ""
+        yield printable(f"{word:<11}  {line.name}{level}: {line.message}")
+        for part, text in described(line.witness).items():
+            yield printable(f"{'':<13}{part}: {text}")
+        if line.mend is not None:
+            yield printable(f"{'':<13}mend: {line.mend}")
+    refusals, findings = len(certificate.refusals), len(certificate.findings)
+    yield (
+        f"{len(certificate.lines)} claims: {counts['holds']} hold, {counts['FAILS']} fail"
+        f" (refusals: {refusals}, findings: {findings}), {counts['not decided']} not decided"
+    )
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON to a file.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot write here: {error.strerror}", file=str(path), remedy="name a file that can be written"
+        ) from error

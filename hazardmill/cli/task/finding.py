@@ -1,0 +1,131 @@
+"""Finding the TASK that a command names: a task folder, a document's file, or the id of a stored task.
+
+Standard library only, apart from the store where an id is asked for: ``task validate`` is to start quickly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from hazardmill.cli.options import open_store
+from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.files import read_regular, walk_folders
+from hazardmill.formalism.document.document import Document
+
+TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored task (with --store where it is stored)."
+
+
+def find_task(name: str, store_path: Path | None = None) -> Document:
+    """The document of a task.
+
+    Args:
+        name: A folder that holds ``task.json``, the path of a document, or the id of a stored task.
+        store_path: The store that holds the id; with it ``name`` is nothing but an id. Without it, a name that is no
+            path is looked for in the store of the settings, if there is one.
+
+    Raises:
+        InputError: There is no such task.
+        DocumentError: There is one, and it cannot be read.
+        StoreError: The store cannot be read.
+    """
+    if store_path is not None:
+        return _stored(name, store_path)
+    path = Path(name)
+    if _is_there(path) and path.is_dir():
+        return _in_folder(path)
+    if _is_there(path) or _looks_like_a_path(name):
+        return read_document(path)
+    return _stored(name, None)
+
+
+def read_document(path: Path) -> Document:
+    """The document in a file.
+
+    Raises:
+        DocumentError: The file cannot be read, is no JSON, or is no document; it is named.
+    """
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise DocumentError(
+            f"the task cannot be read: {error.strerror or error}", file=str(path), remedy=TASK_HELP
+        ) from error
+    return _parsed(content, str(path))
+
+
+def task_folders(root: Path) -> Iterator[Path]:
+    """The folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
+
+    Folders that are still being written begin with a dot.
+
+    Raises:
+        InputError: A folder cannot be listed.
+    """
+    for place, _, files in walk_folders(root):
+        if "task.json" in files:
+            yield place
+
+
+def _is_there(path: Path) -> bool:
+    # A name may be too long for a file, or in a folder that we may not look into.
+    with contextlib.suppress(OSError):
+        return path.exists()
+    return False
+
+
+def _looks_like_a_path(name: str) -> bool:
+    return name.endswith(".json") or Path(name).name != name
+
+
+def _in_folder(folder: Path) -> Document:
+    path = folder / "task.json"
+    if _is_there(path):
+        return read_document(path)
+    if _is_there(folder / "domain.pddl"):
+        remedy = "make a task of PDDL with: hazardmill task import --help"
+    else:
+        remedy = TASK_HELP
+    raise DocumentError("the folder holds no task.json", file=str(folder), remedy=remedy)
+
+
+def _stored(task_id: str, store_path: Path | None) -> Document:
+    try:
+        store = open_store(store_path)
+    except StoreError as error:
+        if store_path is not None:
+            raise
+        raise InputError(
+            f"there is no file, folder or stored task {task_id!r}; the store of the settings: {error.message}",
+            file=error.file,
+            remedy=TASK_HELP,
+        ) from error
+    rows = store.rows("tasks", {"task_id": task_id}, ["document"])
+    if not rows:
+        raise InputError(
+            f"there is no task {task_id!r} in this store"
+            + ("; with --store, TASK is an id" if store_path is not None and _is_there(Path(task_id)) else ""),
+            file=store.address,
+            remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
+        )
+    # Rows come in the order of commits: the latest run wins.
+    return _parsed(rows[-1]["document"], f"{store.address} (task {task_id})")
+
+
+def _parsed(content: str | bytes, place: str) -> Document:
+    try:
+        return Document.from_json(json.loads(content))
+    except json.JSONDecodeError as error:
+        raise DocumentError(
+            f"the task is no JSON: {error.msg}", file=place, line=error.lineno, remedy=TASK_HELP
+        ) from error
+    except DocumentError as error:
+        error.file = place
+        error.remedy = error.remedy or "see hazardmill/formalism/document/document.schema.json"
+        raise
+    # UnicodeDecodeError, integers of thousands of digits; brackets nested thousands deep.
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"the task is no JSON: {error}", file=place, remedy=TASK_HELP) from error

@@ -1,0 +1,78 @@
+"""``hazardmill task repair``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from hazardmill.cli.options import json_option, store_option
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from hazardmill.formalism.repair.repair import Wanted
+
+
+@click.command(epilog="Example: hazardmill task repair demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
+@click.argument("name", metavar="TASK")
+@click.option("--plan", required=True, help="The plan; text outside of its brackets is ignored.")
+@click.option(
+    "--for",
+    "wanted",
+    type=click.Choice(["feasible", "safe"]),
+    default="safe",
+    show_default=True,
+    help="What the plan is to become.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Expansions of each search."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds for all of it.",
+)
+@click.option("--max-danger", type=int, help="Greatest danger that is still safe [default: what the task says].")
+@store_option
+@json_option
+def repair(
+    name: str,
+    plan: str,
+    wanted: str,
+    limit: int,
+    timeout: float,
+    max_danger: int | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the least change that makes a plan safe, or feasible.
+
+    A change inserts, deletes or replaces steps; each says what goes wrong without it. TASK is a task folder, a
+    task.json, or the id of a stored task. Exit code 1 if the plan cannot be repaired, be it that the task has no such
+    plan or that the search was refused, 3 if TASK cannot be read.
+    """
+    from dataclasses import replace
+
+    from hazardmill.cli.task.finding import find_task
+    from hazardmill.formalism.document.validation import check_integer
+    from hazardmill.formalism.repair.repair import feedback_text, repair_plan
+    from hazardmill.text.printable import printable
+
+    document = find_task(name, store_path)
+    if max_danger is not None:
+        check_integer(max_danger, "--max-danger")
+        document = replace(document, max_danger=max_danger)
+    found = repair_plan(document, plan, cast("Wanted", wanted), limit, timeout)
+    if as_json:
+        # Escaped: a plan from the command line may hold half surrogates, which no terminal takes.
+        click.echo(json.dumps(found.to_json(), indent=2))
+    else:
+        for line in feedback_text(found).splitlines():
+            click.echo(printable(line))
+    if found.plan is None:
+        sys.exit(1)

@@ -1,0 +1,62 @@
+"""``hazardmill why``."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from hazardmill.cli.options import json_option, open_store, print_json, store_option
+
+
+@click.command(epilog="Example: hazardmill why neiss:249900101 --store demo-out/store --html why.html")
+@click.argument("name", metavar="TASK_ID|RECORD_ID")
+@click.option("--run", "run_id", help="Run to tell of [default: the latest that has it].")
+@click.option("--full", is_flag=True, help="Print prompts, answers, code and evidence whole.")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write one self-contained page with all of it; nothing else is printed, unless --json or --full is given.",
+)
+@click.option(
+    "--reread/--no-reread",
+    default=True,
+    show_default=True,
+    help="Look whether the record's file still holds it; takes seconds near the end of a large file.",
+)
+@store_option
+@json_option
+def why(
+    name: str,
+    run_id: str | None,
+    full: bool,
+    page: Path | None,
+    reread: bool,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell why a record ended as it did, and what is proved of its task.
+
+    From the bytes of its record over every prompt, answer, check and decision to both plans, step by step.
+    """
+    from hazardmill.report.why.build import tell
+
+    story = tell(open_store(store_path), name, run_id, reread=reread)
+    if page is not None:
+        from hazardmill.report.why.page import write_page
+
+        written = write_page(story, page)
+        if not (as_json or full):
+            click.echo(written)
+            return
+    if as_json:
+        print_json(story.model_dump(mode="json"))
+        return
+    from hazardmill.report.why.render_text import render_text
+
+    # Wider lines are hard to read.
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    click.echo(render_text(story, full=full, width=width), nl=False)

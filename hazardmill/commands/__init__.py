@@ -1,1 +1,0 @@
-"""The commands, one module each, imported by ``hazardmill.cli`` when called."""

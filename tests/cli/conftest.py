@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hazardmill.cli.main import main
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.settings import NO_SETTINGS, PREFIX
+
+
+@dataclass
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its output as one JSON value."""
+        return json.loads(self.out)
+
+
+Hazardmill = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, and no settings but the defaults and the model of our rules."""
+    for variable in [name for name in os.environ if name.upper().startswith(PREFIX) and name not in NO_SETTINGS]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("HAZARDMILL_MODEL", OFFLINE_MODEL)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def hazardmill(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hazardmill:
+    """Run a command as the script does, in this process."""
+
+    def run(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["hazardmill", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capsys.readouterr()
+        code = left.value.code
+        return Ended(code if isinstance(code, int) else 0, out, err)
+
+    return run
+
+
+@pytest.fixture
+def neiss(project: Path) -> Path:
+    """The shipped sample of NEISS."""
+    return project / "sources" / "neiss" / "sample" / "sample.tsv"
