@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 
-from prefect import task
+from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from pydantic import BaseModel, Field
@@ -17,8 +17,7 @@ from pydantic import BaseModel, Field
 from flows.budget import Thresholds, spent_by_others, teller
 from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_unrecorded
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
-from hazardmill.cli.options import lens_of
-from hazardmill.errors import BudgetReached
+from hazardmill.errors import BudgetReached, StoreError
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.run import Run, Session
 from hazardmill.store.store import Store
@@ -144,6 +143,14 @@ async def work_through(run: Run) -> State[Generated]:
                         break
     finally:
         await publish(run)
-    lens_of(run.store)
+    _write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
     return completed(run, in_words(result.counts), result) if said is None else budget_reached(run, said, result)
+
+
+def _write_views(run: Run) -> None:
+    """Write the store's DuckDB file; a run is complete without it."""
+    try:
+        run.store.write_lens()
+    except StoreError as error:
+        get_run_logger().warning("no DuckDB file: %s", error)

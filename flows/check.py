@@ -13,7 +13,6 @@ from prefect.task_runners import TaskRunner
 from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
-from hazardmill.cli.options import open_store
 from hazardmill.runs.config import JailProfile
 from hazardmill.runs.near_duplicates import CHUNK as TASKS
 from hazardmill.runs.near_duplicates import Alike, alike_in, groups, structures_of, task_chunks
@@ -21,6 +20,7 @@ from hazardmill.runs.recheck import CHUNK as DRAFTS
 from hazardmill.runs.recheck import Chunk, Rechecked, chunks, recheck
 from hazardmill.settings import Settings, load_settings
 from hazardmill.store.store import Store
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 ChunkSize = Annotated[int, Field(ge=1, le=10_000)]

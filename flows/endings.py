@@ -11,7 +11,6 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 from prefect.tasks import Task
 
-from hazardmill.cli.run.work import command
 from hazardmill.errors import (
     InputError,
     JailUnavailable,
@@ -25,6 +24,7 @@ from hazardmill.records import Outcome
 from hazardmill.runs.budgets import enough
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 
 BUDGET_REACHED = "BudgetReached"
 """Name of the state of a run that has no money left: a completed one, because nothing went wrong."""

@@ -17,11 +17,10 @@ from flows.endings import BUDGET_REACHED
 from flows.keys import keys_for
 from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
 from flows.publishing import key
-from hazardmill.cli.evaluate.released import ReleasedTasks
-from hazardmill.cli.options import open_store
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
 from hazardmill.evaluation.metrics import Figures, Rate, figures
+from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import labelled
 from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation, asking
@@ -31,6 +30,7 @@ from hazardmill.report.console import grid_markdown
 from hazardmill.report.tables import Grid
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
+from hazardmill.store_access import open_store
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty", "empty", "refused", "overcautious")
 _DRAWN: Final = {"level": LEVEL, "resamples": RESAMPLES, "seed": 0, "drawn": "task"}

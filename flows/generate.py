@@ -29,13 +29,13 @@ from flows.parameters import (
     SourceName,
     Usd,
 )
-from hazardmill.cli.options import open_store
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configured, with_deadline
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
+from hazardmill.store_access import open_store
 
 DESCRIPTION: Final = """\
 Turns the records of a source into **proved planning tasks**: extract, author, execute, judge, refine.

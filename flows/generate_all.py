@@ -16,8 +16,8 @@ from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
 from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, Seconds, SourceName, Usd
-from hazardmill.cli.options import open_store
 from hazardmill.ingest.sources import list_sources
+from hazardmill.store_access import open_store
 
 DESCRIPTION: Final = """\
 Turns the records of **several sources** into tasks, then finds duplicates among all tasks and writes the report.

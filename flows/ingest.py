@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field
 from flows.endings import may_be_accident
 from flows.parameters import Records, SourceName
 from flows.publishing import key
-from hazardmill.cli.options import open_store
 from hazardmill.ingest.intake import ingest_into, nothing_read, place
 from hazardmill.records import Reject
 from hazardmill.store.store import Store
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 

@@ -17,13 +17,13 @@ from prefect.input import RunInput
 from prefect.states import Cancelled, Completed
 from pydantic import BaseModel, Field
 
-from hazardmill.cli.options import open_store
 from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.release.hub.folder import read_folder
 from hazardmill.release.hub.push import Pushed, push
 from hazardmill.release.manifest import Manifest
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 LOOK_EVERY_S: Final = 10

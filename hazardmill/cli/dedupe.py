@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import DocumentError, InputError, UsageError
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

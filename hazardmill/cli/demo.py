@@ -44,13 +44,14 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 3 then.
     """
     from hazardmill.cli.report import review_figures
-    from hazardmill.cli.run.work import command, show, work_through
+    from hazardmill.cli.run.work import show, work_through
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
     from hazardmill.review.decisions.folder import ReviewFolder
     from hazardmill.review.recorded import lay_out
     from hazardmill.runs.run import Run
     from hazardmill.store.store import Store
+    from hazardmill.text.shell import command
 
     clock = _Clock()
     config, reviews = _recorded(cross_check)
@@ -180,9 +181,9 @@ def _release(store: Store, run_id: str, out: Path) -> dict[str, Any]:
 def _planners(out: Path) -> dict[str, dict[str, float | None]]:
     """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
     from hazardmill.cli.evaluate.evaluate import release_at, written
-    from hazardmill.cli.evaluate.released import ReleasedTasks
     from hazardmill.evaluation.answers.file import PlansFile
     from hazardmill.evaluation.probes.answers import answers_to
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.score_file import score_plans, score_run
 
     tasks = ReleasedTasks(release_at(str(out / "release")))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import facts, json_option, open_store, print_json, show_rejects, store_option
+from hazardmill.cli.options import facts, json_option, print_json, show_rejects, store_option
+from hazardmill.store_access import open_store
 
 
 @click.command(epilog="Example: hazardmill ingest --source neiss neiss2019.tsv --limit 300")

@@ -81,16 +81,6 @@ def _in_json(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def open_store(path: Path | None, *, create: bool = False) -> Store:
-    """The store at ``path``, or the one of the settings; with ``create`` its first row makes it, if it is not there."""
-    from hazardmill.settings import load_settings
-    from hazardmill.store.store import Store
-
-    place = path if path is not None else load_settings().store
-    # A command that fails before it writes leaves no empty store behind.
-    return Store(place) if create else Store.open(place)
-
-
 def lens_of(store: Store) -> Path | None:
     """Write the store's DuckDB file; where that cannot be, say so and go on: nothing that was asked for needs it."""
     from hazardmill.errors import StoreError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, lens_of, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.review.analysis.statistics import Statistics

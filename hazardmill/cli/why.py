@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.store_access import open_store
 
 
 @click.command(epilog="Example: hazardmill why neiss:249900101 --store demo-out/store --html why.html")

@@ -9,11 +9,11 @@ from pydantic import JsonValue
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.prompt_cache import Prefix, Warmup
+from hazardmill.generation.watch import Unwatched, Watch
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
 from hazardmill.records import Frozen, Record, Round
-from hazardmill.runs.watch import Unwatched, Watch
 from hazardmill.sandbox.jail import Jail
 
 AuthorFormat = Literal["python", "document"]

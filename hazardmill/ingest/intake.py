@@ -19,7 +19,7 @@ from hazardmill.ingest.shards import holds
 from hazardmill.ingest.sources import Source, load_source
 from hazardmill.ingest.sources.streams import as_file
 from hazardmill.records import Record, Reject
-from hazardmill.runs.ids import new_run_id
+from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.schemas import RECORDS, REJECTS, Table
 from hazardmill.store.snapshot import read_table
 from hazardmill.store.store import Store

@@ -17,13 +17,13 @@ from typing import Any, Final, Literal, get_args
 
 from hazardmill.generation.author import author_schema
 from hazardmill.generation.context import Prompts, stage_request
-from hazardmill.ingest.inputs import find_records, records_of
 from hazardmill.llm.ledger import LedgerIndex
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import Request, Stage
 from hazardmill.records import MAX_DRAFTS, Frozen, Record
 from hazardmill.runs.backend import named_backend
 from hazardmill.runs.config import RunConfig
+from hazardmill.runs.inputs import find_records, records_of
 from hazardmill.runs.model_history import Measured, measured
 from hazardmill.store.store import Store
 

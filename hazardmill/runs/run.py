@@ -31,7 +31,7 @@ from hazardmill.errors import (
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.generation.context import Mill, Prompts
 from hazardmill.generation.prompt_cache import Prefix, Warmup
-from hazardmill.ingest.inputs import find_records, ingestion_of, stored_of
+from hazardmill.generation.watch import Unwatched, Watch
 from hazardmill.ingest.intake import Intake, take_in
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
@@ -40,14 +40,14 @@ from hazardmill.records import Outcome
 from hazardmill.runs.backend import open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
-from hazardmill.runs.ids import new_run_id
+from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
 from hazardmill.runs.reproducibility import Made, config_changes, made_changes, prompts_used, refusal
 from hazardmill.runs.session import Session as Session
 from hazardmill.runs.status import KILLED as KILLED
 from hazardmill.runs.status import run_states as run_states
 from hazardmill.runs.status import shown_state as shown_state
-from hazardmill.runs.watch import Unwatched, Watch
 from hazardmill.sandbox.jail import Jail
+from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
 

@@ -212,9 +212,9 @@ def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) ->
 
 def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]:
     from hazardmill import __version__
-    from hazardmill.cli.task.certify import twin_json
     from hazardmill.formalism.formats.pddl.writer import sidecar
     from hazardmill.formalism.formats.python_writer import code_file
+    from hazardmill.formalism.proofs.certificate import twin_json
 
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None

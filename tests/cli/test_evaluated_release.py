@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from release.small_release import soups
 
-from hazardmill.cli.evaluate.released import ReleasedTasks
+from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.release.read.release import Release, load_release
 
 

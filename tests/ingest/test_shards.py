@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hazardmill.errors import InputError, PartGone, UsageError
-from hazardmill.ingest.inputs import records_of
 from hazardmill.ingest.intake import ingest_into
 from hazardmill.ingest.shards import MOST, Shard, holds
 from hazardmill.runs import estimate as estimating
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate
+from hazardmill.runs.inputs import records_of
 from hazardmill.runs.run import Run
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store

@@ -74,13 +74,13 @@ def abilities(
     place of the unsafe one. Written are abilities.parquet, a row an answer, and summary.json. Stopped, resumed, paid
     for and replayed as `evaluate run` is. docs/evaluation-abilities.md has the columns and the figures.
     """
-    from hazardmill.cli.evaluate.released import ReleasedTasks
     from hazardmill.cli.evaluate.score import answered
     from hazardmill.cli.evaluate.words import turned_away_lines
     from hazardmill.evaluation.abilities.abilities import ABILITIES
     from hazardmill.evaluation.abilities.figures import ability_figures
     from hazardmill.evaluation.abilities.rows import write_ability_rows
     from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
     from hazardmill.evaluation.runner import asking
     from hazardmill.evaluation.score_file import turned_away

@@ -192,8 +192,8 @@ def score(
     Each line is a plan string (`plan`) or the text of a language model (`answer`), of which docs/evaluation.md says how
     a plan is found in it. Tasks without a line are not counted against anybody; how many each lacks is told.
     """
-    from hazardmill.cli.evaluate.released import ReleasedTasks
     from hazardmill.evaluation.answers.file import PlansFile
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.results_files import check_out
     from hazardmill.evaluation.score_file import score_plans, score_run
     from hazardmill.evaluation.tasks import TWIN
@@ -272,9 +272,9 @@ def run(
     With --inject each task is asked about as it was released and with distractors in it, which are proved to change
     nothing; what cannot be proved of a task is left out and counted. docs/evaluation-abilities.md has more.
     """
-    from hazardmill.cli.evaluate.released import ReleasedTasks
     from hazardmill.cli.evaluate.score import answered
     from hazardmill.evaluation.injection.tasks import InjectedTasks
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.runner import Evaluation, asking
 
     if not arms:

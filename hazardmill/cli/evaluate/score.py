@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.cli.options import open_store
 from hazardmill.errors import (
     BudgetReached,
     CorruptStore,
@@ -22,14 +21,15 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hazardmill.cli.evaluate.released import ReleasedTasks
     from hazardmill.evaluation.abilities.run import AbilityRun
     from hazardmill.evaluation.injection.tasks import InjectedTasks
+    from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.runner import Evaluation
     from hazardmill.evaluation.tasks import Task
     from hazardmill.llm.client import Retry

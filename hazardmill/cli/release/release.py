@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option
 from hazardmill.errors import ReleaseRefused, UsageError
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option, review
 from hazardmill.errors import UsageError
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.review.decisions.folder import ReviewFolder

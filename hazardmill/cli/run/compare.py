@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.comparison.compare import Comparison

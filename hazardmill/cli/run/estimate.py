@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.run.options import generation_options, new_config
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.runs.estimate import Estimate, Range, StageEstimate

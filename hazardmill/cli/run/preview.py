@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.run.options import new_config, preview_options
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.cli.progress import RunProgress
@@ -53,7 +54,7 @@ def preview(
     --keep is given: then it is a run like any other, and its answers are not paid for again.
     """
     from hazardmill.cli.run.work import resumable
-    from hazardmill.runs.ids import new_run_id
+    from hazardmill.store.run_ids import new_run_id
 
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
@@ -75,8 +76,8 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
         InputError: There is no record.
         HazardmillError: Whatever the block raised, with a remedy that speaks of nothing that is gone.
     """
-    from hazardmill.ingest.inputs import find_records, records_of
     from hazardmill.ingest.intake import shelve
+    from hazardmill.runs.inputs import find_records, records_of
     from hazardmill.store.store import Store
 
     find_records(place, config)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:

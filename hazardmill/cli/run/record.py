@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.store_access import open_store
 
 
 @click.command(epilog="Example: hazardmill run record generate-20260131-235959-1a2b3c --out recordings")

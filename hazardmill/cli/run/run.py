@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hazardmill.cli.options import json_option, lens_of, open_store, print_json, show_rejects, store_option
+from hazardmill.cli.options import json_option, lens_of, print_json, show_rejects, store_option
 from hazardmill.cli.run.compare import compare
 from hazardmill.cli.run.estimate import estimate
 from hazardmill.cli.run.options import generation_options, new_config, otherwise, settings_options
@@ -16,6 +16,7 @@ from hazardmill.cli.run.preview import preview
 from hazardmill.cli.run.recheck import recheck
 from hazardmill.cli.run.record import record
 from hazardmill.errors import ProviderError, RunStopped
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.ingest.intake import Intake
@@ -57,8 +58,8 @@ def generate(
     sent that could cost more than is left: the run then stops, and `run resume` with a larger budget goes on.
     """
     from hazardmill.cli.run.work import resumable
-    from hazardmill.runs.ids import new_run_id
     from hazardmill.runs.run import Run
+    from hazardmill.store.run_ids import new_run_id
 
     config = new_config(sources, inputs, wheres, limits, replay, given)
     store = open_store(store_path, create=True)
@@ -92,8 +93,8 @@ def resume(
     nothing: `--child` starts a run of its own on the same records.
     """
     from hazardmill.cli.run.work import resumable
-    from hazardmill.runs.ids import new_run_id
     from hazardmill.runs.run import Run
+    from hazardmill.store.run_ids import new_run_id
 
     if child_id is not None and not child:
         raise click.UsageError("--child-id names a child run: give --child too")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from hazardmill.report.summary import funnel_and_cost
 from hazardmill.runs.budgets import enough
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 
 _REASONS_SHOWN: Final = 5
 
@@ -131,11 +131,6 @@ def _is_there(store: Store, run_id: str) -> bool:
         return store.count("runs", {"run_id": run_id}) > 0
     except StoreError:
         return False
-
-
-def command(*words: object) -> str:
-    """A command of ours as it is to be typed."""
-    return shlex.join(["hazardmill", *map(str, words)])
 
 
 async def _work(run: Run, quiet: bool) -> None:

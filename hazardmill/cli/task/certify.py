@@ -7,14 +7,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hazardmill.cli.options import json_option, open_store, print_json, store_option
+from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from hazardmill.formalism.document.document import Document
@@ -62,6 +63,7 @@ def certify(
     from hazardmill.cli.task.finding import find_task
     from hazardmill.cli.task.validate import integers_of_any_size
     from hazardmill.formalism.proofs.certificate import certify as prove
+    from hazardmill.formalism.proofs.certificate import twin_json
     from hazardmill.sandbox.proving import provers
 
     document = find_task(name, store_path)
@@ -112,12 +114,6 @@ def declared_unavoidable(folder: Path) -> bool:
         return False
     ours = metadata.get("hazardmill") if isinstance(metadata, dict) else None
     return isinstance(ours, dict) and ours.get("avoidability") == "unavoidable"
-
-
-def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
-    """The contrast twin as a document that says whose twin it is."""
-    made_by = {**document.provenance, "twin_of": document.hash, "flipped": list(certificate.twin or ())}
-    return {**(certificate.twin_document or {}), "provenance": made_by}
 
 
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:

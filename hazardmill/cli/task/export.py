@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from hazardmill.cli.options import open_store, print_json
+from hazardmill.cli.options import print_json
 from hazardmill.cli.task.finding import TASK_HELP, find_task, task_folders
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
+from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from hazardmill.cli.options import open_store
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular, walk_folders
 from hazardmill.formalism.document.document import Document
+from hazardmill.store_access import open_store
 
 TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored task (with --store where it is stored)."
 

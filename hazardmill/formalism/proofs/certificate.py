@@ -16,6 +16,7 @@ refused. A line whose ``passed`` is null was not decided, and says why.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.claim import Case, Claim
@@ -73,3 +74,9 @@ def certify(
     if imported:
         lines = tuple(replace(line, severity="finding") for line in lines)
     return Certificate(document.hash, case.solution, lines, unavoidable, imported)
+
+
+def twin_json(document: Document, certificate: Certificate) -> dict[str, Any]:
+    """The contrast twin as a document that says whose twin it is."""
+    made_by = {**document.provenance, "twin_of": document.hash, "flipped": list(certificate.twin or ())}
+    return {**(certificate.twin_document or {}), "provenance": made_by}
