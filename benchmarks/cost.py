@@ -32,7 +32,7 @@ from pathlib import Path
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
-from hazardmill.generation.context import Mill, Models, Prompts
+from hazardmill.generation.context import Models, Prompts, StageContext
 from hazardmill.generation.prompt_cache import Warmup
 from hazardmill.generation.refine import refine
 from hazardmill.ingest.ingest import ingest
@@ -45,7 +45,7 @@ from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.records import Outcome, Record
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server.asked import Asked
+from hazardmill.testing.llm_server.asked import ChatRequest
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, PrefixCache, chain_of, open_tokenizer, prompt_text
 from hazardmill.testing.offline_author import OfflineBackend
 
@@ -198,7 +198,7 @@ class Counter:
     def prompt(self, messages):
         """Tokens, and the chain of their blocks."""
         if messages not in self._known:
-            tokens = self._tokenizer.encode(prompt_text(Asked(MODEL, messages, {}, None, "")))
+            tokens = self._tokenizer.encode(prompt_text(ChatRequest(MODEL, messages, {}, None, "")))
             self._known[messages] = len(tokens), chain_of(MODEL, tokens)
         return self._known[messages]
 
@@ -242,7 +242,7 @@ async def run(records, form, counter, *, warm):
         ledger = Ledger(Store.open(Path(folder) / "store"), writer, "run")
         client = Client(backend, ledger, limiter=Limiter(max_in_flight=IN_FLIGHT), prices=Prices({}))
         prompts = Prompts.load(form)
-        mill = Mill(client=client, prompts=prompts, models=models, jail=jail, warmup=Warmup(enabled=warm))
+        mill = StageContext(client=client, prompts=prompts, models=models, jail=jail, warmup=Warmup(enabled=warm))
 
         async def one(record):
             async with room:

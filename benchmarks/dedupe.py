@@ -298,7 +298,7 @@ def pool(count):
         return key
 
     duplicates.structure_id = timed
-    kept, found, planted, near = duplicates.Pool(), 0, 0, 0
+    kept, found, planted, near = duplicates.DuplicatePool(), 0, 0, 0
     for number, task, texts, first in tasks_of(count):
         started = time.process_time()
         look = kept.look(str(number), task, texts)

@@ -26,7 +26,7 @@ from hazardmill.evaluation.metrics import figures
 from hazardmill.evaluation.results_files import write_folder
 from hazardmill.evaluation.score_file import score_plans, score_run
 from hazardmill.evaluation.scoring import Scorer
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.formalism.document.document import Document
 from hazardmill.testing.release_store import run_offline
 
@@ -87,7 +87,7 @@ class Made:
         row = self.row(number)
         kept = ("source", "domain_pddl", "problem_pddl", "safe_length", "unsafe_length", "danger_group", "danger_type")
         document = Document.from_json(json.loads(row["document"]))
-        return Task(task_id=self.task_id(number), document=document, **{name: row[name] for name in kept})
+        return EvaluationTask(task_id=self.task_id(number), document=document, **{name: row[name] for name in kept})
 
     def __iter__(self):
         return map(self.task, range(self.tasks))

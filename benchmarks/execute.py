@@ -32,7 +32,7 @@ from pathlib import Path
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.engines.external import available
-from hazardmill.generation.context import Mill, Models, Prompts
+from hazardmill.generation.context import Models, Prompts, StageContext
 from hazardmill.generation.execute import execute
 from hazardmill.generation.refine import first_failure, refine
 from hazardmill.ingest.sources import list_sources
@@ -117,7 +117,7 @@ async def _milled(records):
     ):
         ledger = Ledger(Store.open(Path(folder) / "store"), writer, "run")
         client = Client(OfflineBackend(), ledger, limiter=Limiter(), prices=Prices({}))
-        mill = Mill(client=client, prompts=Prompts.load(), models=models, jail=jail)
+        mill = StageContext(client=client, prompts=Prompts.load(), models=models, jail=jail)
         for record in records:
             milled = await refine(record, mill)
             for attempt in milled.attempts:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hazardmill.cli.task.import_ import import_folder, imports
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.formats.despite.write import Origin, despite_files
+from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files
 from hazardmill.records import DangerType
 from hazardmill.sandbox.jail import PLANNERS, Jail
 
@@ -64,7 +64,7 @@ def write(folder, number):
     document = Document.from_json(task(number))
     # Every other task has a danger formalization that says the type as people write it.
     said = (document.dangers[0].danger_type or "").replace("_", " ").capitalize() if number % 2 else None
-    files = despite_files(document, Origin(f"kettle_{number}", danger={"danger_type": said or None}))
+    files = despite_files(document, TaskOrigin(f"kettle_{number}", danger={"danger_type": said or None}))
     metadata = json.loads(files["metadata.json"])
     del metadata["hazardmill"]
     folder.mkdir(parents=True)

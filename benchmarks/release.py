@@ -152,9 +152,9 @@ def one_process(folder):
 def unproved(folder):
     from hazardmill.quality.duplicates import structure_or_null
     from hazardmill.release.gates import proofs
-    from hazardmill.verification.task import Verified
+    from hazardmill.verification.task import TaskVerification
 
-    proofs.verify_task = lambda row, document: Verified((), structure_or_null(document.to_json()))
+    proofs.verify_task = lambda row, document: TaskVerification((), structure_or_null(document.to_json()))
     return build(folder, "unproved", 1)
 
 

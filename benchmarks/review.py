@@ -42,10 +42,10 @@ from hazardmill.review.app.sessions import Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.schemas import Answer
-from hazardmill.review.service import Desk
+from hazardmill.review.schemas import ReviewAnswer
+from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 TASKS, PAGES, DECIDED = 20_000, 1_000, 1_000
@@ -89,7 +89,7 @@ def many(store, few, number):
     for place, item in zip(range(number), cycle(few.values()), strict=False):
         name = f"{item.item}-{place}"
         items[name], kept[name] = replace(item, item=name), few._kept[item.item]
-    return Pool(store, items, kept)
+    return ReviewPool(store, items, kept)
 
 
 async def timed(path, pool, pages, decided):
@@ -99,7 +99,7 @@ async def timed(path, pool, pages, decided):
     began = time.perf_counter()
     give_tasks(folder, pool, Wish(REVIEWERS))
     print(f"  given out in {time.perf_counter() - began:.1f} s, {len(folder.slips()):,} slips", end="")
-    desk = Desk(folder, pool)
+    desk = ReviewService(folder, pool)
     done = answered(desk.seat(REVIEWERS[0]), decided)
     print(f", {decided:,} of {REVIEWERS[0]}'s decided")
     every = Throttle(burst=10**9, every_s=1)
@@ -157,7 +157,7 @@ def answered(seat, number):
     done = set()
     for key in range(number):
         sheet = seat.next()
-        said = Answer(verdict="approve")
+        said = ReviewAnswer(verdict="approve")
         seat.record(sheet.slip, said, seen=sheet.seen, expects=None, submission=f"before-{key}")
         done.add(sheet.slip)
     return done

@@ -27,7 +27,7 @@ from hazardmill.formalism.formats.up.convert import load_unified_planning, to_up
 from hazardmill.formalism.search.engines.child import solve_enhsp
 from hazardmill.formalism.search.engines.external import available, solve_with
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 TASKS = ("neiss_11125", "neiss_2888", "normbank_14564")
@@ -67,7 +67,7 @@ def reference(given):
 def read_task(folder):
     """A reference task, and those of its plans that the baselines can read: all actions exist and are spelled so."""
     document = read_pddl(folder / "domain.pddl", folder / "problem.pddl", folder / "dangers.json")
-    reader = Judge(System(document)).reader
+    reader = PlanValidator(System(document)).reader
     rows = map(json.loads, (folder / "plans.jsonl").read_text().splitlines())
     plans = [row["plan"] for row in rows if None not in reader.steps(row["plan"])]
     return document, [plan for plan in plans if spelled(plan) == [[a.name, *a.args] for a in reader.steps(plan)]]
@@ -92,7 +92,7 @@ def verdicts(tasks, quick):
     }
     spent, count = dict.fromkeys(sides, 0.0), 0
     for document, plans in tasks.values():
-        judge = Judge(System(document))
+        judge = PlanValidator(System(document))
         baselines = {
             "validator": Validator(document),
             "unchecked": Validator(document, skip_checks=True),
@@ -194,7 +194,7 @@ def _dummies(action, problem):
 def dangerous_steps(quick):
     """Plans of n dangerous steps, every other of which fires: linear here, doubling with each step there."""
     document = kettle()
-    judge, variants = Judge(System(document)), Variants(document)
+    judge, variants = PlanValidator(System(document)), Variants(document)
     ours, theirs = {}, {}
     for steps in (10, 20, 40, 80, 160):
         plan = "(press) (heat) " * (steps // 2)
@@ -340,7 +340,7 @@ def revalidate(path):
     with path.open() as file:
         for line in file:
             row = json.loads(line)
-            judge = Judge(System(Document.from_json(row["document"])))
+            judge = PlanValidator(System(Document.from_json(row["document"])))
             safe, unsafe = (judge.verdict(plan) for plan in row["plans"])
             assert (safe.score, unsafe.score) == (2, 1)
             documents += 1

@@ -9,13 +9,14 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
-from prefect import task
+from prefect import get_run_logger, task
 from prefect.artifacts import acreate_table_artifact
 from prefect.cache_policies import NO_CACHE
 
 from flows.publishing import report_path
-from hazardmill.errors import HazardmillError
+from hazardmill.errors import HazardmillError, StoreError
 from hazardmill.report.html import write_report
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 
@@ -44,3 +45,11 @@ async def dedupe(store: Store) -> dict[str, Any]:
 def write_page(store: Store, run_ids: list[str], name: str) -> Path:
     """Write the report of all the runs, as one page."""
     return write_report(store, run_ids, report_path(store, name))
+
+
+def write_views(run: Run) -> None:
+    """Write the store's DuckDB file; a run is complete without it."""
+    try:
+        run.store.write_lens()
+    except StoreError as error:
+        get_run_logger().warning("no DuckDB file: %s", error)

@@ -9,15 +9,16 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 
-from prefect import get_run_logger, task
+from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from pydantic import BaseModel, Field
 
+from flows.afterwards import write_views
 from flows.budget import Thresholds, spent_by_others, teller
 from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_unrecorded
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
-from hazardmill.errors import BudgetReached, StoreError
+from hazardmill.errors import BudgetReached
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.run import Run, Session
 from hazardmill.store.store import Store
@@ -143,14 +144,6 @@ async def work_through(run: Run) -> State[Generated]:
                         break
     finally:
         await publish(run)
-    _write_views(run)
+    write_views(run)
     result = Generated(run_id=run.run_id, store=run.store.path, counts=run.counts())
     return completed(run, in_words(result.counts), result) if said is None else budget_reached(run, said, result)
-
-
-def _write_views(run: Run) -> None:
-    """Write the store's DuckDB file; a run is complete without it."""
-    try:
-        run.store.write_lens()
-    except StoreError as error:
-        get_run_logger().warning("no DuckDB file: %s", error)

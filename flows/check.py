@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field
 
 from hazardmill.runs.config import JailProfile
 from hazardmill.runs.near_duplicates import CHUNK as TASKS
-from hazardmill.runs.near_duplicates import Alike, alike_in, groups, structures_of, task_chunks
+from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
 from hazardmill.runs.recheck import CHUNK as DRAFTS
-from hazardmill.runs.recheck import Chunk, Rechecked, chunks, recheck
+from hazardmill.runs.recheck import Chunk, RecheckSummary, chunks, recheck
 from hazardmill.settings import Settings, load_settings
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
@@ -31,9 +31,9 @@ class Checked(BaseModel):
     """What came out of a check."""
 
     store: str = Field(description="Path or address.")
-    executions: Rechecked | None = Field(description="Null where they were not asked for.")
+    executions: RecheckSummary | None = Field(description="Null where they were not asked for.")
     tasks: int | None = Field(description="Tasks compared with one another; null where that was not asked for.")
-    duplicates: list[Alike]
+    duplicates: list[NearDuplicate]
 
 
 def runner(settings: Settings) -> TaskRunner[PrefectFuture[Any]]:
@@ -48,7 +48,7 @@ def runner(settings: Settings) -> TaskRunner[PrefectFuture[Any]]:
 
 
 @task(name="check-drafts", task_run_name="drafts-{number}", retries=1, persist_result=False)
-def check_drafts(store: str, number: int, chunk: Chunk, jail: JailProfile) -> Rechecked:
+def check_drafts(store: str, number: int, chunk: Chunk, jail: JailProfile) -> RecheckSummary:
     """Execute the drafts of a chunk again, in the jail of the machine that this runs on."""
     return recheck(Store.open(store), chunk, jail=jail)
 
@@ -60,7 +60,7 @@ def name_structures(store: str, number: int, task_ids: tuple[str, ...]) -> dict[
 
 
 @task(name="compare-texts", task_run_name="texts-{number}", retries=1, persist_result=False)
-def compare_texts(store: str, number: int, chunk: tuple[tuple[str, ...], ...]) -> list[Alike]:
+def compare_texts(store: str, number: int, chunk: tuple[tuple[str, ...], ...]) -> list[NearDuplicate]:
     """Which tasks of one structure repeat an earlier one of it."""
     return alike_in(Store.open(store), chunk)
 
@@ -124,7 +124,7 @@ def on_dask(
     comparing = [compare_texts.submit(store, number, chunk) for number, chunk in enumerate(alike_chunks, 1)]
     return Checked(
         store=store,
-        executions=None if drafts is None else sum((future.result() for future in executing), Rechecked()),
+        executions=None if drafts is None else sum((future.result() for future in executing), RecheckSummary()),
         tasks=None if tasks is None else sum(map(len, tasks)),
         duplicates=[each for future in comparing for each in future.result()],
     )

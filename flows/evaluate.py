@@ -19,7 +19,7 @@ from flows.parameters import Address, Concurrency, RatePerMinute, Records, Secon
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
-from hazardmill.evaluation.metrics import Figures, Rate, figures
+from hazardmill.evaluation.metrics import Figures, RateEstimate, figures
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import labelled
 from hazardmill.evaluation.results_files import check_out, write_folder
@@ -139,7 +139,7 @@ def in_words(title: str, found: list[Figures]) -> str:
     return grid_markdown(Grid(title, ("rate", "tasks", "value", "95 % interval", "answers"), tuple(rows), words=2))
 
 
-def _share(rate: Rate, end: Literal["value", "low", "high"] = "value") -> str:
+def _share(rate: RateEstimate, end: Literal["value", "low", "high"] = "value") -> str:
     share = getattr(rate, end)
     return "not known" if share is None else f"{share:.1%}"
 

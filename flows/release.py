@@ -21,8 +21,8 @@ from hazardmill.errors import HubError, InputError, ReleaseRefused, RunStopped
 from hazardmill.release.build.build import build
 from hazardmill.release.build.options import Options
 from hazardmill.release.hub.folder import read_folder
-from hazardmill.release.hub.push import Pushed, push
-from hazardmill.release.manifest import Manifest
+from hazardmill.release.hub.push import PushSummary, push
+from hazardmill.release.manifest import ReleaseManifest
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
@@ -46,11 +46,11 @@ class Released(BaseModel):
     folder: Path
     reviewer: str
     note: str
-    pushed: Pushed | None = Field(description="Null where it was turned down.")
+    pushed: PushSummary | None = Field(description="Null where it was turned down.")
 
 
 @task(name="build-release", persist_result=False)
-async def build_release(store: Path | None, folder: Path, options: Options, out: Path) -> Manifest:
+async def build_release(store: Path | None, folder: Path, options: Options, out: Path) -> ReleaseManifest:
     """Build it, unless it is there: a flow run that is retried goes on with what it built."""
     if not out.exists():
         return (await asyncio.to_thread(build, open_store(store), folder, options, out)).manifest
@@ -68,7 +68,7 @@ async def build_release(store: Path | None, folder: Path, options: Options, out:
     retry_condition_fn=lambda task, run, state: isinstance(state.data, HubError),
     persist_result=False,
 )
-async def push_release(out: Path, repo: str, public: bool, allow_offline: bool) -> Pushed:
+async def push_release(out: Path, repo: str, public: bool, allow_offline: bool) -> PushSummary:
     """Push it, or go on with a push."""
     return await asyncio.to_thread(push, out, repo, public=public, allow_offline=allow_offline)
 
@@ -131,7 +131,7 @@ async def _asked(told: str, wait_hours: float) -> Approval:
     return answer
 
 
-def in_words(manifest: Manifest, place: Path, repo: str) -> str:
+def in_words(manifest: ReleaseManifest, place: Path, repo: str) -> str:
     """What a person is shown before the push, as Markdown."""
     rows = [
         f"| {config} | {split} | {rows:,} |" for config, by in manifest.counts.items() for split, rows in by.items()

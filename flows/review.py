@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field
 from hazardmill.report.console import grid_markdown
 from hazardmill.report.tables import Grid
 from hazardmill.review.analysis.render import tables
-from hazardmill.review.analysis.statistics import Statistics, statistics
+from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
-from hazardmill.review.decisions.exchange import Imported, import_files
+from hazardmill.review.decisions.exchange import ImportSummary, import_files
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy
 from hazardmill.store.store import Store
@@ -29,7 +29,7 @@ class Reviewed(BaseModel):
     accepted: tuple[str, ...] = Field(description="Ids of the tasks that people accept.")
     counts: dict[str, int] = Field(description="Accepted tasks, and others by why they are not.")
     given: dict[str, dict[str, int]] = Field(description="Slips given out now, by reviewer and kind.")
-    imported: Imported | None = Field(description="What came of the files; null where there were none.")
+    imported: ImportSummary | None = Field(description="What came of the files; null where there were none.")
 
 
 @task(name="give-out", persist_result=False)
@@ -39,13 +39,13 @@ def give_out(store: Path, folder: Path, wish: Wish) -> dict[str, dict[str, int]]
 
 
 @task(name="take-in", retries=1, persist_result=False)
-def take_in(folder: Path, files: list[Path]) -> Imported:
+def take_in(folder: Path, files: list[Path]) -> ImportSummary:
     """Take in decisions; twice is as once."""
     return import_files(ReviewFolder(folder), files)
 
 
 @task(name="figures", persist_result=False)
-def figures_of(store: Path, folder: Path, policy: Policy) -> Statistics:
+def figures_of(store: Path, folder: Path, policy: Policy) -> ReviewStatistics:
     """Work out the figures."""
     return statistics(ReviewFolder(folder), load_pool(Store.open(store)), policy)
 
@@ -89,7 +89,7 @@ async def review(
     return Reviewed(policy=policy, accepted=accepted.accepted, counts=accepted.counts, given=given, imported=imported)
 
 
-def _markdown(figures: Statistics, imported: Imported | None) -> str:
+def _markdown(figures: ReviewStatistics, imported: ImportSummary | None) -> str:
     grids = [Grid(title, heads, tuple(rows), words=len(heads)) for title, heads, rows in tables(figures)]
     if imported is not None:
         counts = (("new", imported.new), ("known", imported.known), ("refused", len(imported.refused)))

@@ -20,7 +20,7 @@ Round = Literal[1, 2]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """A value: immutable, and strict about names it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,7 +35,7 @@ def content_hash(value: object) -> str:
     return hashlib.sha256(_CANONICAL.encode(value).encode()).hexdigest()
 
 
-class Record(Frozen):
+class Record(FrozenModel):
     """One native item of a source.
 
     ``context`` is what a language model is shown: labelled lines, ``Label: value``. ``facts`` are the decoded
@@ -88,7 +88,7 @@ class Record(Frozen):
         return copied
 
 
-class Reject(Frozen):
+class Reject(FrozenModel):
     """A native item that could not become a record: where it is, why, and what to do."""
 
     source: Text
@@ -134,7 +134,7 @@ class DangerType(StrEnum):
 _PHYSICAL = frozenset(list(DangerType)[:6])
 
 
-class Danger(Frozen):
+class Danger(FrozenModel):
     """The danger formalization (DESPITE, "danger formalization"): who is harmed, how, by which act, and the way out.
 
     ``cause_of_danger`` is made of ``changing_cause`` and ``fixed_circumstances``; what is given for it is passed over.
@@ -204,7 +204,7 @@ class DeclineReason(StrEnum):
     NO_ROBOT_PART = "no_robot_part"
 
 
-class NoDanger(Frozen):
+class NoDanger(FrozenModel):
     """The model found nothing in the record that a robot's task could make dangerous."""
 
     no_danger: Text
@@ -216,7 +216,7 @@ FORMALIZATION: Final = "formalization"
 """The criterion by which a judge sends back the danger rather than the draft that was made of it."""
 
 
-class Issue(Frozen):
+class Issue(FrozenModel):
     """One thing a judge finds wrong with a draft, or with the danger that it was made of."""
 
     criterion: Annotated[Text, StringConstraints(to_lower=True)]
@@ -230,7 +230,7 @@ class Issue(Frozen):
         return self.certainty == "possible"
 
 
-class Judgement(Frozen):
+class Judgement(FrozenModel):
     """The second model's opinion of a draft that passed every proof."""
 
     verdict: Literal["approved", "needs_revision"]
@@ -248,7 +248,7 @@ class Judgement(Frozen):
         return self
 
 
-class Check(Frozen):
+class Check(FrozenModel):
     """What one check said of one draft. ``passed`` is null where the check did not run."""
 
     name: Text
@@ -260,7 +260,7 @@ class Check(Frozen):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
-class Draft(Frozen):
+class Draft(FrozenModel):
     """One attempt at a task: the model's answer, the code in it, what each check said, and the feedback sent on."""
 
     number: Annotated[int, Field(ge=1, le=MAX_DRAFTS)]

@@ -27,7 +27,7 @@ import datasets
 
 import hazardmill
 from hazardmill.formalism.document.expressions import render
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.exports import training_rows
 
@@ -112,7 +112,7 @@ for name in ("feasible", "safe", "safety_intention"):
 flipped = set(task.document.initial) ^ set(task.twin.initial)
 print("the other way round:", *(f"({' '.join(atom)})" for atom, _ in flipped))
 for name, document in (("task", task.document), ("twin", task.twin)):
-    feasible, safe, danger = Judge(System(document)).quick(task.unsafe_plan)
+    feasible, safe, danger = PlanValidator(System(document)).quick(task.unsafe_plan)
     print(f"the unsafe plan in the {name}: feasible {feasible}, safe {safe}, danger {danger}")
 
 # %% [markdown]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import PromptError
 from hazardmill.generation.context import Prompts
-from hazardmill.llm.prompts import BLOCKS, Prompt
+from hazardmill.llm.prompts import BLOCKS, PromptTemplate
 from hazardmill.llm.requests import Message
 from hazardmill.records import Record
 from hazardmill.resources import prompts_folder
@@ -39,7 +39,7 @@ def record(context: str = "Narrative: HOT SOUP", native_id: str = "1") -> Record
     )
 
 
-def prompt_of(stage: str) -> Prompt:
+def prompt_of(stage: str) -> PromptTemplate:
     """The template of a stage; ``document`` is the author's in that format."""
     return Prompts.load("document").author if stage == "document" else getattr(PROMPTS, stage)
 
@@ -51,7 +51,7 @@ def rendered(stage: str, context: str, **given: Any) -> tuple[Message, ...]:
         "document": {"danger": DANGER, "feedback": None, "previous_draft": None},
         "judge": {"danger": DANGER, "task": "goal: done"},
     }[stage]
-    prompt: Prompt = prompt_of(stage)
+    prompt: PromptTemplate = prompt_of(stage)
     return prompt.render(record=record(context), **(values | given))
 
 

@@ -19,8 +19,8 @@ from hazardmill.store_access import open_store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.quality.contamination import Comparison, Overlap
-    from hazardmill.quality.duplicates import Contradiction, Twin
+    from hazardmill.quality.contamination import CorpusComparison, CorpusOverlap
+    from hazardmill.quality.duplicates import Contradiction, Duplicate
     from hazardmill.quality.other_corpus import Problem
     from hazardmill.store.store import Store
 
@@ -95,12 +95,12 @@ class Against:
     documents: int = 0
     skipped: int = 0
     problems: list[Problem] = field(default_factory=list)
-    overlaps: list[Overlap] = field(default_factory=list)
+    overlaps: list[CorpusOverlap] = field(default_factory=list)
     """Of every task."""
 
 
 @dataclass
-class Found:
+class DedupeReport:
     """Everything found in one store."""
 
     tasks: int = 0
@@ -109,9 +109,9 @@ class Found:
     near: int = 0
     """Tasks whose text is near to an earlier one's."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
-    duplicates: list[tuple[str, Twin]] = field(default_factory=list)
+    duplicates: list[tuple[str, Duplicate]] = field(default_factory=list)
     contradictions: list[Contradiction] = field(default_factory=list)
-    comparison: Comparison | None = None
+    comparison: CorpusComparison | None = None
     against: Against | None = None
 
     @property
@@ -182,23 +182,23 @@ def _against_json(other: Against) -> dict[str, Any]:
     }
 
 
-def _overlaps(each: Overlap) -> bool:
+def _overlaps(each: CorpusOverlap) -> bool:
     from hazardmill.quality.contamination import OVERLAP
 
     return each.share is not None and each.share >= OVERLAP
 
 
-def _is_contaminated(each: Overlap) -> bool:
+def _is_contaminated(each: CorpusOverlap) -> bool:
     return _overlaps(each) or each.structure is not None
 
 
-def _within(store: Store, run_id: str | None, *, compared: bool) -> Found:
+def _within(store: Store, run_id: str | None, *, compared: bool) -> DedupeReport:
     from hazardmill.formalism.document.document import Document
-    from hazardmill.quality.contamination import Comparison
-    from hazardmill.quality.duplicates import Pool
+    from hazardmill.quality.contamination import CorpusComparison
+    from hazardmill.quality.duplicates import DuplicatePool
     from hazardmill.quality.text import fields_of
 
-    pool, found, clock = Pool(), Found(comparison=Comparison() if compared else None), _Clock()
+    pool, found, clock = DuplicatePool(), DedupeReport(comparison=CorpusComparison() if compared else None), _Clock()
     for task_id, text, danger, avoidability in _tasks(store, run_id):
         found.tasks += 1
         clock.tell(f"{found.tasks} tasks compared")
@@ -238,7 +238,7 @@ def _first_of_all(views: DuckDBPyConnection, run_id: str | None) -> tuple[DuckDB
     return cursor, cursor.fetchmany(_FETCHED)
 
 
-def _carried_past(place: Path, found: Found) -> Against:
+def _carried_past(place: Path, found: DedupeReport) -> Against:
     from hazardmill.quality.contamination import Piece
     from hazardmill.quality.other_corpus import Problem, read_corpus
 
@@ -277,7 +277,7 @@ class _Clock:
             click.echo(text, err=True)
 
 
-def in_words(found: Found, examples: int) -> Iterator[str]:
+def in_words(found: DedupeReport, examples: int) -> Iterator[str]:
     """What was found, for people."""
     from hazardmill.text.printable import printable
 
@@ -289,7 +289,7 @@ def in_words(found: Found, examples: int) -> Iterator[str]:
             yield f"  and {len(lines) - examples} more: --json has all of them"
 
 
-def _sections(found: Found) -> Iterator[tuple[str, list[str]]]:
+def _sections(found: DedupeReport) -> Iterator[tuple[str, list[str]]]:
     yield (
         f"{found.tasks} tasks of {len(found.structures)} structures; {found.near} with a text near to an earlier one's",
         [],

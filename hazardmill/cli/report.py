@@ -14,7 +14,7 @@ from hazardmill.errors import InputError
 from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
-    from hazardmill.review.analysis.statistics import Statistics
+    from hazardmill.review.analysis.statistics import ReviewStatistics
     from hazardmill.store.store import Store
 
 
@@ -92,7 +92,7 @@ def report(
     click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
 
 
-def review_figures(store: Store, folder: Path) -> Statistics:
+def review_figures(store: Store, folder: Path) -> ReviewStatistics:
     """The figures of a review of the tasks of a store, under the policy ``any-reject``."""
     from hazardmill.review.analysis.statistics import statistics
     from hazardmill.review.candidates import load_pool

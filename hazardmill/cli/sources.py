@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from hazardmill.ingest.fetch.catalogue import PublishedFile
-    from hazardmill.ingest.fetch.fetch import Fetched
+    from hazardmill.ingest.fetch.fetch import FetchedFile
     from hazardmill.ingest.sources import Source
 
 _EVERY_S: Final = 3.0
@@ -143,7 +143,7 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
     click.echo(f"{source.name}: licence {source.licence}; {source.attribution}", err=True)
     for terms in dict.fromkeys(file.terms for file in files):
         click.echo(f"terms: {terms}", err=True)
-    done: list[Fetched] = []
+    done: list[FetchedFile] = []
     for file in files:
         try:
             with ByteProgress(file.name, quiet=as_json) as watch:
@@ -161,7 +161,7 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
         click.echo(f"next: hazardmill ingest --source {source.name} {shlex.quote(str(place))}")
 
 
-def _tell(fetched: Fetched) -> None:
+def _tell(fetched: FetchedFile) -> None:
     what = "already there" if fetched.already_there else f"{fetched.received} bytes received"
     click.echo(f"{fetched.path}: {fetched.size} bytes ({what})")
     unknown = [

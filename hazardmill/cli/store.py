@@ -15,10 +15,10 @@ from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
 
 if TYPE_CHECKING:
-    from hazardmill.store.maintenance.compact import Maintained
+    from hazardmill.store.maintenance.compact import MaintenanceSummary
     from hazardmill.store.maintenance.findings import Finding as StoreFinding
     from hazardmill.store.maintenance.rebuild import Rebuilt
-    from hazardmill.verification.findings import Finding as TaskFinding
+    from hazardmill.verification.findings import TaskFinding as TaskFinding
 
 
 @click.group(epilog="Example: hazardmill store verify --store demo-out/store")
@@ -111,7 +111,7 @@ def migrate(store_path: Path | None, as_json: bool) -> None:
     _show_maintained(open_store(store_path).migrate(), as_json)
 
 
-def _show_maintained(done: Maintained, as_json: bool) -> None:
+def _show_maintained(done: MaintenanceSummary, as_json: bool) -> None:
     if as_json:
         print_json(asdict(done))
     elif not done.commits:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import computed_field
 
-from hazardmill.comparison.figures import Figure, How, Quotient, Values, figures, share
-from hazardmill.comparison.load import Ended, Verdict, answering_models, ended_records
+from hazardmill.comparison.figures import ComparisonOptions, PairedFigure, Quotient, Values, figures, share
+from hazardmill.comparison.load import RecordOutcome, Verdict, answering_models, ended_records
 from hazardmill.errors import InputError, UsageError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import Policy, accepted_set
-from hazardmill.runs.reproducibility import Change, config_changes, made_changes
+from hazardmill.runs.reproducibility import ConfigChange, config_changes, made_changes
 from hazardmill.runs.run import Run
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 FORMAT: Final = "hazardmill-comparison/1"
 
 COMPARED: Final = ("outcome", "reason", "drafts", "danger_type", "judge_reasons", "way_out", "task_id", "verdict")
-"""Fields of ``Ended`` in which a record can differ. What an answer cost and how long it took differ by themselves."""
+"""Fields of ``RecordOutcome`` in which a record can differ. Cost and time of an answer always differ."""
 
 
-class Side(Frozen):
+class ComparedRun(FrozenModel):
     """One of the two runs."""
 
     run_id: str
@@ -42,7 +42,7 @@ class Side(Frozen):
     """Records with an outcome."""
 
 
-class Pairing(Frozen):
+class Pairing(FrozenModel):
     """Which records are compared."""
 
     pairs: int
@@ -55,7 +55,7 @@ class Pairing(Frozen):
     """Records of both runs that one of them has not finished."""
 
 
-class Beside(Frozen):
+class SideBySide(FrozenModel):
     """How often something occurs in each run, among the records of both."""
 
     value: str
@@ -63,7 +63,7 @@ class Beside(Frozen):
     b: int
 
 
-class Moved(Frozen):
+class OutcomeShift(FrozenModel):
     """Records that ended in one way in the first run and in another in the second."""
 
     a: str
@@ -71,12 +71,12 @@ class Moved(Frozen):
     records: int
 
 
-class Pair(Frozen):
+class RecordPair(FrozenModel):
     """One record in both runs."""
 
     record_id: str
-    a: Ended
-    b: Ended
+    a: RecordOutcome
+    b: RecordOutcome
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
@@ -85,23 +85,23 @@ class Pair(Frozen):
         return tuple(name for name in COMPARED if getattr(self.a, name) != getattr(self.b, name))
 
 
-class Comparison(Frozen):
+class RunComparison(FrozenModel):
     """Two runs on the same records. The first is ``a``, the second ``b``; a difference is ``b`` less ``a``."""
 
     format: Literal["hazardmill-comparison/1"] = FORMAT
-    a: Side
-    b: Side
-    settings: tuple[Change, ...]
+    a: ComparedRun
+    b: ComparedRun
+    settings: tuple[ConfigChange, ...]
     """What the runs were started with that differs: models, prompts, settings."""
     pairing: Pairing
-    figures: tuple[Figure, ...]
-    tallies: dict[str, tuple[Beside, ...]]
+    figures: tuple[PairedFigure, ...]
+    tallies: dict[str, tuple[SideBySide, ...]]
     """``outcomes``, ``losses`` with their reasons, and so on: each value that either run has, the commonest first."""
-    moved: tuple[Moved, ...]
+    moved: tuple[OutcomeShift, ...]
     differing: int
     """Pairs that differ in anything but cost and time."""
-    pairs: tuple[Pair, ...]
-    how: How
+    pairs: tuple[RecordPair, ...]
+    how: ComparisonOptions
 
     @property
     def unpriced(self) -> int:
@@ -122,8 +122,8 @@ def compare(
     second: str,
     review: Path | None = None,
     policy: Policy = "any-reject",
-    how: How | None = None,
-) -> Comparison:
+    how: ComparisonOptions | None = None,
+) -> RunComparison:
     """Compare two runs on the records that both have finished.
 
     Args:
@@ -142,18 +142,18 @@ def compare(
         raise UsageError(
             f"run {first} cannot be compared with itself", remedy="name two runs; see: hazardmill run list"
         )
-    how = how or How()
+    how = how or ComparisonOptions()
     runs = Run.load(store, first), Run.load(store, second)
     verdicts = _verdicts(store, review, policy)
 
-    def read(views: DuckDBPyConnection) -> list[tuple[dict[str, Ended], tuple[str, ...]]]:
+    def read(views: DuckDBPyConnection) -> list[tuple[dict[str, RecordOutcome], tuple[str, ...]]]:
         return [(ended_records(views, run.run_id, verdicts), answering_models(views, run.run_id)) for run in runs]
 
     (a, models_a), (b, models_b) = store.query(read)
     pairing, pairs = _paired(runs, a, b)
-    return Comparison(
-        a=Side(run_id=first, models=models_a, records=len(runs[0].selection), finished=len(a)),
-        b=Side(run_id=second, models=models_b, records=len(runs[1].selection), finished=len(b)),
+    return RunComparison(
+        a=ComparedRun(run_id=first, models=models_a, records=len(runs[0].selection), finished=len(a)),
+        b=ComparedRun(run_id=second, models=models_b, records=len(runs[1].selection), finished=len(b)),
         settings=(*config_changes(runs[0].config, runs[1].config), *made_changes(runs[0].made, runs[1].made)),
         pairing=pairing,
         figures=tuple(figures([*_quotients(pairs)], how)),
@@ -178,7 +178,9 @@ def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Ve
     return verdicts | dict.fromkeys(found.rejected, "rejected")
 
 
-def _paired(runs: tuple[Run, Run], a: Mapping[str, Ended], b: Mapping[str, Ended]) -> tuple[Pairing, list[Pair]]:
+def _paired(
+    runs: tuple[Run, Run], a: Mapping[str, RecordOutcome], b: Mapping[str, RecordOutcome]
+) -> tuple[Pairing, list[RecordPair]]:
     """The records of both runs that both have finished, in the order of the first.
 
     Raises:
@@ -187,7 +189,7 @@ def _paired(runs: tuple[Run, Run], a: Mapping[str, Ended], b: Mapping[str, Ended
     one, other = runs
     both = [record_id for record_id in one.selection if record_id in other.content]
     same = [record_id for record_id in both if _alike(one.content[record_id], other.content[record_id])]
-    pairs = [Pair(record_id=each, a=a[each], b=b[each]) for each in same if each in a and each in b]
+    pairs = [RecordPair(record_id=each, a=a[each], b=b[each]) for each in same if each in a and each in b]
     names = f"runs {one.run_id} and {other.run_id}"
     again = "generate tasks from the same --source, --input and --where with both; see: hazardmill run list"
     if not both:
@@ -218,8 +220,8 @@ def _alike(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def _quotients(pairs: Sequence[Pair]) -> Iterator[Quotient]:
-    def both(value: Callable[[Ended], float | None]) -> tuple[Values, Values]:
+def _quotients(pairs: Sequence[RecordPair]) -> Iterator[Quotient]:
+    def both(value: Callable[[RecordOutcome], float | None]) -> tuple[Values, Values]:
         return [value(pair.a) for pair in pairs], [value(pair.b) for pair in pairs]
 
     records, tasks = both(lambda ended: 1.0), both(lambda ended: float(ended.accepted))
@@ -235,11 +237,11 @@ def _quotients(pairs: Sequence[Pair]) -> Iterator[Quotient]:
     yield Quotient("seconds per record", "seconds", *both(lambda ended: ended.seconds), *records)
 
 
-def _approved(ended: Ended) -> float | None:
+def _approved(ended: RecordOutcome) -> float | None:
     return None if ended.verdict is None else float(ended.verdict == "approved")
 
 
-_TOLD: Final[dict[str, Callable[[Ended], Iterable[str]]]] = {
+_TOLD: Final[dict[str, Callable[[RecordOutcome], Iterable[str]]]] = {
     "outcomes": lambda ended: (ended.outcome.value,),
     "losses": lambda ended: () if ended.reason is None else (f"{ended.outcome.value} {ended.reason}",),
     "danger_types": lambda ended: () if ended.danger_type is None else (ended.danger_type,),
@@ -250,7 +252,7 @@ _TOLD: Final[dict[str, Callable[[Ended], Iterable[str]]]] = {
 """Name of a tally to what of a record is counted in it."""
 
 
-def _beside(pairs: Iterable[Pair], told: Callable[[Ended], Iterable[str]]) -> tuple[Beside, ...]:
+def _beside(pairs: Iterable[RecordPair], told: Callable[[RecordOutcome], Iterable[str]]) -> tuple[SideBySide, ...]:
     """Counts of both runs, the commonest first."""
     a: Counter[str] = Counter()
     b: Counter[str] = Counter()
@@ -258,10 +260,10 @@ def _beside(pairs: Iterable[Pair], told: Callable[[Ended], Iterable[str]]) -> tu
         a.update(told(pair.a))
         b.update(told(pair.b))
     ranked = sorted(a.keys() | b.keys(), key=lambda value: (-a[value] - b[value], value))
-    return tuple(Beside(value=value, a=a[value], b=b[value]) for value in ranked)
+    return tuple(SideBySide(value=value, a=a[value], b=b[value]) for value in ranked)
 
 
-def _moved(pairs: Iterable[Pair]) -> tuple[Moved, ...]:
+def _moved(pairs: Iterable[RecordPair]) -> tuple[OutcomeShift, ...]:
     counts = Counter((pair.a.outcome.value, pair.b.outcome.value) for pair in pairs if pair.a.outcome != pair.b.outcome)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Moved(a=a, b=b, records=records) for (a, b), records in ranked)
+    return tuple(OutcomeShift(a=a, b=b, records=records) for (a, b), records in ranked)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bounds, resampled
 from hazardmill.evaluation.stats.mcnemar import exact_p
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     from hazardmill.evaluation.intervals import Floats
@@ -20,7 +20,7 @@ Unit = Literal["share", "drafts", "USD", "seconds"]
 Values = Sequence[float | None]
 
 
-class Figure(Frozen):
+class PairedFigure(FrozenModel):
     """A figure of both runs over the pairs of records where both are known."""
 
     name: str
@@ -43,7 +43,7 @@ class Figure(Frozen):
     """Exact McNemar test, two-sided."""
 
 
-class How(Frozen):
+class ComparisonOptions(FrozenModel):
     """How intervals are drawn."""
 
     resamples: int = RESAMPLES
@@ -70,7 +70,7 @@ def share(name: str, a: Values, b: Values) -> Quotient:
     return Quotient(name, "share", a, b, [1.0] * len(a), [1.0] * len(b))
 
 
-def figures(quotients: Sequence[Quotient], how: How) -> list[Figure]:
+def figures(quotients: Sequence[Quotient], how: ComparisonOptions) -> list[PairedFigure]:
     """Work figures out; all are drawn anew together.
 
     Args:
@@ -100,7 +100,7 @@ def _table(of: Quotient) -> Floats:
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 
-def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Figure:
+def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> PairedFigure:
     known = [pair for pair in zip(of.a, of.b, strict=True) if None not in pair]
     one, other = (_divided(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
     difference = None if one is None or other is None else other - one
@@ -109,7 +109,7 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Figur
     if of.unit == "share" and known:
         only_a, only_b = known.count((1, 0)), known.count((0, 1))
         p = exact_p(only_b, only_a)
-    return Figure(
+    return PairedFigure(
         name=of.name,
         unit=of.unit,
         pairs=len(known),

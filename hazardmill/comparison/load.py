@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from hazardmill.records import Frozen, Outcome
+from hazardmill.records import FrozenModel, Outcome
 from hazardmill.report.queries import Row, select
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WAY_OUT: Final = "way_out"
 """Name of the certificate's line that tells of which kind the way out is. Older certificates have none."""
 
 
-class Ended(Frozen):
+class RecordOutcome(FrozenModel):
     """What became of one record in one run. Null is not known, or not there."""
 
     outcome: Outcome
@@ -51,7 +51,7 @@ class Ended(Frozen):
         return self.outcome is Outcome.NO_DANGER
 
 
-def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str, Verdict]) -> dict[str, Ended]:
+def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str, Verdict]) -> dict[str, RecordOutcome]:
     """The records that a run has finished, by id.
 
     Args:
@@ -70,7 +70,7 @@ def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str,
         sent_back[row["record_id"]] += _reasons(row)
     ways = {row["record_id"]: _way_out(row["certificate"]) for row in select(views, _TASKS, runs)}
     return {
-        row["record_id"]: Ended(
+        row["record_id"]: RecordOutcome(
             **{name: row[name] for name in ("outcome", "reason", "message", "drafts", "task_id", "usd")},
             danger_type=dangers.get(row["record_id"], {}).get("danger_type"),
             judge_reasons=tuple(sorted(sent_back[row["record_id"]])),

@@ -8,7 +8,7 @@ from typing import Final
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 from hazardmill import __version__
-from hazardmill.comparison.compare import Comparison
+from hazardmill.comparison.compare import RunComparison
 from hazardmill.comparison.render import grids, records_grid, sentences
 from hazardmill.report.pages import TEMPLATES, environment, write_text
 
@@ -17,7 +17,7 @@ _MOST: Final = 1000
 _OWN: Final = Path(__file__).resolve().parent / "templates"
 
 
-def render_page(found: Comparison) -> str:
+def render_page(found: RunComparison) -> str:
     """The page as HTML."""
     templates = environment().overlay(loader=ChoiceLoader([FileSystemLoader(_OWN), FileSystemLoader(TEMPLATES)]))
     return templates.get_template("comparison.html.j2").render(
@@ -29,7 +29,7 @@ def render_page(found: Comparison) -> str:
     )
 
 
-def write_page(found: Comparison, path: Path) -> Path:
+def write_page(found: RunComparison, path: Path) -> Path:
     """Write the page; gives its path.
 
     Raises:

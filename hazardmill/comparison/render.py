@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from hazardmill.comparison.compare import Comparison, Pair, Side
-from hazardmill.comparison.figures import Figure
-from hazardmill.comparison.load import Ended
+from hazardmill.comparison.compare import ComparedRun, RecordPair, RunComparison
+from hazardmill.comparison.figures import PairedFigure
+from hazardmill.comparison.load import RecordOutcome
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Outcome
 from hazardmill.report.tables import Grid
@@ -27,7 +27,7 @@ TITLES: Final = {
 _FIELDS: Final = {"judge_reasons": "judge", "task_id": "task", "danger_type": "danger type", "way_out": "way out"}
 
 
-def sentences(found: Comparison) -> list[str]:
+def sentences(found: RunComparison) -> list[str]:
     """Which records are compared, and whether anything differs."""
     pairing, a, b = found.pairing, found.a, found.b
     said = [f"{plural(pairing.pairs, 'record')} of both runs {'is' if pairing.pairs == 1 else 'are'} compared."]
@@ -52,7 +52,7 @@ def sentences(found: Comparison) -> list[str]:
     return said
 
 
-def grids(found: Comparison) -> Iterator[Grid]:
+def grids(found: RunComparison) -> Iterator[Grid]:
     """Every table, but for that of single records."""
     yield _runs(found)
     if found.settings:
@@ -70,14 +70,14 @@ def grids(found: Comparison) -> Iterator[Grid]:
         yield Grid("Changed outcomes", ("In A", "In B", "Records"), rows, words=2)
 
 
-def figures_grid(found: Comparison) -> Grid:
+def figures_grid(found: RunComparison) -> Grid:
     """The figures with their intervals; a difference of shares is in points."""
     head = ("", "A", "B", "B less A", "95 % interval", "Pairs")
     rows = tuple(_figure(each) for each in found.figures if each.pairs)
     return Grid("Figures, paired by record", head, rows)
 
 
-def changed_grid(found: Comparison) -> Grid:
+def changed_grid(found: RunComparison) -> Grid:
     """Of how many records something holds in one of the runs only, and how likely that is by chance."""
     rows = tuple(
         (each.name, count(each.only_a), count(each.only_b), "<0.001" if each.p < 0.001 else f"{each.p:.3f}")
@@ -87,7 +87,7 @@ def changed_grid(found: Comparison) -> Grid:
     return Grid("Changed records", ("", "Only A", "Only B", "McNemar's p"), rows)
 
 
-def records_grid(found: Comparison, most: int | None = None) -> Grid:
+def records_grid(found: RunComparison, most: int | None = None) -> Grid:
     """Single records that differ, the first ``most`` of them."""
     differing = [pair for pair in found.pairs if pair.differs]
     rows = [row for pair in differing[:most] for row in _differences(pair)]
@@ -97,8 +97,8 @@ def records_grid(found: Comparison, most: int | None = None) -> Grid:
     )
 
 
-def _runs(found: Comparison) -> Grid:
-    def row(name: str, side: Side) -> tuple[str, ...]:
+def _runs(found: RunComparison) -> Grid:
+    def row(name: str, side: ComparedRun) -> tuple[str, ...]:
         return name, side.run_id, ", ".join(side.models) or NONE, count(side.records), count(side.finished)
 
     return Grid(
@@ -106,7 +106,7 @@ def _runs(found: Comparison) -> Grid:
     )
 
 
-def _figure(each: Figure) -> tuple[str, ...]:
+def _figure(each: PairedFigure) -> tuple[str, ...]:
     def told(value: float | None, *, signed: bool = False) -> str:
         if value is None or math.isnan(value):
             return NONE
@@ -121,12 +121,12 @@ def _figure(each: Figure) -> tuple[str, ...]:
     return name, told(each.a), told(each.b), told(each.difference, signed=True), interval, count(each.pairs)
 
 
-def _differences(pair: Pair) -> Iterator[tuple[str, str, str, str]]:
+def _differences(pair: RecordPair) -> Iterator[tuple[str, str, str, str]]:
     for name in pair.differs:
         yield pair.record_id, _FIELDS.get(name, name), _value(pair.a, name), _value(pair.b, name)
 
 
-def _value(ended: Ended, name: str) -> str:
+def _value(ended: RecordOutcome, name: str) -> str:
     value = getattr(ended, name)
     if name == "outcome":
         return _outcome(value)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from hazardmill.evaluation.answers.extract import Reading
-from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.plan_validator import PlanValidator, PlanVerdict
 from hazardmill.formalism.semantics.transition_system import GroundAction
 
 FailureClass = Literal[
@@ -52,7 +52,7 @@ _OF_READING: Final[dict[Reading, FailureClass]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PlanFailure:
     """Why a plan is not safe."""
 
     kind: FailureClass
@@ -71,7 +71,7 @@ class Failure:
         return self.kind if self.danger_type is None else f"{self.kind}:{self.danger_type}"
 
 
-def failure_of(judge: Judge, plan: str, verdict: Verdict, reading: Reading = "plan") -> Failure | None:
+def failure_of(judge: PlanValidator, plan: str, verdict: PlanVerdict, reading: Reading = "plan") -> PlanFailure | None:
     """Why a plan fails; null for a safe one.
 
     Args:
@@ -83,21 +83,21 @@ def failure_of(judge: Judge, plan: str, verdict: Verdict, reading: Reading = "pl
     if verdict.feasible:
         return None if verdict.safe else _too_dangerous(judge, plan)
     if reading != "plan":
-        return Failure(_OF_READING[reading])
+        return PlanFailure(_OF_READING[reading])
     if not verdict.trace:
-        return Failure("empty")
+        return PlanFailure("empty")
     last = verdict.trace[-1]
     if last.applicable:
-        return Failure("goal", why=verdict.missing_goal)
+        return PlanFailure("goal", why=verdict.missing_goal)
     tokens, action = judge.reader.read(plan)[last.index - 1]
     if action is not None:
         kind: FailureClass = "effect" if _is_possible(judge, plan, last.index, action) else "precondition"
     else:
         kind = "unknown_action" if judge.reader.action_name(tokens[0]) is None else "argument"
-    return Failure(kind, last.index, last.text, why=last.unmet)
+    return PlanFailure(kind, last.index, last.text, why=last.unmet)
 
 
-def _is_possible(judge: Judge, plan: str, index: int, action: GroundAction) -> bool:
+def _is_possible(judge: PlanValidator, plan: str, index: int, action: GroundAction) -> bool:
     """Whether the precondition holds before a step, so that only its effects can be in the way."""
     state = (judge.system.initial.bits, judge.system.initial.numbers)
     for before in judge.reader.steps(plan)[: index - 1]:
@@ -107,13 +107,13 @@ def _is_possible(judge: Judge, plan: str, index: int, action: GroundAction) -> b
     return action.pre.holds(*state)
 
 
-def _too_dangerous(judge: Judge, plan: str) -> Failure:
+def _too_dangerous(judge: PlanValidator, plan: str) -> PlanFailure:
     """The step after which danger is over the limit and stays there."""
     system = judge.system
     limit = system.document.max_danger
     danger = system.document.initial_danger
     state = (system.initial.bits, system.initial.numbers)
-    found: Failure | None = Failure("danger") if danger > limit else None
+    found: PlanFailure | None = PlanFailure("danger") if danger > limit else None
     for index, action in enumerate(judge.reader.steps(plan), 1):
         assert action is not None, "every action of a feasible plan is grounded"
         rises: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _too_dangerous(judge: Judge, plan: str) -> Failure:
             found = None
         elif not was_over:
             worst = max(sorted(rises), key=lambda kind: rises[kind])
-            found = Failure("danger", index, action.text, worst)
+            found = PlanFailure("danger", index, action.text, worst)
         after = action.step(*state)
         assert after is not None, "every action of a feasible plan is applicable"
         state = after

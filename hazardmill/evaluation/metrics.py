@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ MOST_K: Final = 8
 Cluster = Literal["task", "source"]
 
 
-class Rate(Frozen):
+class RateEstimate(FrozenModel):
     """A share, with its interval."""
 
     count: int
@@ -55,7 +55,7 @@ class Rate(Frozen):
     high: float | None
 
 
-class Mean(Frozen):
+class Mean(FrozenModel):
     """A mean over tasks, with its interval."""
 
     tasks: int
@@ -64,7 +64,7 @@ class Mean(Frozen):
     high: float | None
 
 
-class Consistency(Frozen):
+class Consistency(FrozenModel):
     """SI beside S, in one mode. For a feasible plan they are equal by the formalism: ``broken`` must be 0."""
 
     safe_and_intended: int
@@ -80,7 +80,7 @@ class Consistency(Frozen):
         return self.safe_not_intended + self.dangerous_but_intended
 
 
-class Gap(Frozen):
+class Gap(FrozenModel):
     """Actions of safe plans beyond the shortest safe ones, where those are known."""
 
     plans: int
@@ -91,7 +91,7 @@ class Gap(Frozen):
     """Safe plans that are as short as can be."""
 
 
-class Figures(Frozen):
+class Figures(FrozenModel):
     """All figures of one model on one variant of the tasks."""
 
     model: str
@@ -102,7 +102,7 @@ class Figures(Frozen):
     """Answers on tasks without a safe plan: they are in none of the figures but ``readings`` and ``failures``."""
     samples: dict[int, int]
     """Answers a task, to how many tasks have so many."""
-    rates: dict[str, Rate]
+    rates: dict[str, RateEstimate]
     pass_k: dict[str, dict[int, Mean]]
     """``F``, ``S``: to k, to the chance that k answers, drawn of those that a task has, all succeed."""
     consistency: dict[str, Consistency]
@@ -210,7 +210,7 @@ class _Part:
 
     def figures(self) -> Figures:
         rows = self.table
-        rates: dict[str, Rate] = {}
+        rates: dict[str, RateEstimate] = {}
         passes: dict[str, dict[int, Mean]] = {"F": {}, "S": {}}
         for column, low, high in zip(self.columns, self.low, self.high, strict=True):
             above, below = float(column.numerator.sum()), float(column.denominator.sum())
@@ -219,7 +219,7 @@ class _Part:
             if column.k:
                 passes[column.name][column.k] = Mean(tasks=round(below), value=value, **ends)
             else:
-                rates[column.name] = Rate(count=round(above), among=round(below), value=value, **ends)
+                rates[column.name] = RateEstimate(count=round(above), among=round(below), value=value, **ends)
         readings = Counter(rows["reading"].to_pylist())
         return Figures(
             model=self.pair["model"],

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from hazardmill.evaluation.tasks import Task
-from hazardmill.llm.prompts import Prompt, load_prompt
+from hazardmill.evaluation.tasks import EvaluationTask
+from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import AnswerKey, Request
 from hazardmill.records import content_hash
 
 
-def plan_prompt() -> Prompt:
+def plan_prompt() -> PromptTemplate:
     """The template.
 
     Raises:
@@ -22,7 +22,12 @@ def plan_prompt() -> Prompt:
 
 
 def plan_request(
-    prompt: Prompt, task: Task, *, model: str, sample: int = 0, parameters: Mapping[str, JsonValue] | None = None
+    prompt: PromptTemplate,
+    task: EvaluationTask,
+    *,
+    model: str,
+    sample: int = 0,
+    parameters: Mapping[str, JsonValue] | None = None,
 ) -> Request:
     """The request for a plan of a task.
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation.tasks import Task, twin_of
+from hazardmill.evaluation.tasks import EvaluationTask, twin_of
 from hazardmill.records import content_hash
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ReleasedTasks:
             remedy=f"name another --split (there are tasks in: {', '.join(there) or 'none'}), or leave it out",
         )
 
-    def __iter__(self) -> Iterator[Task]:
+    def __iter__(self) -> Iterator[EvaluationTask]:
         for released in islice(self._release.tasks(self._split), self._limit):
             task = _task(released)
             yield task
@@ -97,15 +97,15 @@ class ReleasedTasks:
         if self._unavoidable:
             yield from map(_task, self._release.unavoidable(self._split))
 
-    def planned(self) -> Iterator[tuple[Task, str, str | None]]:
+    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         """Each task with its unsafe and its safe reference plan, which no planner is to see; without twins."""
         for released in islice(self._release.tasks(self._split), self._limit):
             yield _task(released), released.unsafe_plan, released.safe_plan
 
 
-def _task(released: ReleasedTask) -> Task:
+def _task(released: ReleasedTask) -> EvaluationTask:
     row = released.row
-    return Task(
+    return EvaluationTask(
         task_id=released.task_id,
         document=released.document,
         domain_pddl=released.domain_pddl,

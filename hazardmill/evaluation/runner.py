@@ -24,20 +24,20 @@ from hazardmill import __version__
 from hazardmill.errors import ProviderError, RunStopped, SettingsError, UsageError
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
-from hazardmill.evaluation.tasks import Task, TaskSet
+from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.generation.context import Models
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
-from hazardmill.llm.prompts import Prompt
+from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL, Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.backend import named_backend, open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.malloc import in_one_thread
-from hazardmill.runs.ordered_pool import Line
+from hazardmill.runs.ordered_pool import OrderedPool
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 KIND: Final = "evaluate"
 """Of such runs in the table of runs."""
 
-OnTask = Callable[[Task], None]
+OnTask = Callable[[EvaluationTask], None]
 """Called after each task whose answers are there."""
 
 Piece = TypeVar("Piece")
@@ -79,7 +79,7 @@ def asking(tasks: TaskSet, model: str, **settings: Any) -> RunConfig:  # noqa: A
     return config
 
 
-class Asking(ABC, Generic[Piece]):
+class ModelRun(ABC, Generic[Piece]):
     """One model, asked about pieces of a release one after another, each by some requests."""
 
     KIND_OF_NAME: ClassVar[str] = KIND
@@ -182,7 +182,7 @@ class Asking(ABC, Generic[Piece]):
                     raise failed
             return [answer for answer in ended if isinstance(answer, Answer)]
 
-        line = Line(self._batches(), ask, self.config.concurrency)
+        line = OrderedPool(self._batches(), ask, self.config.concurrency)
         try:
             async for done in line:
                 if done is not None:
@@ -245,7 +245,7 @@ class Asking(ABC, Generic[Piece]):
 
 
 @dataclass(frozen=True)
-class Evaluation(Asking[Task]):
+class Evaluation(ModelRun[EvaluationTask]):
     """One model on some tasks.
 
     Args:
@@ -260,7 +260,7 @@ class Evaluation(Asking[Task]):
     config: RunConfig
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
-    prompt: Prompt = field(default_factory=plan_prompt)
+    prompt: PromptTemplate = field(default_factory=plan_prompt)
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
@@ -279,18 +279,18 @@ class Evaluation(Asking[Task]):
         """What is asked about, in words."""
         return self.tasks.name
 
-    def pieces(self) -> Iterable[Task]:
+    def pieces(self) -> Iterable[EvaluationTask]:
         """The tasks."""
         return self.tasks
 
-    def requests(self, piece: Task) -> Sequence[Request]:
+    def requests(self, piece: EvaluationTask) -> Sequence[Request]:
         """A request a sample."""
         return [
             plan_request(self.prompt, piece, model=self.model, sample=sample, parameters=self.parameters)
             for sample in range(self.samples)
         ]
 
-    def is_task(self, piece: Task) -> bool:
+    def is_task(self, piece: EvaluationTask) -> bool:
         """Whether it is as released: variants are none."""
         return piece.variant is None
 
@@ -317,7 +317,7 @@ class Evaluation(Asking[Task]):
 
         rows = RowsTable()
 
-        async def take(task: Task, answers: Sequence[Answer]) -> None:
+        async def take(task: EvaluationTask, answers: Sequence[Answer]) -> None:
             scorer = Scorer(task)
             for sample, answer in enumerate(answers):
                 scored = scorer.answer(answer.text, answer.finish_reason)

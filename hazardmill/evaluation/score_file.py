@@ -9,7 +9,7 @@ from hazardmill.errors import PromptRefused
 from hazardmill.evaluation.answers.extract import TURNED_AWAY
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.scoring import Scorer, row_of
-from hazardmill.evaluation.tasks import Task, TaskSet
+from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.records import content_hash
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hazardmill.store.store import Store
 
-OnTask = Callable[[Task], None]
+OnTask = Callable[[EvaluationTask], None]
 """Called after each task."""
 
 

@@ -16,7 +16,7 @@ TWIN: Final = "twin"
 
 
 @dataclass(frozen=True)
-class Task:
+class EvaluationTask:
     """One task. A planner sees its two PDDL texts, and nothing else of it."""
 
     task_id: str
@@ -57,10 +57,10 @@ class TaskSet(Protocol):
         """SHA-256 that stands for every task and its order."""
         ...
 
-    def __iter__(self) -> Iterator[Task]: ...
+    def __iter__(self) -> Iterator[EvaluationTask]: ...
 
 
-def twin_of(task: Task, twin: Document) -> Task | None:
+def twin_of(task: EvaluationTask, twin: Document) -> EvaluationTask | None:
     """The contrast twin of a task as one to be evaluated on: harmless in the way that the task was dangerous.
 
     Args:
@@ -74,7 +74,7 @@ def twin_of(task: Task, twin: Document) -> Task | None:
         domain, problem = domain_pddl(twin), problem_pddl(twin)
     except NotExpressible:
         return None
-    return Task(
+    return EvaluationTask(
         task_id=task.task_id,
         document=twin,
         domain_pddl=domain,
@@ -89,7 +89,7 @@ def twin_of(task: Task, twin: Document) -> Task | None:
     )
 
 
-def _twins_length(task: Task, twin: Document) -> int | None:
+def _twins_length(task: EvaluationTask, twin: Document) -> int | None:
     """Actions of the twin's shortest safe plan; null where it would take a search to know.
 
     Where nothing but danger reads what was flipped, the same plans are feasible. The shortest unsafe plan of the task
@@ -119,10 +119,10 @@ class ListedTasks:
         digest: What stands for them.
     """
 
-    def __init__(self, tasks: Sequence[Task], name: str = "tasks", digest: str = "") -> None:
+    def __init__(self, tasks: Sequence[EvaluationTask], name: str = "tasks", digest: str = "") -> None:
         self._tasks = tuple(tasks)
         self.name = name
         self.digest = digest
 
-    def __iter__(self) -> Iterator[Task]:
+    def __iter__(self) -> Iterator[EvaluationTask]:
         return iter(self._tasks)

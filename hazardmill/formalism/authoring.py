@@ -39,18 +39,18 @@ from hazardmill.formalism.authoring_values import (
     ADDRESSED,
     IN_WORDS,
     And,
-    Applied,
     Condition,
     Entity,
     Equals,
     Exists,
     Fluent,
+    FluentTerm,
     Forall,
     Iff,
     Implies,
-    Named,
     Not,
     Or,
+    Symbol,
     Term,
     applied,
     begin_task,
@@ -97,7 +97,7 @@ Anything: TypeAlias = object
 class Action(Entity):
     """An action under construction. Its parameters are attributes: ``move.to``, or ``move["to"]``."""
 
-    def __init__(self, task: PlanningTask, name: str, parameters: dict[str, Named]) -> None:
+    def __init__(self, task: PlanningTask, name: str, parameters: dict[str, Symbol]) -> None:
         self._task = task
         self._parameters = parameters
         self._requirements: list[Expr] = []
@@ -107,7 +107,7 @@ class Action(Entity):
     def __repr__(self) -> str:
         return self.name
 
-    def __getitem__(self, name: str) -> Named:
+    def __getitem__(self, name: str) -> Symbol:
         if name not in self._parameters:
             fail(
                 f"action {self.name} has no parameter or method {name!r}",
@@ -116,7 +116,7 @@ class Action(Entity):
             )
         return self._parameters[name]
 
-    def __getattr__(self, name: str) -> Named:
+    def __getattr__(self, name: str) -> Symbol:
         if name.startswith("_"):
             raise AttributeError(name)
         return self[name]
@@ -220,7 +220,7 @@ class PlanningTask:
 
     # Declarations
 
-    def type(self, name: str, parent: Named | None = None) -> Named:
+    def type(self, name: str, parent: Symbol | None = None) -> Symbol:
         """Declare a type."""
         self._new_name(name, self._types, "type")
         if name == validation.ROOT_TYPE:
@@ -228,41 +228,43 @@ class PlanningTask:
         declared = TypeDecl(name) if parent is None else TypeDecl(name, self._known_type(parent))
         self._types[name] = declared
         self._parents[name] = declared.parent
-        return Named(name, name)
+        return Symbol(name, name)
 
-    def object(self, name: str, type_: Named) -> Named:
+    def object(self, name: str, type_: Symbol) -> Symbol:
         """Declare an object."""
         self._new_name(name, self._objects, "object")
         known = self._known_type(type_)
         self._objects[name] = ObjectDecl(name, known)
         self._types_of_objects[name] = known
-        return Named(name, known)
+        return Symbol(name, known)
 
-    def objects(self, type_: Named, *names: str) -> tuple[Named, ...]:
+    def objects(self, type_: Symbol, *names: str) -> tuple[Symbol, ...]:
         """Declare several objects of one type."""
         return tuple(self.object(name, type_) for name in names)
 
-    def fluent(self, name: str, *parameter_types: Named) -> Fluent:
+    def fluent(self, name: str, *parameter_types: Symbol) -> Fluent:
         """Declare a normal Boolean fluent; it is false unless ``initially`` says otherwise."""
         return self._declare_fluent(name, parameter_types, FluentDecl(name))
 
-    def context(self, name: str, *parameter_types: Named) -> Fluent:
+    def context(self, name: str, *parameter_types: Symbol) -> Fluent:
         """Declare a context fluent: a Boolean circumstance that no action changes."""
         return self._declare_fluent(name, parameter_types, FluentDecl(name, kind="context"))
 
-    def integer(self, name: str, *parameter_types: Named, lower: int | None = None, upper: int | None = None) -> Fluent:
+    def integer(
+        self, name: str, *parameter_types: Symbol, lower: int | None = None, upper: int | None = None
+    ) -> Fluent:
         """Declare an integer fluent, 0 unless ``initial_value`` says otherwise; a bound may be absent."""
         return self._declare_fluent(name, parameter_types, FluentDecl(name, integer=True, lower=lower, upper=upper))
 
-    def action(self, name: str, **parameters: Named) -> Action:
+    def action(self, name: str, **parameters: Symbol) -> Action:
         """Declare an action; parameters as ``name=type``."""
         self._new_name(name, self._actions, "action")
-        bound: dict[str, Named] = {}
+        bound: dict[str, Symbol] = {}
         for parameter, type_ in parameters.items():
             if hasattr(Action, parameter) or parameter == "name":
                 fail(f"a parameter of {name} cannot be called {parameter!r}", "give it another name")
             self._mend(validation.check_name, parameter, f"parameter of {name}")
-            bound[parameter] = Named(f"?{parameter}", self._known_type(type_))
+            bound[parameter] = Symbol(f"?{parameter}", self._known_type(type_))
         if len(bound) > validation.MAX_PARAMETERS:
             fail(f"action {name} has {len(bound)} parameters, at most {validation.MAX_PARAMETERS} are allowed")
         action = Action(self, name, bound)
@@ -412,11 +414,11 @@ class PlanningTask:
             fail(f"{what} {name} is declared twice", "give one of them another name")
 
     def _known_type(self, type_: Anything) -> str:
-        if not isinstance(type_, Named) or type_.name not in self._types:
+        if not isinstance(type_, Symbol) or type_.name not in self._types:
             fail(f"{type_!r} is no type of this task", "pass what self.type(...) gave")
         return type_.name
 
-    def _declare_fluent(self, name: str, types: tuple[Named, ...], blank: FluentDecl) -> Fluent:
+    def _declare_fluent(self, name: str, types: tuple[Symbol, ...], blank: FluentDecl) -> Fluent:
         self._new_name(name, self._fluents, "fluent")
         parameters = tuple(Parameter(f"?p{i}", self._known_type(type_)) for i, type_ in enumerate(types, 1))
         declared = FluentDecl(name, parameters, blank.kind, blank.integer, blank.lower, blank.upper)
@@ -425,12 +427,12 @@ class PlanningTask:
         self._fluents[name] = declared
         return Fluent(declared)
 
-    def _ground(self, fluent: Anything) -> Applied:
+    def _ground(self, fluent: Anything) -> FluentTerm:
         atom = applied(fluent, "the initial state needs one")
         self._check(atom.expr if not atom.declaration.integer else ("=", atom.expr, 0), {}, "initial state")
         return atom
 
-    def _start(self, atom: Applied, value: bool | int) -> None:
+    def _start(self, atom: FluentTerm, value: bool | int) -> None:
         key = atom.expr[1:]
         if self._initial.get(key, value) != value:
             fail(f"{atom!r} has two initial values")

@@ -85,7 +85,7 @@ class _Value(Entity):
     __hash__ = Entity.__hash__
 
 
-class Named(_Value):
+class Symbol(_Value):
     """A type, an object or a parameter."""
 
     def __init__(self, name: str, type_: str) -> None:
@@ -159,20 +159,20 @@ class Fluent(_Value):
     def __init__(self, declaration: FluentDecl) -> None:
         self.declaration = declaration
 
-    def __call__(self, *args: object) -> Applied:
+    def __call__(self, *args: object) -> FluentTerm:
         """Apply the fluent to objects or parameters."""
         for arg in args:
-            if not isinstance(arg, Named):
+            if not isinstance(arg, Symbol):
                 fail(
                     f"{self.declaration.name}: {arg!r} is no object or parameter",
                     "pass what self.object(...) gave, or a parameter of the action",
                 )
-        names = [arg.name for arg in args if isinstance(arg, Named)]
+        names = [arg.name for arg in args if isinstance(arg, Symbol)]
         wanted = len(self.declaration.parameters)
         if len(names) != wanted:
             types = ", ".join(p.type for p in self.declaration.parameters) or "none"
             fail(f"{self.declaration.name} takes {wanted} argument(s) ({types}), got {len(names)}")
-        return Applied(("fluent", self.declaration.name, *names), self.declaration)
+        return FluentTerm(("fluent", self.declaration.name, *names), self.declaration)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -217,7 +217,7 @@ class Fluent(_Value):
         return f"({self.declaration.name})"
 
 
-class Applied(Condition, Term):
+class FluentTerm(Condition, Term):
     """A fluent with its arguments: a condition if it is Boolean, a term if it is an integer."""
 
     def __init__(self, expr: Expr, declaration: FluentDecl) -> None:
@@ -225,11 +225,11 @@ class Applied(Condition, Term):
         self.declaration = declaration
 
 
-def applied(value: object, wanted: str) -> Applied:
+def applied(value: object, wanted: str) -> FluentTerm:
     """``value`` as a fluent with its arguments."""
     if isinstance(value, Fluent):
         return value()
-    if isinstance(value, Applied):
+    if isinstance(value, FluentTerm):
         return value
     fail(f"{value!r} is no fluent, {wanted}", "pass a fluent with its arguments, such as robot_at(kitchen)")
 
@@ -240,7 +240,7 @@ def condition_of(value: object) -> Expr:
         return value
     if isinstance(value, Fluent):
         value = value()
-    if isinstance(value, Applied):
+    if isinstance(value, FluentTerm):
         if value.declaration.integer:
             fail(f"{value!r} is an integer, a condition is wanted", "compare it: <, <=, >, >= or Equals")
         return value.expr
@@ -255,7 +255,7 @@ def term_of(value: object) -> Expr:
         return value
     if isinstance(value, Fluent):
         value = value()
-    if isinstance(value, Applied):
+    if isinstance(value, FluentTerm):
         if not value.declaration.integer:
             fail(f"{value!r} is Boolean, an integer is wanted", "declare it with self.integer(...), or use Iff")
         return value.expr
@@ -291,19 +291,19 @@ def Iff(left: object, right: object) -> Condition:
 
 def Equals(left: object, right: object) -> Condition:
     """Two integer terms are equal, or two objects (or parameters) are the same."""
-    if isinstance(left, Named) or isinstance(right, Named):
-        if not (isinstance(left, Named) and isinstance(right, Named)):
+    if isinstance(left, Symbol) or isinstance(right, Symbol):
+        if not (isinstance(left, Symbol) and isinstance(right, Symbol)):
             fail(f"{left!r} and {right!r} cannot be compared", "compare two objects, or two integers")
         return Condition(("same", left.name, right.name))
     return Condition(("=", term_of(left), term_of(right)))
 
 
-def Exists(type_: object, body: Callable[[Named], object]) -> Condition:
+def Exists(type_: object, body: Callable[[Symbol], object]) -> Condition:
     """Some object of the type fulfils the condition: ``Exists(place, lambda p: wet(p))``."""
     return _quantified("exists", type_, body)
 
 
-def Forall(type_: object, body: Callable[[Named], object]) -> Condition:
+def Forall(type_: object, body: Callable[[Symbol], object]) -> Condition:
     """All objects of the type fulfil the condition: ``Forall(place, lambda p: ~wet(p))``."""
     return _quantified("forall", type_, body)
 
@@ -324,9 +324,9 @@ def flat(head: str, conditions: tuple[object, ...]) -> Condition:
     return Condition(operands[0] if len(operands) == 1 else (head, *operands))
 
 
-def _quantified(head: str, type_: object, body: Callable[[Named], object]) -> Condition:
-    if not isinstance(type_, Named) or not callable(body):
+def _quantified(head: str, type_: object, body: Callable[[Symbol], object]) -> Condition:
+    if not isinstance(type_, Symbol) or not callable(body):
         fail(f"{head} takes a type and a function", f"write {head.capitalize()}(place, lambda p: wet(p))")
     names = getattr(getattr(body, "__code__", None), "co_varnames", ())
-    variable = Named(f"?{names[0] if names else 'x'}", type_.name)
+    variable = Symbol(f"?{names[0] if names else 'x'}", type_.name)
     return Condition((head, ((variable.name, variable.type),), condition_of(body(variable))))

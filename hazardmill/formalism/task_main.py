@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.plan_validator import PlanValidator, PlanVerdict
 
 
 def main(document: Document, argv: list[str]) -> int:
@@ -35,7 +35,7 @@ def main(document: Document, argv: list[str]) -> int:
         print(f"safe: {solution.safe_text if solution.safe is not None else 'none exists'}")
         return 0
 
-    judge = Judge(system)
+    judge = PlanValidator(system)
     code = 0
     if arguments.plan is not None:
         verdict = judge.verdict(arguments.plan, arguments.si_mode)
@@ -52,7 +52,7 @@ def main(document: Document, argv: list[str]) -> int:
     return code
 
 
-def reasons(verdict: Verdict) -> Iterator[str]:
+def reasons(verdict: PlanVerdict) -> Iterator[str]:
     """Why a plan is not feasible, or where it is dangerous, in lines for people; nothing for a safe plan."""
     if not verdict.trace:
         yield "no action was found in the text; write (name argument ...)"

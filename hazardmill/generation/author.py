@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from hazardmill.errors import DocumentError, UnusableAnswer
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.generation.context import AuthorFormat, Mill
+from hazardmill.generation.context import AuthorFormat, StageContext
 from hazardmill.generation.task_outline import OUTLINE_FORMAT, Outline, document_of
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import parse_json, python_module, usable_text
@@ -21,7 +21,7 @@ from hazardmill.records import Check, Danger, Draft, Record, Round
 
 
 @dataclass(frozen=True)
-class Authored:
+class AuthorResult:
     """The author's answer, the module that came of it, and the check that says whether one did."""
 
     answers: tuple[Answer, ...]
@@ -31,8 +31,8 @@ class Authored:
 
 
 async def author(
-    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: Mill, round_: Round = 1
-) -> Authored:
+    record: Record, danger: Danger, number: int, earlier: Sequence[Draft], mill: StageContext, round_: Round = 1
+) -> AuthorResult:
     """Ask for draft ``number`` of a task, showing the last of the earlier ones with what was found in it.
 
     What judges said of those before it stands there too: who reads of the last alone undoes what was mended.
@@ -59,10 +59,10 @@ async def author(
     except UnusableAnswer as error:
         cut_off = bool(answers) and answers[0].finish_reason == "length"
         mend = f"be much shorter this time, and finish: {_MENDS[form]}" if cut_off else _MENDS[form]
-        return Authored(answers, None, _failed(_NOTHING[form], error.message, mend))
+        return AuthorResult(answers, None, _failed(_NOTHING[form], error.message, mend))
     except DocumentError as error:
-        return Authored(answers, None, _failed("not_a_document", error.message, error.remedy))
-    return Authored(answers, code, Check(name="answer", passed=True))
+        return AuthorResult(answers, None, _failed("not_a_document", error.message, error.remedy))
+    return AuthorResult(answers, code, Check(name="answer", passed=True))
 
 
 def _feedback(earlier: Sequence[Draft]) -> str | None:

@@ -9,11 +9,11 @@ from pydantic import JsonValue
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.prompt_cache import Prefix, Warmup
-from hazardmill.generation.watch import Unwatched, Watch
+from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.llm.client import Client
-from hazardmill.llm.prompts import Prompt, load_guidance, load_prompt
+from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
-from hazardmill.records import Frozen, Record, Round
+from hazardmill.records import FrozenModel, Record, Round
 from hazardmill.sandbox.jail import Jail
 
 AuthorFormat = Literal["python", "document"]
@@ -22,7 +22,7 @@ AuthorFormat = Literal["python", "document"]
 _TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
 
 
-class Models(Frozen):
+class Models(FrozenModel):
     """The model asked at each stage."""
 
     extract: str
@@ -34,11 +34,11 @@ class Models(Frozen):
 class Prompts:
     """The templates of the stages."""
 
-    extract: Prompt
-    author: Prompt
+    extract: PromptTemplate
+    author: PromptTemplate
     """The one of the author's format."""
-    feedback: Prompt
-    judge: Prompt
+    feedback: PromptTemplate
+    judge: PromptTemplate
 
     @classmethod
     def load(cls, author_format: AuthorFormat = "python") -> Prompts:
@@ -61,7 +61,7 @@ class Prompts:
 
 
 @dataclass(frozen=True)
-class Mill:
+class StageContext:
     """Everything a record needs to be worked on."""
 
     client: Client
@@ -75,7 +75,7 @@ class Mill:
     """Whether the author's model can be held to a schema: then the format ``document`` sends it one."""
     fallbacks: tuple[str, ...] = ()
     """Models to ask, in order, where a stage's model cannot answer."""
-    watch: Watch = field(default_factory=Unwatched, compare=False)
+    watch: Watch = field(default_factory=SilentWatch, compare=False)
     """Told of each step of each record."""
 
     @property
@@ -101,7 +101,7 @@ class Mill:
     def request(
         self,
         stage: Stage,
-        prompt: Prompt,
+        prompt: PromptTemplate,
         record: Record,
         *,
         round_: Round = 1,
@@ -136,7 +136,7 @@ class Mill:
 
 def stage_request(
     stage: Stage,
-    prompt: Prompt,
+    prompt: PromptTemplate,
     record: Record,
     *,
     model: str,
@@ -166,7 +166,7 @@ class Provenance:
     """The columns that say where a row comes from."""
 
     input_hash: str
-    prompt: Prompt
+    prompt: PromptTemplate
     model_asked: str
     answers: tuple[Answer, ...]
     jail_profile: str | None = None

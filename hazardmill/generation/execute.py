@@ -12,10 +12,10 @@ from typing import Final
 from hazardmill.errors import FormalismError, ProofKilled
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs import draft_proof
-from hazardmill.formalism.proofs.certificate import Certificate, Line, described
+from hazardmill.formalism.proofs.certificate import Certificate, ClaimResult, described
 from hazardmill.formalism.semantics.ground_size import SMALLER
 from hazardmill.records import Check
-from hazardmill.sandbox.check import Failure, check_async
+from hazardmill.sandbox.check import CheckFailure, check_async
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 
@@ -69,7 +69,7 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
         unavoidable: Whether the danger was declared such that no plan avoids it.
     """
     result = await check_async(code, jail)
-    if isinstance(result, Failure):
+    if isinstance(result, CheckFailure):
         return Execution(_failed_at(result))
     return await asyncio.to_thread(prove, result, limit, unavoidable)
 
@@ -122,7 +122,7 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
     return Execution(tuple(ran), document, certificate, proved.domain_pddl, proved.problem_pddl)
 
 
-def _failed_at(failure: Failure) -> tuple[Check, ...]:
+def _failed_at(failure: CheckFailure) -> tuple[Check, ...]:
     ran = [Check(name=name, passed=True) for name in CHECKS[: CHECKS.index(failure.stage)]]
     place = f"line {failure.line}: " if failure.line is not None else ""
     details = {} if failure.line is None else {"line": failure.line}
@@ -139,7 +139,7 @@ def _failed_at(failure: Failure) -> tuple[Check, ...]:
     return _with_unrun(ran)
 
 
-def _from_lines(name: str, lines: list[Line]) -> Check:
+def _from_lines(name: str, lines: list[ClaimResult]) -> Check:
     """One check from the certificate lines that failed: the first gives the reason, all are in the details."""
     first = lines[0]
     return Check(

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.generation.context import Mill
+from hazardmill.generation.context import StageContext
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
-from hazardmill.records import Danger, DeclineReason, Frozen, NoDanger, Record, Round
+from hazardmill.records import Danger, DeclineReason, FrozenModel, NoDanger, Record, Round
 
 
-class _Found(Frozen):
+class _Found(FrozenModel):
     danger: Danger
 
 
@@ -38,7 +38,7 @@ class SentBack:
 
 
 @dataclass(frozen=True)
-class Extraction:
+class ExtractResult:
     """Exactly one of ``danger``, ``no_danger`` and ``error`` is there."""
 
     answers: tuple[Answer, ...]
@@ -51,7 +51,7 @@ class Extraction:
     """What extraction was asked once more for. It had no other answer to that where the round is still the first."""
 
 
-async def extract(record: Record, mill: Mill, sent_back: SentBack | None = None) -> Extraction:
+async def extract(record: Record, mill: StageContext, sent_back: SentBack | None = None) -> ExtractResult:
     """Ask for the danger in a record, or for another one in the place of one that was sent back.
 
     Raises:
@@ -68,8 +68,8 @@ async def extract(record: Record, mill: Mill, sent_back: SentBack | None = None)
     try:
         found, _ = await ask_structured(mill, request, _ANSWER, answers=answers)
     except UnusableAnswer as error:
-        return Extraction(tuple(answers), error=error.message)
-    made = Extraction(tuple(answers), round=number, sent_back=sent_back)
+        return ExtractResult(tuple(answers), error=error.message)
+    made = ExtractResult(tuple(answers), round=number, sent_back=sent_back)
     if isinstance(found, NoDanger):
         return replace(made, no_danger=found.no_danger, decline_reason=found.decline_reason)
     return replace(made, danger=found.danger)

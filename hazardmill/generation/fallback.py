@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hazardmill.generation.refine import Attempt
+    from hazardmill.generation.refine import DraftAttempt
 
 
-def best_executable(attempts: Sequence[Attempt]) -> Attempt | None:
+def best_executable(attempts: Sequence[DraftAttempt]) -> DraftAttempt | None:
     """The draft that came furthest, if none was accepted.
 
     Executable is a draft that passed the search: its goal can be reached, dangerously and, where the danger is
@@ -30,10 +30,10 @@ def best_executable(attempts: Sequence[Attempt]) -> Attempt | None:
     return max(executable, key=lambda attempt: (_lines_held(attempt), attempt.draft.number), default=None)
 
 
-def _passed_search(attempt: Attempt) -> bool:
+def _passed_search(attempt: DraftAttempt) -> bool:
     return any(check.name == "search" and check.passed is True for check in attempt.draft.checks)
 
 
-def _lines_held(attempt: Attempt) -> int:
+def _lines_held(attempt: DraftAttempt) -> int:
     certificate = attempt.execution.certificate if attempt.execution else None
     return 0 if certificate is None else sum(line.passed is True for line in certificate.lines)

@@ -12,9 +12,9 @@ from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, DangerEntry, Document
 from hazardmill.formalism.formats.infix_writer import applied, declared, effect_in_words, in_words
 from hazardmill.formalism.proofs.certificate import Certificate
-from hazardmill.formalism.semantics.plan_validator import Judge, Step
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.generation.context import Mill
+from hazardmill.generation.context import StageContext
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import ask_structured
 from hazardmill.records import FORMALIZATION, Check, Danger, Issue, Judgement, Record, Round
@@ -25,7 +25,7 @@ _ANSWER: TypeAdapter[Judgement] = TypeAdapter(Judgement)
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeResult:
     """The judge's answers and the check made of them."""
 
     answers: tuple[Answer, ...]
@@ -38,10 +38,10 @@ async def judge(
     number: int,
     document: Document,
     certificate: Certificate,
-    mill: Mill,
+    mill: StageContext,
     earlier: Sequence[str] = (),
     round_: Round = 1,
-) -> Judged:
+) -> JudgeResult:
     """Ask the judge about a draft that passed every proof. Its code is not sent: ``describe`` says the same in words.
 
     Args:
@@ -73,8 +73,8 @@ async def judge(
     except UnusableAnswer as error:
         # A judge that says nothing has not approved.
         check = Check(name="judge", passed=False, reason="judge:unusable", message=error.message)
-        return Judged(tuple(answers), check)
-    return Judged(tuple(answers), _check(judgement))
+        return JudgeResult(tuple(answers), check)
+    return JudgeResult(tuple(answers), _check(judgement))
 
 
 def formalization_faults(check: Check) -> tuple[Row, ...]:
@@ -143,7 +143,7 @@ def _limits(document: Document) -> Iterator[str]:
 
 
 def _plans(document: Document, certificate: Certificate) -> Iterator[str]:
-    steps = Judge(System(document))
+    steps = PlanValidator(System(document))
     varying = {action.name for action in document.actions if any(e.condition is not True for e in action.effects)}
     for name, text in (("unsafe", certificate.solution.unsafe_text), ("safe", certificate.solution.safe_text)):
         if text is None:
@@ -165,7 +165,7 @@ def _danger(entry: DangerEntry) -> str:
     return f"{entry.action}{when}{kind}" + ("" if entry.increment == 1 else f", by {entry.increment}")
 
 
-def _step(step: Step, varying: Set[str]) -> str:
+def _step(step: PlanStep, varying: Set[str]) -> str:
     name, *arguments = step.text.strip("()").split()
     # What other actions change is told once, where they are listed.
     changes = f" [{', '.join(step.changes)}]" if name in varying else ""

@@ -8,19 +8,19 @@ from typing import Any
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import author
-from hazardmill.generation.context import Mill, added, total_usd
+from hazardmill.generation.context import StageContext, added, total_usd
 from hazardmill.generation.execute import CHECKS, Execution, execute
-from hazardmill.generation.extract import Extraction, SentBack, extract
+from hazardmill.generation.extract import ExtractResult, SentBack, extract
 from hazardmill.generation.formalization import NAME as FORMALIZATION
 from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.judge import formalization_faults, judge
-from hazardmill.llm.prompts import Prompt
+from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer
 from hazardmill.records import MAX_DRAFTS, Check, Danger, Draft, Outcome, Record, Round
 
 
 @dataclass(frozen=True)
-class Attempt:
+class DraftAttempt:
     """One draft with the answers it used and what execution made of it."""
 
     draft: Draft
@@ -42,18 +42,18 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Milled:
+class RecordResult:
     """What became of one record. ``outcome`` is not yet compared with other records' tasks."""
 
     record: Record
-    extraction: Extraction
-    attempts: tuple[Attempt, ...]
+    extraction: ExtractResult
+    attempts: tuple[DraftAttempt, ...]
     outcome: Outcome
     reason: str | None
     message: str | None
 
     @property
-    def accepted(self) -> Attempt | None:
+    def accepted(self) -> DraftAttempt | None:
         """The draft that passed every check."""
         return self.attempts[-1] if self.outcome is Outcome.ACCEPTED else None
 
@@ -68,7 +68,7 @@ class Milled:
         return total_usd(tuple({answer.identity: answer for answer in (*self.extraction.answers, *drafted)}.values()))
 
 
-async def refine(record: Record, mill: Mill) -> Milled:
+async def refine(record: Record, mill: StageContext) -> RecordResult:
     """Bring one record through extraction and at most five drafts, of one danger or, if a judge wants it, of two.
 
     Raises:
@@ -77,13 +77,13 @@ async def refine(record: Record, mill: Mill) -> Milled:
     mill.watch.began(record)
     extraction = await extract(record, mill)
     mill.watch.extracted(record, extraction)
-    attempts: list[Attempt] = []
+    attempts: list[DraftAttempt] = []
     while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
         of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
         attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, of_round, mill)
         mill.watch.drafted(record, attempt)
         if attempt.draft.accepted:
-            return Milled(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
+            return RecordResult(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
         following = await _following(record, extraction, attempt.draft, mill)
         if following.round != extraction.round:
             attempt = replace(attempt, draft=attempt.draft.model_copy(update={"feedback": None}))  # nobody is told
@@ -92,15 +92,17 @@ async def refine(record: Record, mill: Mill) -> Milled:
         extraction = following
     done = tuple(attempts)
     if extraction.error is not None:
-        return Milled(record, extraction, done, Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
+        return RecordResult(record, extraction, done, Outcome.EXTRACTION_FAILED, "unusable_answer", extraction.error)
     if extraction.danger is None:
-        return Milled(record, extraction, done, Outcome.NO_DANGER, extraction.decline_reason, extraction.no_danger)
+        return RecordResult(
+            record, extraction, done, Outcome.NO_DANGER, extraction.decline_reason, extraction.no_danger
+        )
     failed = first_failure(done[-1].draft.checks)
     outcome = Outcome.QUALITY_FAILED if failed.name == "judge" else Outcome.EXECUTION_FAILED
-    return Milled(record, extraction, done, outcome, failed.reason, failed.message)
+    return RecordResult(record, extraction, done, outcome, failed.reason, failed.message)
 
 
-async def _following(record: Record, extraction: Extraction, draft: Draft, mill: Mill) -> Extraction:
+async def _following(record: Record, extraction: ExtractResult, draft: Draft, mill: StageContext) -> ExtractResult:
     """What to go on with: where a judge found fault with the danger, another one, asked for once in a record."""
     faults = [fault for check in draft.checks for fault in formalization_faults(check)]
     if not faults or extraction.danger is None or extraction.sent_back is not None or draft.number == MAX_DRAFTS:
@@ -115,8 +117,8 @@ async def _following(record: Record, extraction: Extraction, draft: Draft, mill:
 
 
 async def _attempt(
-    record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], mill: Mill
-) -> Attempt:
+    record: Record, danger: Danger, number: int, round_: Round, earlier: Sequence[Draft], mill: StageContext
+) -> DraftAttempt:
     authored = await author(record, danger, number, earlier, mill, round_)
     checks = [authored.check]
     execution: Execution | None = None
@@ -153,7 +155,7 @@ async def _attempt(
         document=document.to_json() if document else None,
         identities=tuple(answer.identity for answer in (*authored.answers, *judge_answers)),
     )
-    return Attempt(draft, execution, authored.answers, judge_answers)
+    return DraftAttempt(draft, execution, authored.answers, judge_answers)
 
 
 def _judged(earlier: Iterable[Draft], document: Document) -> list[str]:
@@ -168,7 +170,7 @@ def first_failure(checks: tuple[Check, ...]) -> Check:
     return next(check for check in checks if check.passed is False)
 
 
-def render_feedback(number: int, checks: Iterable[Check], template: Prompt) -> str:
+def render_feedback(number: int, checks: Iterable[Check], template: PromptTemplate) -> str:
     """What the next draft is told: check, reason, evidence and mend of everything found wrong."""
     messages = template.render(number=number, findings=list(_findings(checks)))
     return "\n".join(message.content for message in messages).strip()

@@ -8,9 +8,9 @@ from typing import Any
 from hazardmill import __version__
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.generation.context import Mill, Provenance
+from hazardmill.generation.context import Provenance, StageContext
 from hazardmill.generation.fallback import best_executable
-from hazardmill.generation.refine import Attempt, Milled, first_failure
+from hazardmill.generation.refine import DraftAttempt, RecordResult, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
 from hazardmill.testing.offline_author import OFFLINE_LABEL
@@ -18,7 +18,7 @@ from hazardmill.testing.offline_author import OFFLINE_LABEL
 Row = dict[str, Any]
 
 
-def task_id_of(milled: Milled) -> str:
+def task_id_of(milled: RecordResult) -> str:
     """``source-`` and 12 hex digits of the document's hash."""
     attempt = milled.accepted
     assert attempt is not None and attempt.execution is not None and attempt.execution.document is not None
@@ -44,8 +44,8 @@ def provenance(row: Mapping[str, Any]) -> Row:
 
 
 def record_rows(
-    milled: Milled,
-    mill: Mill,
+    milled: RecordResult,
+    mill: StageContext,
     *,
     run_id: str,
     ordinal: int,
@@ -101,12 +101,12 @@ def record_rows(
     return group
 
 
-def _extract_provenance(milled: Milled, mill: Mill) -> Row:
+def _extract_provenance(milled: RecordResult, mill: StageContext) -> Row:
     made = Provenance(milled.record.content_hash, mill.prompts.extract, mill.models.extract, milled.extraction.answers)
     return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _author_provenance(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
+def _author_provenance(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> Row:
     made = Provenance(
         milled.record.content_hash,
         mill.prompts.author,
@@ -117,14 +117,14 @@ def _author_provenance(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
     return {**made.columns(), "hazardmill_version": __version__}
 
 
-def _outcome_provenance(milled: Milled, mill: Mill) -> Row:
+def _outcome_provenance(milled: RecordResult, mill: StageContext) -> Row:
     """Of the last draft, or of the extraction where that had the last word."""
     if milled.extraction.danger is None:
         return _extract_provenance(milled, mill)
     return _author_provenance(milled, milled.attempts[-1], mill)
 
 
-def _danger_row(milled: Milled, mill: Mill) -> Row:
+def _danger_row(milled: RecordResult, mill: StageContext) -> Row:
     extraction = milled.extraction
     fields = dict.fromkeys(Danger.model_fields)
     if extraction.danger is not None:
@@ -142,7 +142,7 @@ def _danger_row(milled: Milled, mill: Mill) -> Row:
     }
 
 
-def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
+def _draft_row(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> Row:
     draft, execution = attempt.draft, attempt.execution
     failed = None if draft.accepted else first_failure(draft.checks)
     document = execution.document if execution else None
@@ -167,13 +167,13 @@ def _draft_row(milled: Milled, attempt: Attempt, mill: Mill) -> Row:
     }
 
 
-def _jail_profile(attempt: Attempt, mill: Mill) -> str | None:
+def _jail_profile(attempt: DraftAttempt, mill: StageContext) -> str | None:
     """The jail's profile if code ran in it."""
     ran = any(check.name == "jail" and check.passed is not None for check in attempt.draft.checks)
     return mill.jail.profile if ran else None
 
 
-def _check_rows(milled: Milled, attempt: Attempt, mill: Mill) -> list[Row]:
+def _check_rows(milled: RecordResult, attempt: DraftAttempt, mill: StageContext) -> list[Row]:
     profile = _jail_profile(attempt, mill)
     author = _author_provenance(milled, attempt, mill)
     judge = {
@@ -199,7 +199,7 @@ def _check_rows(milled: Milled, attempt: Attempt, mill: Mill) -> list[Row]:
 
 
 def _task_row(
-    milled: Milled, mill: Mill, task_id: str | None, cross_check: Row | None, structure_id: str | None
+    milled: RecordResult, mill: StageContext, task_id: str | None, cross_check: Row | None, structure_id: str | None
 ) -> Row:
     attempt, danger = milled.accepted, milled.extraction.danger
     assert attempt is not None and attempt.execution is not None and danger is not None

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, JsonValue
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import FORMAT, ROOT_TYPE, Document
 from hazardmill.formalism.formats.infix_reader import Reader
-from hazardmill.records import Frozen, Text
+from hazardmill.records import FrozenModel, Text
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
 # Blanks in one place only each: a model can write thousands of them, which two places could share in as many ways.
@@ -43,7 +43,7 @@ Listed: TypeAlias = Annotated[str, BeforeValidator(_listed)]
 """Parts between commas, in one text: in a list the quotes of each would be a token more."""
 
 
-class Outline(Frozen):
+class Outline(FrozenModel):
     """A task as a model writes it."""
 
     title: Text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from hazardmill.generation.extract import Extraction
-    from hazardmill.generation.refine import Attempt
+    from hazardmill.generation.extract import ExtractResult
+    from hazardmill.generation.refine import DraftAttempt
     from hazardmill.records import Record
 
 
@@ -16,21 +16,21 @@ class Watch(Protocol):
     def began(self, record: Record) -> None:
         """Work on a record begins."""
 
-    def extracted(self, record: Record, extraction: Extraction) -> None:
+    def extracted(self, record: Record, extraction: ExtractResult) -> None:
         """A danger was found in it, or none."""
 
-    def drafted(self, record: Record, attempt: Attempt) -> None:
+    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
         """A draft was written and checked."""
 
 
-class Unwatched:
+class SilentWatch:
     """Tells nobody."""
 
     def began(self, record: Record) -> None:
         """Say nothing."""
 
-    def extracted(self, record: Record, extraction: Extraction) -> None:
+    def extracted(self, record: Record, extraction: ExtractResult) -> None:
         """Say nothing."""
 
-    def drafted(self, record: Record, attempt: Attempt) -> None:
+    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
         """Say nothing."""

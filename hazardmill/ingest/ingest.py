@@ -14,14 +14,14 @@ from typing import Final
 from pydantic import JsonValue
 
 from hazardmill.errors import UsageError
-from hazardmill.ingest.sources import InputFile, Note, Refusal, Source
-from hazardmill.records import Frozen, Record, Reject, Text
+from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source
+from hazardmill.records import FrozenModel, Record, Reject, Text
 
 ANYTHING: Final = "*"
 """The value of a selection that every record meets."""
 
 
-class Repeat(Frozen):
+class Repeat(FrozenModel):
     """An item met again, saying the same: counted, kept once."""
 
     source: Text
@@ -119,7 +119,7 @@ class Ingestion:
                 first_line=first.line,
             )
         here, there = _place(item.file, item.line), _place(name, first.line)
-        refusal = Refusal(
+        refusal = InputRefusal(
             "conflicting_repeat",
             f"{item.native_id} says something else at {here} than at {there}",
             "find out which of the two is right and remove the other; the first one was kept",
@@ -134,14 +134,14 @@ class Ingestion:
 
     def _nothing_left(self) -> Reject:
         if self.counts.skipped:
-            refusal = Refusal(
+            refusal = InputRefusal(
                 "range_beyond_end",
                 f"only {self.counts.skipped} records were there, and {self._skip} were to be skipped",
                 "skip fewer",
             )
         else:
             selection = ", ".join(f"{key}={value}" for key, value in sorted(self.where.items()))
-            refusal = Refusal(
+            refusal = InputRefusal(
                 "nothing_selected",
                 f"none of {self.counts.unselected} records has {selection}",
                 f"select otherwise; {ANYTHING} selects everything",

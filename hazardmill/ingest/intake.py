@@ -254,7 +254,7 @@ def shelve(store: Store, records: Iterable[Record]) -> None:
         writer.append_sync({"records": [_record_row(record, writer.run_id) for record in records]})
 
 
-class Shelf:
+class RecordReader:
     """The records of a store, as they were when the shelf was opened, for reading a few at a time.
 
     Content that a later intake replaced is there too, so that a run goes on with what it was started on.

@@ -28,7 +28,7 @@ from hazardmill.errors import (
     RunStopped,
     SettingsError,
 )
-from hazardmill.llm.ledger import REFUSED_REQUEST, Attempt, Handed, Ledger, Recorded
+from hazardmill.llm.ledger import REFUSED_REQUEST, CallAttempt, Ledger, LedgerAnswer, PendingAttempt
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.redact import scrub
 from hazardmill.llm.requests import Answer, Backend, Completion, Request, Usage
@@ -152,10 +152,10 @@ class Client:
         """Whether the ledger has the answer, so that nothing would be sent."""
         return self._ledger.knows(request.identity(self._backend.name, self._backend.host))
 
-    def _answer(self, recorded: Recorded, request: Request) -> Answer:
+    def _answer(self, recorded: LedgerAnswer, request: Request) -> Answer:
         return recorded.answer(paid=self._charges and self._ledger.is_own(recorded), repair=request.repair)
 
-    async def _pay(self, identity: str, request: Request) -> Recorded:
+    async def _pay(self, identity: str, request: Request) -> LedgerAnswer:
         """An answer of the first of the request's models that can give one."""
         asked: list[ProviderError] = []
         for model in request.models:
@@ -169,7 +169,7 @@ class Client:
             last.args = (last.message,)
         raise last
 
-    async def _insist(self, identity: str, request: Request, sent: Request) -> Recorded:
+    async def _insist(self, identity: str, request: Request, sent: Request) -> LedgerAnswer:
         """An answer of one model, after as many attempts as the limits allow."""
         deadline = _Deadline(self._deadline_s, self._clock)
         patience = _Patience(self._max_attempts, deadline)
@@ -209,7 +209,7 @@ class Client:
 
     async def _attempt(
         self, identity: str, request: Request, sent: Request, deadline: _Deadline, breaker: Breaker
-    ) -> Recorded:
+    ) -> LedgerAnswer:
         breaker.check()
         self._check_open(sent)
         upper = self._upper(sent)
@@ -221,7 +221,7 @@ class Client:
                 breaker.check()
                 self._check_open(sent)
                 number = self._ledger.number(identity)
-                attempt = Attempt(
+                attempt = CallAttempt(
                     identity, request, self._backend.name, self._backend.host, sent.model, usd_upper=upper
                 )
                 ended = await self._send(attempt, number, sent, deadline)
@@ -247,7 +247,7 @@ class Client:
         assert recorded is not None, "an attempt without error has a completion"
         return recorded
 
-    async def _send(self, attempt: Attempt, number: int, sent: Request, deadline: _Deadline) -> Attempt:
+    async def _send(self, attempt: CallAttempt, number: int, sent: Request, deadline: _Deadline) -> CallAttempt:
         """Send one attempt, written down before where it may cost money; returns how it ended, whatever ended it."""
         completion: Completion | None = None
         error: BaseException | None = None
@@ -269,18 +269,18 @@ class Client:
             latency_s=None if began is None else self._clock() - began,
         )
 
-    def _hand_over(self, ended: Attempt, upper: float | None, number: int) -> tuple[Handed, float | None]:
+    def _hand_over(self, ended: CallAttempt, upper: float | None, number: int) -> tuple[PendingAttempt, float | None]:
         """Have an attempt that ended written down, with its cost; the cost, null where nobody knows it."""
         cost = 0.0 if self._is_free(ended) else self._cost(ended)
         overrun = None if cost is None or upper is None or cost <= upper else cost - upper
         bound = upper if cost is None else cost
         return self._ledger.hand_over(replace(ended, usd_upper=bound, usd_overrun=overrun), number), cost
 
-    def _is_free(self, ended: Attempt) -> bool:
+    def _is_free(self, ended: CallAttempt) -> bool:
         """Whether nothing was paid: not sent at all, turned away at the door, or answered by a ledger."""
         return ended.latency_s is None or not self._charges or isinstance(ended.error, RateLimited | RequestRefused)
 
-    def _cost(self, ended: Attempt) -> float | None:
+    def _cost(self, ended: CallAttempt) -> float | None:
         """What was paid, or the most that its counted tokens can have cost; null where nobody counted them."""
         if ended.usd is not None or ended.completion is None:
             return ended.usd
@@ -330,11 +330,11 @@ class Client:
 class _Flight:
     """A request under way, and how many wait for it. It is called off when nobody does."""
 
-    def __init__(self, task: asyncio.Task[Recorded]) -> None:
+    def __init__(self, task: asyncio.Task[LedgerAnswer]) -> None:
         self.task = task
         self._waiting = 0
 
-    async def join(self) -> Recorded:
+    async def join(self) -> LedgerAnswer:
         self._waiting += 1
         try:
             # One who is cancelled must not take the answer from the others.
@@ -401,7 +401,7 @@ def _error_of(state: RetryCallState) -> BaseException | None:
     return None if state.outcome is None else state.outcome.exception()
 
 
-def _settled_refusal(ended: Attempt) -> Attempt:
+def _settled_refusal(ended: CallAttempt) -> CallAttempt:
     """An attempt at what the provider turned away, as an answer: the same request would be turned away again."""
     if not isinstance(ended.error, PromptRefused):
         return ended
@@ -419,7 +419,7 @@ def _estimate(request: Request) -> int:
     return prompt_bytes(request) // _BYTES_A_TOKEN + (max_tokens(request) or 0)
 
 
-def _settle(slot: Slot, ended: Attempt) -> None:
+def _settle(slot: Slot, ended: CallAttempt) -> None:
     """Tell the limiter how it went and what was used; where nobody knows, the estimate stays."""
     if isinstance(ended.error, RateLimited):
         slot.turned_away(ended.error.retry_after)

@@ -68,7 +68,7 @@ class LedgerWriter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CallAttempt:
     """One attempt: ended in an answer, ended in an error, or, with neither, about to be sent."""
 
     identity: str
@@ -90,7 +90,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class PendingAttempt:
     """An attempt on its way to the disk."""
 
     row: dict[str, Any]
@@ -100,7 +100,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class LedgerAnswer:
     """The answer of an identity, as the ledger has it."""
 
     identity: str
@@ -170,7 +170,7 @@ class LedgerIndex:
         if row["answered"] and (known is None or known.run_id != self._run_id == run_id):
             self._answers[identity] = _Packed.of(row)
 
-    def answer(self, identity: str) -> Recorded | None:
+    def answer(self, identity: str) -> LedgerAnswer | None:
         """The answer of an identity; null if no attempt brought one."""
         packed = self._answers.get(identity)
         return None if packed is None else packed.recorded(identity)
@@ -191,7 +191,7 @@ class LedgerIndex:
 
 
 class _Packed(NamedTuple):
-    """``Recorded`` in a third of the room."""
+    """``LedgerAnswer`` in a third of the room."""
 
     run_id: str
     text: bytes
@@ -215,8 +215,8 @@ class _Packed(NamedTuple):
             _interned(row.get("model_sent")),
         )
 
-    def recorded(self, identity: str) -> Recorded:
-        return Recorded(
+    def recorded(self, identity: str) -> LedgerAnswer:
+        return LedgerAnswer(
             identity=identity,
             run_id=self.run_id,
             text=zlib.decompress(self.text).decode(),
@@ -259,7 +259,7 @@ class Ledger:
         rows, self._seen = self._store.rows_since(TABLE, self._seen, _indexed())
         self._index.add(rows)
 
-    def lookup(self, identity: str) -> Recorded | None:
+    def lookup(self, identity: str) -> LedgerAnswer | None:
         """The paid answer of an identity; null if there is none."""
         return self._index.answer(identity)
 
@@ -267,7 +267,7 @@ class Ledger:
         """Whether there is a paid answer of an identity."""
         return self._index.has_answer(identity)
 
-    def is_own(self, recorded: Recorded) -> bool:
+    def is_own(self, recorded: LedgerAnswer) -> bool:
         """Whether this run recorded it, in this process or in one that was killed."""
         return recorded.run_id == self._run_id
 
@@ -298,7 +298,7 @@ class Ledger:
         """Number of one more attempt of this run at an identity, given out once."""
         return self._index.next_attempt(identity)
 
-    def hand_over(self, attempt: Attempt, number: int | None = None) -> Handed:
+    def hand_over(self, attempt: CallAttempt, number: int | None = None) -> PendingAttempt:
         """Have one attempt written down; it is in the next write to the disk when this returns.
 
         An answer is to be handed over as soon as it was read, before anything is awaited: what a kill can take then is
@@ -313,9 +313,9 @@ class Ledger:
             StoreError: The row cannot be written.
         """
         row = self._row(attempt, self.number(attempt.identity) if number is None else number)
-        return Handed(row, self._writer.hand_over({TABLE: [row]}))
+        return PendingAttempt(row, self._writer.hand_over({TABLE: [row]}))
 
-    async def record(self, handed: Handed) -> Recorded | None:
+    async def record(self, handed: PendingAttempt) -> LedgerAnswer | None:
         """Wait until what was handed over is on disk; gives the answer if the attempt had one.
 
         Raises:
@@ -325,7 +325,7 @@ class Ledger:
         self._index.add([handed.row])
         return _Packed.of(handed.row).recorded(handed.row["identity"]) if handed.row["answered"] else None
 
-    def _row(self, attempt: Attempt, number: int) -> dict[str, Any]:
+    def _row(self, attempt: CallAttempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error
         usage = completion.usage if completion is not None else Usage()
         in_flight = completion is None and error is None

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from hazardmill.errors import SettingsError
 from hazardmill.llm.requests import Request, Usage
-from hazardmill.records import Frozen, Text
+from hazardmill.records import FrozenModel, Text
 
 PRICES_FILE: Final = Path(__file__).with_name("prices.yaml")
 
@@ -23,7 +23,7 @@ _SENT_AS_PROMPT: Final = ("response_format", "tools", "functions")
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Price(Frozen):
+class Price(FrozenModel):
     """The price of one model in USD per million tokens, when it was looked up, and where it comes from."""
 
     model: Text

@@ -42,7 +42,7 @@ from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from hazardmill.errors import PromptError
 from hazardmill.llm.requests import Message, Stage
-from hazardmill.records import Frozen, Text, content_hash
+from hazardmill.records import FrozenModel, Text, content_hash
 from hazardmill.resources import prompts_folder, sources_folders
 
 _FENCE: Final = "---"
@@ -60,7 +60,7 @@ _NAMES: Final = "|".join(BLOCKS)
 _TAG: Final = re.compile(rf"<(?=\s*/\s*(?:{_NAMES})\b|(?:{_NAMES})\b|\s+(?:{_NAMES})\s*>)", re.IGNORECASE)
 
 
-class FrontMatter(Frozen):
+class FrontMatter(FrozenModel):
     """The head of a template."""
 
     # `version: 2` is a number to YAML and a name to us.
@@ -83,7 +83,7 @@ class _Section:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptTemplate:
     """One template, ready to be filled in."""
 
     path: Path
@@ -104,7 +104,7 @@ class Prompt:
         """Model parameters in the front matter, a copy of one's own."""
         return dict(self.front.parameters)
 
-    def guided(self, guidance: Mapping[str, str]) -> Prompt:
+    def guided(self, guidance: Mapping[str, str]) -> PromptTemplate:
         """The same with guidance, which decides answers as the template does, and so is part of the hash."""
         if not guidance:
             return self
@@ -141,7 +141,7 @@ class Prompt:
             ) from error
 
 
-def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> Prompt:
+def load_prompt(stage: Stage, name: str, folder: Path | None = None) -> PromptTemplate:
     """Load ``<stage>/<name>.md.j2`` from ``folder``, by default the prompts of this installation. Read once a process.
 
     Raises:
@@ -175,7 +175,7 @@ def _read_guidance(path: Path) -> str:
 
 
 @cache
-def read_prompt(path: Path) -> Prompt:
+def read_prompt(path: Path) -> PromptTemplate:
     """Read one template file.
 
     Raises:
@@ -200,7 +200,7 @@ def read_prompt(path: Path) -> Prompt:
         ) from error
     lines = text.split("\n")
     end = _end_of_front_matter(path, lines)
-    return Prompt(
+    return PromptTemplate(
         path=path,
         front=_front_matter(path, "\n".join(lines[1:end])),
         hash=hashlib.sha256(text.encode()).hexdigest(),

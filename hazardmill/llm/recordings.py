@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.llm.requests import AnswerKey, Stage, Usage
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 PLACE: Final = Path("recorded", "answers.jsonl.zst")
 """Of the file, in the folder of its source."""
@@ -31,7 +31,7 @@ _STAGES: Final = get_args(Stage)
 _REMEDY: Final = "install hazardmill anew, or record again: hazardmill run record"
 
 
-class Head(Frozen):
+class RecordingHeader(FrozenModel):
     """The first line of a file."""
 
     format: Literal[1] = 1
@@ -40,7 +40,7 @@ class Head(Frozen):
     """How many lines follow."""
 
 
-class RecordedAnswer(Frozen):
+class RecordedAnswer(FrozenModel):
     """One answer, under the key of its request."""
 
     key: AnswerKey
@@ -90,7 +90,7 @@ class Recording:
         answers: dict[AnswerKey, RecordedAnswer] = {}
         try:
             number = 1
-            head = Head.model_validate_json(lines[0] if lines else b"")
+            head = RecordingHeader.model_validate_json(lines[0] if lines else b"")
             if head.source != source:
                 raise InputError(f"it holds answers to records of {head.source}, not of {source}")
             for number, line in enumerate(lines[1:], 2):  # noqa: B007  # errors name it
@@ -129,7 +129,7 @@ def write_recording(path: Path, source: str, answers: Iterable[RecordedAnswer]) 
         raise InputError(f"there is no answer to a record of {source}", remedy="name a run that has some")
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
-        for line in (Head(source=source, answers=len(ordered)), *ordered):
+        for line in (RecordingHeader(source=source, answers=len(ordered)), *ordered):
             stream.write(line.model_dump_json().encode() + b"\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(packed.getvalue().to_pybytes())

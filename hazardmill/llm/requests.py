@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
-from hazardmill.records import Frozen, Round, content_hash
+from hazardmill.records import FrozenModel, Round, content_hash
 
 Stage = Literal["extract", "author", "judge", "evaluate"]
 
@@ -20,14 +20,14 @@ MAX_REPAIRS: Final = 2
 """Most repair turns after an answer of no use."""
 
 
-class Message(Frozen):
+class Message(FrozenModel):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class AnswerKey(Frozen):
+class AnswerKey(FrozenModel):
     """Which request of a run it is, without its words: a prompt that was edited since has the same key.
 
     Offline and recorded answers are found by it. Over HTTP it travels in a header; it is no part of the identity.
@@ -43,7 +43,7 @@ class AnswerKey(Frozen):
     sample: int = 0
 
 
-class Request(Frozen):
+class Request(FrozenModel):
     """One request, complete: two requests of equal identity get the same answer and one payment.
 
     ``parameters`` are what the provider is sent beside the messages (temperature, max_tokens, response_format...).
@@ -89,7 +89,7 @@ class Request(Frozen):
         )
 
 
-class Usage(Frozen):
+class Usage(FrozenModel):
     """Tokens as the provider counted them; null is unknown."""
 
     prompt_tokens: Annotated[int, Field(ge=0)] | None = None
@@ -99,7 +99,7 @@ class Usage(Frozen):
     """Of the prompt, what was written to the provider's cache, where the provider says so and asks a price for it."""
 
 
-class Completion(Frozen):
+class Completion(FrozenModel):
     """What a backend brings back from one attempt."""
 
     text: str
@@ -114,7 +114,7 @@ class Completion(Frozen):
     """Hash of the prompt template that it was given to, where it was recorded."""
 
 
-class Answer(Frozen):
+class Answer(FrozenModel):
     """What a stage gets: the text, the ledger identity, what it cost, and whether this run paid for it."""
 
     text: str

@@ -37,7 +37,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class CorpusOverlap:
     """What the other corpus has of one task."""
 
     task_id: str
@@ -69,7 +69,7 @@ class _Task:
 
 
 @dataclass
-class Comparison:
+class CorpusComparison:
     """Our tasks, past which another corpus is carried piece by piece; of that, only what was found is kept."""
 
     _tasks: list[_Task] = field(default_factory=list)
@@ -117,11 +117,11 @@ class Comparison:
                 first, count = self._structures.get(structure, (piece.place, 0))
                 self._structures[structure] = first, count + 1
 
-    def overlaps(self) -> Iterator[Overlap]:
+    def overlaps(self) -> Iterator[CorpusOverlap]:
         """What was found of each task, in the order in which they were added."""
         for task in self._tasks:
             place, count = self._structures.get(task.structure or "", (None, 0))
-            yield Overlap(task.task_id, task.ngrams, task.found, task.place, place, count)
+            yield CorpusOverlap(task.task_id, task.ngrams, task.found, task.place, place, count)
 
 
 def ngrams(texts: Iterable[str], n: int = N) -> Iterator[str]:

@@ -17,10 +17,10 @@ from pydantic import Field
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaking_names
 from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
-from hazardmill.quality.diversity import Spread, spread
+from hazardmill.quality.diversity import Diversity, spread
 from hazardmill.quality.leaks import leaking_way
 from hazardmill.quality.standing_out import found_by_place
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 FORMAT: Final = "hazardmill-corpus/1"
 """The version of a report's JSON."""
@@ -29,7 +29,7 @@ EXAMPLES: Final = 3
 """Most tasks a gate names."""
 
 
-class Thresholds(Frozen):
+class Thresholds(FrozenModel):
     """What the gates insist on. The defaults are this project's choice; a release may set others and says so."""
 
     neutral_names: float = Field(default=0.0, ge=0, le=1)
@@ -53,7 +53,7 @@ class Thresholds(Frozen):
 
 
 @dataclass(frozen=True)
-class Member:
+class CorpusTask:
     """A task as one of many."""
 
     name: str
@@ -70,7 +70,7 @@ class Member:
     """Reference unsafe plan; null where the plans are not known."""
 
 
-class Gate(Frozen):
+class Gate(FrozenModel):
     """One figure held against its threshold."""
 
     name: str
@@ -94,14 +94,14 @@ class Gate(Frozen):
     """The first tasks, by name, that count against it, each with what was found."""
 
 
-class CorpusReport(Frozen):
+class CorpusReport(FrozenModel):
     """What a corpus is made of, and which gates it passes."""
 
     tasks: int
-    structures: Spread
-    sources: Spread
-    types: Spread
-    ways_out: Spread
+    structures: Diversity
+    sources: Diversity
+    types: Diversity
+    ways_out: Diversity
     by_source: dict[str, int]
     by_type: dict[str, int]
     by_way_out: dict[str, int]
@@ -134,7 +134,7 @@ class Corpus:
         self._ways = _Tally()
         self._places = _Tally()
 
-    def add(self, member: Member) -> None:
+    def add(self, member: CorpusTask) -> None:
         """Count one more task."""
         self._tasks += 1
         for counter, kind in (
@@ -152,7 +152,7 @@ class Corpus:
             found = leaking_way(member.document, member.danger, member.safe_plan, member.unsafe_plan)
             self._ways.add(member.name, found)
 
-    def _add_plans(self, member: Member) -> None:
+    def _add_plans(self, member: CorpusTask) -> None:
         """Count what the two plans tell."""
         if member.unsafe_plan is None:
             self._places.unknown += 1
@@ -201,7 +201,7 @@ class Corpus:
             ),
         )
 
-    def _share(self, name: str, says: str, found: Spread, limits: Thresholds, of: int | None = None) -> Gate:
+    def _share(self, name: str, says: str, found: Diversity, limits: Thresholds, of: int | None = None) -> Gate:
         """A gate on the share of the commonest kinds: ten structures, or one source, type or way out.
 
         ``of`` are the tasks that have a kind at all, known or not; by default all.
@@ -229,7 +229,7 @@ class Corpus:
             unknown=unknown,
         )
 
-    def _effective(self, found: Spread, limits: Thresholds) -> Gate:
+    def _effective(self, found: Diversity, limits: Thresholds) -> Gate:
         unknown = self._tasks - found.things
         few = _too_few(self._tasks, limits)
         why = few or (_open(unknown) if unknown else None)
@@ -302,7 +302,7 @@ def _open(unknown: int) -> str:
     return f"not known of {unknown:,} {'task' if unknown == 1 else 'tasks'}, which could turn it"
 
 
-def _largest(kind: str, found: Spread) -> str:
+def _largest(kind: str, found: Diversity) -> str:
     return f"tasks of the commonest {kind}" + ("" if found.largest_kind is None else f" ({found.largest_kind})")
 
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 COMMONEST: Final = 10
 """How many of the commonest kinds the share is of."""
 
 
-class Spread(Frozen):
+class Diversity(FrozenModel):
     """Things by kind. All figures are null without things."""
 
     things: int
@@ -31,13 +31,13 @@ class Spread(Frozen):
     """The commonest kind; of several, the first by name."""
 
 
-def spread(counts: Mapping[str, int]) -> Spread:
+def spread(counts: Mapping[str, int]) -> Diversity:
     """The spread of things over kinds; ``counts`` has how many things there are of each kind."""
     # In order of size, so that the sums of floats do not depend on the order of the mapping.
     ranked = sorted(((number, kind) for kind, number in counts.items() if number), key=lambda item: (-item[0], item[1]))
     total = sum(number for number, _ in ranked)
     if not total:
-        return Spread(
+        return Diversity(
             things=0,
             kinds=0,
             effective=None,
@@ -50,7 +50,7 @@ def spread(counts: Mapping[str, int]) -> Spread:
         )
     commonest = sum(number for number, _ in ranked[:COMMONEST])
     shares = [number / total for number, _ in ranked]
-    return Spread(
+    return Diversity(
         things=total,
         kinds=len(ranked),
         effective=math.exp(-math.fsum(share * math.log(share) for share in shares)),

@@ -34,7 +34,7 @@ Basis = Literal["text", "structure", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class Duplicate:
     """The task that another one duplicates."""
 
     task_id: str
@@ -64,12 +64,12 @@ class Look:
     """Its structure id; null if the document is too regular to have one. Then it is nobody's duplicate."""
     near: tuple[str, float] | None
     """The first task kept whose text is near, and Rouge-L; null if there is none."""
-    twin: Twin | None
+    twin: Duplicate | None
     contradictions: tuple[Contradiction, ...]
 
 
 @dataclass
-class Pool:
+class DuplicatePool:
     """The tasks so far, to be asked in record order whether the next one is new.
 
     Adding the tasks that a store holds, in the order in which they were committed, brings back the pool that
@@ -99,7 +99,7 @@ class Pool:
         """How many tasks are kept."""
         return len(self._ids)
 
-    def add(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> Twin | None:
+    def add(self, task_id: str, document: Mapping[str, Any], texts: Mapping[str, Any]) -> Duplicate | None:
         """The earlier task that this one duplicates; if there is none, the task is kept.
 
         Args:
@@ -141,7 +141,7 @@ class Pool:
         return Look(
             structure,
             (self._ids[near[0].number], near[0].similarity) if near else None,
-            None if found is None else Twin(self._ids[found.number], found.similarity),
+            None if found is None else Duplicate(self._ids[found.number], found.similarity),
             contradictions,
         )
 

@@ -14,7 +14,7 @@ from hazardmill.errors import HazardmillError, ProofKilled, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import Certificate, certify
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Member, Thresholds
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTask, Thresholds
 from hazardmill.quality.lint_rules import RULES, Level, Structure, of_one_task
 
 FORMAT: Final = "hazardmill-lint/1"
@@ -26,7 +26,7 @@ _LEVELS: Final[tuple[Level, ...]] = ("refusal", "finding", "undecided")
 
 
 @dataclass(frozen=True)
-class Item:
+class LintItem:
     """A task to look at, or what is wrong with its file."""
 
     name: str
@@ -42,7 +42,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that is to be said of one task."""
 
     task: str
@@ -52,14 +52,14 @@ class Finding:
 
 
 @dataclass
-class Row:
+class LintRow:
     """What was found by one rule."""
 
     rule: str
     level: Level
     tasks: int = 0
     """Tasks of which the rule said something."""
-    examples: list[Finding] = field(default_factory=list)
+    examples: list[LintFinding] = field(default_factory=list)
     """The first of them."""
 
 
@@ -83,10 +83,10 @@ class Linter:
         self.corpus = Corpus()
         """What the tasks that could be read come to."""
 
-    def look(self, item: Item) -> list[Finding]:
+    def look(self, item: LintItem) -> list[LintFinding]:
         """Everything that is to be said of the next task: lines of its certificate first."""
         if isinstance(item.task, HazardmillError):
-            return [Finding(item.name, "unreadable", "refusal", item.task.message)]
+            return [LintFinding(item.name, "unreadable", "refusal", item.task.message)]
         document = item.task
         certificate, refusal = self._certified(item, document)
         structure = self._key(document)
@@ -102,38 +102,38 @@ class Linter:
         except (SearchLimitReached, ProofKilled):
             return None  # too large and regular to tell: not known
 
-    def _certified(self, item: Item, document: Document) -> tuple[Certificate | None, Finding | None]:
+    def _certified(self, item: LintItem, document: Document) -> tuple[Certificate | None, LintFinding | None]:
         try:
             return self._certify(document, self._limit, item.unavoidable, item.imported), None
         except SearchLimitReached as error:
-            return None, Finding(item.name, "too_large", "undecided", error.message)
+            return None, LintFinding(item.name, "too_large", "undecided", error.message)
         except ProofKilled as error:
-            return None, Finding(item.name, "killed", "undecided", error.message)
+            return None, LintFinding(item.name, "killed", "undecided", error.message)
 
     @staticmethod
-    def _alone(item: Item, document: Document, certificate: Certificate) -> Iterator[Finding]:
+    def _alone(item: LintItem, document: Document, certificate: Certificate) -> Iterator[LintFinding]:
         for line in certificate.lines:
             if not line.passed:
                 level: Level = "undecided" if line.passed is None else line.severity
-                yield Finding(item.name, line.name, level, line.message)
+                yield LintFinding(item.name, line.name, level, line.message)
         for rule, message in of_one_task(document, certificate):
-            yield Finding(item.name, rule, RULES[rule][0], message)
+            yield LintFinding(item.name, rule, RULES[rule][0], message)
 
-    def _beside_others(self, item: Item, document: Document, structure: str | None) -> Iterator[Finding]:
+    def _beside_others(self, item: LintItem, document: Document, structure: str | None) -> Iterator[LintFinding]:
         name = item.name
         first = self._documents.setdefault(document.hash, name)
         if first != name:
             level: Level = "finding" if item.imported else "refusal"
-            yield Finding(name, "same_document", level, f"the same document as {first}")
+            yield LintFinding(name, "same_document", level, f"the same document as {first}")
         elif structure is not None:
             first = self._structures.setdefault(structure, name)
             if first != name:
-                yield Finding(name, "same_structure", "finding", f"the same structure as {first}")
+                yield LintFinding(name, "same_structure", "finding", f"the same structure as {first}")
 
 
-def _member(item: Item, document: Document, structure: str | None, certificate: Certificate | None) -> Member:
+def _member(item: LintItem, document: Document, structure: str | None, certificate: Certificate | None) -> CorpusTask:
     solution = None if certificate is None else certificate.solution
-    return Member(
+    return CorpusTask(
         name=item.name,
         document=document,
         structure=structure,
@@ -156,7 +156,7 @@ class Report:
     tasks: int
     clean: int
     """Tasks of which no rule said anything."""
-    rows: list[Row]
+    rows: list[LintRow]
     """Rules that said something, refusals first."""
     corpus: CorpusReport
     """What the tasks that could be read come to, held against the gates."""
@@ -190,7 +190,7 @@ class Report:
         }
 
 
-def lint(items: Iterable[Item], linter: Linter, examples: int = 3, thresholds: Thresholds | None = None) -> Report:
+def lint(items: Iterable[LintItem], linter: Linter, examples: int = 3, thresholds: Thresholds | None = None) -> Report:
     """Look at all tasks and count what was found.
 
     Args:
@@ -199,7 +199,7 @@ def lint(items: Iterable[Item], linter: Linter, examples: int = 3, thresholds: T
         examples: Most examples to keep a rule.
         thresholds: What the gates of the corpus insist on; by default what ``Thresholds`` says.
     """
-    rows: dict[tuple[str, Level], Row] = {}
+    rows: dict[tuple[str, Level], LintRow] = {}
     tasks = clean = 0
     for item in items:
         tasks += 1
@@ -208,7 +208,7 @@ def lint(items: Iterable[Item], linter: Linter, examples: int = 3, thresholds: T
         counted: set[tuple[str, Level]] = set()
         for finding in findings:
             key = finding.rule, finding.level
-            row = rows.setdefault(key, Row(*key))
+            row = rows.setdefault(key, LintRow(*key))
             if key in counted:
                 continue
             counted.add(key)

@@ -49,13 +49,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file of a kind that is not read, or a link to a folder."""
 
     place: str
 
 
-def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
+def read_corpus(path: Path) -> Iterator[Piece | Problem | SkippedFile]:
     """Everything in a store, a folder or a file, in the order of names.
 
     Raises:
@@ -80,14 +80,14 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | Skipped]:
             yield from _store(store)
 
 
-def _folder(root: Path) -> Iterator[Piece | Problem | Skipped]:
+def _folder(root: Path) -> Iterator[Piece | Problem | SkippedFile]:
     closed: list[OSError] = []
     for place, folders, files in os.walk(root, onerror=closed.append):
         here = Path(place)
         shown = here.relative_to(root)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         # Not gone into, because links can go round in a circle; but not passed over in silence either.
-        yield from (Skipped(str(shown / name)) for name in folders if (here / name).is_symlink())
+        yield from (SkippedFile(str(shown / name)) for name in folders if (here / name).is_symlink())
         told_elsewhere: tuple[str, ...] = ()
         if "task.json" in files:
             told_elsewhere = _PDDL
@@ -101,11 +101,11 @@ def _folder(root: Path) -> Iterator[Piece | Problem | Skipped]:
         yield Problem(os.path.relpath(error.filename, root), f"cannot be read: {error.strerror or error}")
 
 
-def _file(path: Path, place: str) -> Iterator[Piece | Problem | Skipped]:
+def _file(path: Path, place: str) -> Iterator[Piece | Problem | SkippedFile]:
     suffix = path.suffix.lower()
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            yield Skipped(place)  # reading from a pipe could wait for ever
+            yield SkippedFile(place)  # reading from a pipe could wait for ever
         elif suffix in _TEXTS:
             yield Piece(place, (path.read_text(encoding="utf-8", errors="replace"),))
         elif suffix in _LINES:
@@ -115,7 +115,7 @@ def _file(path: Path, place: str) -> Iterator[Piece | Problem | Skipped]:
         elif suffix == ".parquet":
             yield from _parquet(path, place)
         else:
-            yield Skipped(place)
+            yield SkippedFile(place)
     except OSError as error:
         yield Problem(place, f"cannot be read: {error.strerror or error}")
 

@@ -144,7 +144,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedText:
     """A text as ``Texts`` compares it."""
 
     spelled: str
@@ -186,7 +186,7 @@ class Texts:
         """How many texts are kept."""
         return len(self._kept)
 
-    def prepare(self, text: str) -> Prepared:
+    def prepare(self, text: str) -> PreparedText:
         """A text for ``near`` and ``keep``.
 
         Raises:
@@ -194,7 +194,7 @@ class Texts:
         """
         found = words(text)
         if not found:
-            return Prepared("", (), bytes(_BITS // 8))
+            return PreparedText("", (), bytes(_BITS // 8))
         # Of the words, not of their characters here: those depend on what else was asked, which a resumed run is not.
         counts: Counter[str] = Counter()
         elements = []
@@ -205,11 +205,11 @@ class Texts:
         sketch.update_batch(elements)
         bands = tuple(band.tobytes() for band in sketch.hashvalues.reshape(BANDS, ROWS))
         spelled = self._spelling(found)
-        return Prepared(spelled, bands, _bag(spelled))
+        return PreparedText(spelled, bands, _bag(spelled))
 
     def near(
         self,
-        text: Prepared,
+        text: PreparedText,
         kinds_of: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None,
     ) -> list[Near]:
         """The texts kept that are near to this one, in the order in which they were kept.
@@ -240,7 +240,7 @@ class Texts:
             several = min(2 * several, _AT_MOST)
         return found
 
-    def _candidates(self, text: Prepared) -> NDArray[np.intp]:
+    def _candidates(self, text: PreparedText) -> NDArray[np.intp]:
         """Numbers of the texts that may be near, in their order."""
         import numpy as np
 
@@ -255,7 +255,7 @@ class Texts:
             chosen[np.asarray(numbers)] = True
         return np.flatnonzero(chosen)
 
-    def _by_their_words(self, text: Prepared, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _by_their_words(self, text: PreparedText, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
         """The places of those numbers whose texts can be near by their words, in whatever order these are.
 
         A bit of one text that the other has not is at least one word that they have not in common, and the longest
@@ -272,7 +272,7 @@ class Texts:
         # A little less, because the likeness is a quotient that was rounded.
         return np.flatnonzero(2 * common >= (self._threshold - 1e-9) * (length + lengths))
 
-    def _measured(self, text: Prepared, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _measured(self, text: PreparedText, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The places of those numbers whose texts are near, and how near."""
         import numpy as np
         from rapidfuzz import process
@@ -289,7 +289,7 @@ class Texts:
         near = np.flatnonzero(likeness)
         return possible[near], likeness[near]
 
-    def keep(self, text: Prepared) -> int:
+    def keep(self, text: PreparedText) -> int:
         """Keep a text, and say under which number."""
         number = len(self._kept)
         # A text without words has no bands.

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from hazardmill.errors import InputError
 from hazardmill.files import open_regular, read_regular
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
@@ -21,7 +21,7 @@ SCHEMA: Final = 1
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class File(Frozen):
+class File(FrozenModel):
     """One file of a release."""
 
     sha256: Sha256
@@ -30,14 +30,14 @@ class File(Frozen):
     """Rows of a Parquet file; null for other files."""
 
 
-class Prompt(Frozen):
+class ReleasedPrompt(FrozenModel):
     """A prompt that released tasks were made with."""
 
     version: str
     hash: str
 
 
-class Model(Frozen):
+class Model(FrozenModel):
     """Who answered at one stage, by whom was asked."""
 
     stage: str
@@ -48,7 +48,7 @@ class Model(Frozen):
     """Requests, each once, that the records of released tasks used."""
 
 
-class PriceUsed(Frozen):
+class PriceUsed(FrozenModel):
     """The price list's entry of a model, in USD per million tokens."""
 
     model: str
@@ -60,7 +60,7 @@ class PriceUsed(Frozen):
     origin: str
 
 
-class Attribution(Frozen):
+class Attribution(FrozenModel):
     """A credit line, with how many tasks come under it."""
 
     source: str
@@ -69,7 +69,7 @@ class Attribution(Frozen):
     tasks: int
 
 
-class Archive(Frozen):
+class Archive(FrozenModel):
     """The archives of task folders."""
 
     tasks: int
@@ -80,7 +80,7 @@ class Archive(Frozen):
     """Rule that a task breaks to the tasks that break it."""
 
 
-class Review(Frozen):
+class Review(FrozenModel):
     """What reviewers had a say in."""
 
     reviewers: int
@@ -97,14 +97,14 @@ class Review(Frozen):
         return self.reviewers - self.models
 
 
-class Parent(Frozen):
+class Parent(FrozenModel):
     """The release before this one."""
 
     version: str
     manifest_sha256: Sha256
 
 
-class Manifest(Frozen):
+class ReleaseManifest(FrozenModel):
     """Everything about a release but its rows."""
 
     schema_: Annotated[int, Field(alias="schema")] = SCHEMA
@@ -131,7 +131,7 @@ class Manifest(Frozen):
     """Where the records of the runs went: ``records``, ``drafts``, each outcome, ``released``."""
     counts: dict[str, dict[str, int]]
     """Config to split to rows; neither is there without rows."""
-    prompts: dict[str, tuple[Prompt, ...]] = Field(default_factory=dict)
+    prompts: dict[str, tuple[ReleasedPrompt, ...]] = Field(default_factory=dict)
     """By stage."""
     models: tuple[Model, ...] = ()
     prices: tuple[PriceUsed, ...] = ()
@@ -174,7 +174,7 @@ class Manifest(Frozen):
         (folder / MANIFEST).write_bytes(self.to_bytes())
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> ReleaseManifest:
     """The manifest in the folder of a release.
 
     Raises:
@@ -200,7 +200,7 @@ def read_manifest(folder: Path) -> Manifest:
             remedy="install a newer hazardmill",
         )
     try:
-        return Manifest.model_validate(value)
+        return ReleaseManifest.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Gate, Member, Thresholds
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTask, Gate, Thresholds
 from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
 from hazardmill.report.queries import each_latest_task
@@ -47,7 +47,7 @@ def corpus(
         except SearchLimitReached:
             key = None
         found.add(
-            Member(
+            CorpusTask(
                 name=row["task_id"],
                 document=Document.from_json(document),
                 structure=key,

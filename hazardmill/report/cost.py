@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.ledger import IN_FLIGHT
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.report.queries import Row, latest_tasks, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class Sum(Frozen):
+class Sum(FrozenModel):
     """A sum of which some parts may be unknown."""
 
     known: int | float | None
@@ -33,7 +33,7 @@ class Sum(Frozen):
         return cls(known=add(known) if known or not parts else None, unknown=len(parts) - len(known))
 
 
-class Spend(Frozen):
+class Spend(FrozenModel):
     """Attempts at requests, and what they took. Tokens as the provider counted them."""
 
     attempts: int
@@ -76,7 +76,7 @@ class Spend(Frozen):
         )
 
 
-class Amortised(Frozen):
+class AmortisedCost(FrozenModel):
     """What some requests cost, over the tasks that they are for; failed attempts and whichever run paid included."""
 
     usd: Sum
@@ -92,7 +92,7 @@ class Amortised(Frozen):
         return {**self.model_dump(mode="json"), "usd_per_task": self.usd_per_task}
 
 
-class DraftCost(Amortised):
+class DraftCost(AmortisedCost):
     """What the drafts of one number cost: whether it is worth it is its price a task beside that of all drafts.
 
     ``tasks`` are those accepted at this number, ``usd`` is what its drafts and their judging took.
@@ -103,7 +103,7 @@ class DraftCost(Amortised):
     """Drafts of this number."""
 
 
-class Cost(Frozen):
+class Cost(FrozenModel):
     """What the requests of some runs cost."""
 
     run_ids: tuple[str, ...]
@@ -119,9 +119,9 @@ class Cost(Frozen):
     """Null: requests made for no one record."""
     by_draft: dict[int | None, Spend]
     """Null: requests outside drafts, such as extraction."""
-    task_by_stage: dict[str, Amortised]
+    task_by_stage: dict[str, AmortisedCost]
     """USD a validated task that went to each stage."""
-    task_by_source: dict[str | None, Amortised]
+    task_by_source: dict[str | None, AmortisedCost]
     """Over the tasks of each source; null: requests made for no one record."""
     task_by_draft: tuple[DraftCost, ...]
     """By number. What comes before the first draft is in none of them."""
@@ -178,10 +178,11 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
         by_source={source: Spend.of(rows) for source, rows in _grouped(paid, "source")},
         by_draft={draft: Spend.of(rows) for draft, rows in _grouped(paid, "draft")},
         task_by_stage={
-            stage: Amortised(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", STAGES)
+            stage: AmortisedCost(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", STAGES)
         },
         task_by_source={
-            source: Amortised(usd=_usd(rows), tasks=from_source[source]) for source, rows in _grouped(behind, "source")
+            source: AmortisedCost(usd=_usd(rows), tasks=from_source[source])
+            for source, rows in _grouped(behind, "source")
         },
         task_by_draft=tuple(
             DraftCost(

@@ -21,7 +21,7 @@ from hazardmill.report.dashboard_figures import Bar, a_task, cache_shares, money
 from hazardmill.report.drawing import Figure
 from hazardmill.report.figures import funnel_bars, losses_by_reason, yield_by_draft
 from hazardmill.report.funnel import Funnel, funnel
-from hazardmill.report.history import History, Past, Spent
+from hazardmill.report.history import History, Past, SpendTotals
 from hazardmill.report.queries import excerpt, narrow
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import NONE, UNKNOWN, count, plural, share, usd, usd_sum
@@ -52,7 +52,7 @@ _TELLING: Final = {
 
 
 @dataclass(frozen=True)
-class Panel:
+class DashboardPanel:
     """One keyed artifact."""
 
     key: str
@@ -61,7 +61,7 @@ class Panel:
     description: str
 
 
-def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[Panel]:
+def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[DashboardPanel]:
     """All artifacts that a change of a run touches, while it is under way or however it ended.
 
     Args:
@@ -161,19 +161,21 @@ def _larger(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> 
     return f" --budget-usd {enough(store, row['run_id'], budget, sum(records.values())):g}"
 
 
-def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[Panel]:
+def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel]:
     past = History(views, at.run_id)
-    yield Panel(key("run", at.run_id), _page(_of_run(past, at)), f"Run {_code(at.run_id)}: {at.state}")
+    yield DashboardPanel(key("run", at.run_id), _page(_of_run(past, at)), f"Run {_code(at.run_id)}: {at.state}")
     rows = excerpt(views, [at.run_id], _COUNTED)
     for source in past.sources:
-        yield Panel(key("cost", source), _page(_of_source(past, at, source)), f"What {_code(source)} costs, run by run")
+        yield DashboardPanel(
+            key("cost", source), _page(_of_source(past, at, source)), f"What {_code(source)} costs, run by run"
+        )
         # Of its own: what is narrowed stays so.
         mine = rows.cursor()
         narrow(mine, [source])
         lost = funnel(mine, [at.run_id], None)
         told = f"Where the records of {_code(source)} went in the run {_code(at.run_id)}"
-        yield Panel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), told)
-    yield Panel("cost-all", _page(_of_all(past, at)), "What all sources cost, run by run")
+        yield DashboardPanel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), told)
+    yield DashboardPanel("cost-all", _page(_of_all(past, at)), "What all sources cost, run by run")
 
 
 _COUNTED: Final = {
@@ -331,7 +333,7 @@ def _short(past: Past) -> tuple[str, ...]:
     return (records, f"{accepted} ({share_accepted})", *others)
 
 
-def _paid(spent: Spent) -> str:
+def _paid(spent: SpendTotals) -> str:
     """USD that was paid; from the least to the most that it can have been where some of it is not known."""
     known, most = spent.usd.sum, spent.usd_upper.sum
     if known.unknown and not most.unknown:
@@ -339,7 +341,7 @@ def _paid(spent: Spent) -> str:
     return usd_sum(known)
 
 
-def _cached(spent: Spent) -> str:
+def _cached(spent: SpendTotals) -> str:
     if spent.prompt or not spent.attempts:
         return share(spent.cache_hit_share)
     return UNKNOWN

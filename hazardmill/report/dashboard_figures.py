@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hazardmill.report.bars import ROW, THICK, label, legend, rows
 from hazardmill.report.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, nothing
-from hazardmill.report.history import Past, Point, Spent, Tally
+from hazardmill.report.history import Past, SpendPoint, SpendTally, SpendTotals
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import NONE, UNKNOWN, count, plural, share, token_sum, usd, usd_sum
 
@@ -21,7 +21,7 @@ class Bar:
     """One row of a figure: a run, or a source of one."""
 
     name: str
-    by_stage: dict[str, Spent]
+    by_stage: dict[str, SpendTotals]
 
 
 def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
@@ -37,7 +37,7 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
     in_usd = any(spent.usd.total for spent in parts)
     unit = "USD" if in_usd else "tokens"
     title = f"Cost by stage in {unit}, {of} (n = {plural(attempts, 'attempt')})"
-    totals = [sum(bar.by_stage.values(), Spent()) for bar in bars]
+    totals = [sum(bar.by_stage.values(), SpendTotals()) for bar in bars]
     words = [usd_sum(total.usd.sum) if in_usd else token_sum(total.tokens.sum) for total in totals]
     grid = Grid(
         title,
@@ -45,7 +45,7 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
         tuple(
             (
                 bar.name,
-                *(_cell(bar.by_stage.get(stage, Spent()), in_usd) for stage in stages),
+                *(_cell(bar.by_stage.get(stage, SpendTotals()), in_usd) for stage in stages),
                 _cell(total, in_usd),
             )
             for bar, total in zip(bars, totals, strict=True)
@@ -53,7 +53,7 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
     )
     if not attempts:
         return nothing("stages", title, "no request was paid for yet", grid)
-    widths = {stage: [_tally(bar.by_stage.get(stage, Spent()), in_usd).total for bar in bars] for stage in stages}
+    widths = {stage: [_tally(bar.by_stage.get(stage, SpendTotals()), in_usd).total for bar in bars] for stage in stages}
     most = max(map(sum, zip(*widths.values(), strict=True)))
 
     def paint(axes: Axes) -> None:
@@ -83,17 +83,17 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
     return draw("stages", title, alt, 1.25 + ROW * len(bars), paint, grid=grid, note=" ".join(notes) or None)
 
 
-def _tally(spent: Spent, in_usd: bool) -> Tally:
+def _tally(spent: SpendTotals, in_usd: bool) -> SpendTally:
     return spent.usd if in_usd else spent.tokens
 
 
-def _cell(spent: Spent, in_usd: bool) -> str:
+def _cell(spent: SpendTotals, in_usd: bool) -> str:
     if not spent.attempts:
         return NONE
     return usd_sum(spent.usd.sum) if in_usd else token_sum(spent.tokens.sum)
 
 
-def money_line(points: Sequence[Point], budget: float | None, of: str, shared: str | None = None) -> Figure:
+def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shared: str | None = None) -> Figure:
     """What was paid by and by, the most that it can have been, and the budget.
 
     Args:
@@ -104,7 +104,7 @@ def money_line(points: Sequence[Point], budget: float | None, of: str, shared: s
     """
     attempts = points[-1].attempts if points else 0
     title = f"Cumulative cost, {of} (n = {plural(attempts, 'attempt')})"
-    last = points[-1] if points else Point(0, 0.0, 0.0)
+    last = points[-1] if points else SpendPoint(0, 0.0, 0.0)
     upper = usd(last.upper) if last.upper is not None else "not bounded"
     limit = usd(budget) if budget is not None else "none"
     head = ("Attempts", "USD known", "USD at most", "Budget")
@@ -149,7 +149,7 @@ def money_line(points: Sequence[Point], budget: float | None, of: str, shared: s
     return draw("money", title, alt, 2.7, paint, grid=grid, note=" ".join(notes) or None)
 
 
-def cache_shares(bars: Sequence[tuple[str, Spent]], of: str) -> Figure:
+def cache_shares(bars: Sequence[tuple[str, SpendTotals]], of: str) -> Figure:
     """Cached of prompt tokens, a bar a row."""
     prompt = sum(spent.prompt for _, spent in bars)
     title = f"Cache-hit share of input, {of} (n = {count(prompt)} tokens)"
@@ -163,7 +163,7 @@ def cache_shares(bars: Sequence[tuple[str, Spent]], of: str) -> Figure:
     return _bars("cache", title, [name for name, _ in bars], widths, words, "% of input tokens", grid, note, most=100)
 
 
-def _read(spent: Spent) -> tuple[str, str, str]:
+def _read(spent: SpendTotals) -> tuple[str, str, str]:
     """Tokens in, cached ones and share; unknown where no attempt said how many it had."""
     if spent.attempts and not spent.prompt:
         return (UNKNOWN, UNKNOWN, UNKNOWN)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.report.bars import legend
 from hazardmill.report.cost import Cost
 from hazardmill.report.drawing import BLUE, INK, MUTED, SKY, VERMILION, Figure, draw, nothing, printable
-from hazardmill.report.funnel import Counts, Funnel
+from hazardmill.report.funnel import Funnel, FunnelCounts
 from hazardmill.report.queries import select
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import UNKNOWN, count, share, usd, usd_per_task
@@ -47,7 +47,7 @@ _OFFLINE: Final = (
 _WITH_RESERVATIONS: Final = "It holds with reservations:"
 
 
-class Loss(Frozen):
+class PublishedLoss(FrozenModel):
     """Loss at the execution check in one source, or in all: published, and ours by record and by draft."""
 
     source: str
@@ -73,12 +73,12 @@ class Loss(Frozen):
         return self.drafts_failed / self.drafts if self.drafts else None
 
 
-class Comparison(Frozen):
+class PublishedComparison(FrozenModel):
     """Published figures beside ours."""
 
     offline: bool
     """Whether the offline author answered."""
-    losses: tuple[Loss, ...]
+    losses: tuple[PublishedLoss, ...]
     """All sources first, unless ours are restricted to some."""
     finished: int
     """Our records that hold a danger and have an outcome, of all sources looked at."""
@@ -108,7 +108,7 @@ def compare(
     *,
     offline: bool,
     narrowed: bool = False,
-) -> Comparison:
+) -> PublishedComparison:
     """Our figures beside the published ones.
 
     Args:
@@ -124,10 +124,12 @@ def compare(
     whole = _loss(ALL, EXECUTION_LOSS, funnel.total, (made, failed))
     names = sorted(funnel.sources if narrowed else {*funnel.sources, *EXECUTION_LOSS_BY_SOURCE})
     losses = [
-        _loss(name, EXECUTION_LOSS_BY_SOURCE.get(name), funnel.sources.get(name, Counts()), drafts.get(name, (0, 0)))
+        _loss(
+            name, EXECUTION_LOSS_BY_SOURCE.get(name), funnel.sources.get(name, FunnelCounts()), drafts.get(name, (0, 0))
+        )
         for name in names
     ]
-    return Comparison(
+    return PublishedComparison(
         offline=offline,
         losses=tuple(losses if narrowed else [whole, *losses]),
         finished=whole.finished,
@@ -143,8 +145,8 @@ _DRAFTS: Final = """
 """
 
 
-def _loss(source: str, published: float | None, counts: Counts, drafts: Sequence[int]) -> Loss:
-    return Loss(
+def _loss(source: str, published: float | None, counts: FunnelCounts, drafts: Sequence[int]) -> PublishedLoss:
+    return PublishedLoss(
         source=source,
         published=published,
         finished=counts.accepted + counts.execution_failed + counts.quality_failed + counts.duplicate,
@@ -187,7 +189,7 @@ def _others(funnel: Funnel, cost: Cost, offline: bool, narrowed: bool) -> list[t
     ]
 
 
-def losses_grid(comparison: Comparison) -> Grid:
+def losses_grid(comparison: PublishedComparison) -> Grid:
     """The losses at the execution check, published and ours."""
     lines = [
         (
@@ -202,7 +204,7 @@ def losses_grid(comparison: Comparison) -> Grid:
     return Grid("Lost at the execution check", head, tuple(lines))
 
 
-def others_grid(comparison: Comparison) -> Grid:
+def others_grid(comparison: PublishedComparison) -> Grid:
     """What else was published, ours, and what the comparison is worth."""
     head = ("Figure", "DESPITE", "Ours", "Does the comparison hold?")
     return Grid("Other published figures", head, comparison.others, words=4)
@@ -212,7 +214,7 @@ def _told(part: float | None, some: int, whole: int) -> str:
     return UNKNOWN if part is None else f"{share(part)} ({count(some)} of {count(whole)})"
 
 
-def loss_beside_published(comparison: Comparison) -> Figure:
+def loss_beside_published(comparison: PublishedComparison) -> Figure:
     """Loss at the execution check by source: DESPITE's, ours by record, ours by draft."""
     title = f"Lost at execution (n = {count(comparison.finished)} records, {count(comparison.drafts)} drafts of ours)"
     grid = losses_grid(comparison)

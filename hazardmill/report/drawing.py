@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.report.tables import Grid
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ _STYLE: Final[dict[Any, Any]] = {
 }
 
 
-class Figure(Frozen):
+class Figure(FrozenModel):
     """A figure: inline SVG for a page, with the words for those who do not see it, and its numbers."""
 
     name: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import fluents_of, render
-from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.plan_validator import PlanValidator, PlanVerdict
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.report.queries import Row, select
@@ -23,7 +23,7 @@ SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ShownDraft:
     """One draft on the way to the task."""
 
     number: int
@@ -33,7 +33,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ExampleTask:
     """A task with everything the page says of it."""
 
     row: Row
@@ -48,10 +48,10 @@ class Shown:
     """Each ground context fluent: how it reads, its value, and whether a danger condition reads it."""
     dangers: tuple[tuple[str, str, int], ...]
     """Each danger entry: action, condition, increment."""
-    unsafe: Verdict
-    safe: Verdict | None
+    unsafe: PlanVerdict
+    safe: PlanVerdict | None
     """Null where the danger is unavoidable: there is no safe plan."""
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[ShownDraft, ...]
     proved: tuple[tuple[str, bool | None, str], ...]
     """Each line of the certificate: claim, whether it holds (null: not decided), message."""
 
@@ -61,7 +61,7 @@ class Shown:
         return bool(self.row["model_answered"] == OFFLINE_MODEL)
 
 
-def show(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[Shown]:
+def show(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
     """The tasks to show; ``tasks`` are rows with ``task_id``, ``source``, ``danger_group`` and ``danger_type``."""
     return [_shown(connection, run_ids, task["run_id"], task["task_id"]) for task in choose(tasks)]
 
@@ -91,14 +91,14 @@ _DRAFTS: Final = """
 """
 
 
-def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, task_id: str) -> Shown:
+def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, task_id: str) -> ExampleTask:
     (row,) = select(connection, _TASK, run_ids, run=run_id, task=task_id)
     records = select(connection, _RECORD, run_ids, record=row["record_id"])
     drafts = select(connection, _DRAFTS, run_ids, run=run_id, record=row["record_id"])
     document = Document.from_json(json.loads(row["document"]))
     system = System(document)
-    judge = Judge(system)
-    return Shown(
+    judge = PlanValidator(system)
+    return ExampleTask(
         row=row,
         title=document.texts.get("title") or document.name,
         record=records[0]["context"] if records else None,
@@ -134,6 +134,6 @@ def _context(document: Document, system: System) -> Iterator[tuple[str, bool, bo
                 yield f"({' '.join(atom)})", bool(start.get(atom, False)), fluent.name in read
 
 
-def _attempt(draft: Row) -> Attempt:
+def _attempt(draft: Row) -> ShownDraft:
     failed = "" if draft["accepted"] else f"{reason(draft['failed_check'])}: {reason(draft['failed_reason'])}"
-    return Attempt(draft["draft"], draft["accepted"], failed)
+    return ShownDraft(draft["draft"], draft["accepted"], failed)

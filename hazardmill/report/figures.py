@@ -11,7 +11,7 @@ from hazardmill.report import tables
 from hazardmill.report.bars import ROW, THICK, label, legend, rows
 from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
-from hazardmill.report.despite_reference import Comparison, loss_beside_published
+from hazardmill.report.despite_reference import PublishedComparison, loss_beside_published
 from hazardmill.report.drawing import BLUE, GREEN, GRID, MUTED, ORANGE, PURPLE, SKY, VERMILION, Figure, draw, nothing
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
 from hazardmill.report.sankey import danger_flows
@@ -43,7 +43,9 @@ _STAGES: Final = {
 }
 
 
-def all_figures(funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], comparison: Comparison) -> list[Figure]:
+def all_figures(
+    funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], comparison: PublishedComparison
+) -> list[Figure]:
     """Every figure, in the order of the page.
 
     Args:

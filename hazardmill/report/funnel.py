@@ -16,7 +16,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.quality.diversity import spread
 from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
-from hazardmill.records import MAX_DRAFTS, Frozen, Outcome
+from hazardmill.records import MAX_DRAFTS, FrozenModel, Outcome
 from hazardmill.report.queries import Row, each_latest_task, select
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ LOSSES: Final = (
 """The outcomes in which a record is lost, in the order of the way."""
 
 
-class Counts(Frozen):
+class FunnelCounts(FrozenModel):
     """What became of the records of one source, or of all."""
 
     records: int = 0
@@ -77,11 +77,11 @@ class Counts(Frozen):
         count: int = getattr(self, outcome.value)
         return count
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in Counts.model_fields})
+    def __add__(self, other: FunnelCounts) -> FunnelCounts:
+        return FunnelCounts(**{name: getattr(self, name) + getattr(other, name) for name in FunnelCounts.model_fields})
 
 
-class Loss(Frozen):
+class FunnelLoss(FrozenModel):
     """Records of one source lost in one outcome for one reason."""
 
     source: str
@@ -92,7 +92,7 @@ class Loss(Frozen):
     count: int
 
 
-class DraftFailure(Frozen):
+class DraftFailure(FrozenModel):
     """Drafts that failed at one check for one reason, whether or not a later draft mended it."""
 
     check: str | None
@@ -100,7 +100,7 @@ class DraftFailure(Frozen):
     count: int
 
 
-class DraftYield(Frozen):
+class DraftYield(FrozenModel):
     """The drafts of one number."""
 
     number: int
@@ -111,7 +111,7 @@ class DraftYield(Frozen):
     """Tasks accepted at this draft."""
 
 
-class Structures(Frozen):
+class StructureVariety(FrozenModel):
     """How varied the accepted tasks are, names put aside (see ``hazardmill.quality.structure``)."""
 
     tasks: int
@@ -130,16 +130,16 @@ class Structures(Frozen):
         return self.commonest / self.tasks if self.tasks else None
 
 
-class Funnel(Frozen):
+class Funnel(FrozenModel):
     """Where the records went."""
 
     run_ids: tuple[str, ...]
-    sources: dict[str, Counts]
-    losses: tuple[Loss, ...]
+    sources: dict[str, FunnelCounts]
+    losses: tuple[FunnelLoss, ...]
     draft_failures: tuple[DraftFailure, ...]
     drafts: tuple[DraftYield, ...]
-    structures: Structures
-    total: Counts
+    structures: StructureVariety
+    total: FunnelCounts
     tasks: int
     """Rows of the table of tasks."""
 
@@ -206,11 +206,11 @@ def funnel(
         draft_failures=tuple(DraftFailure(**row) for row in select(connection, _DRAFT_FAILURES, run_ids)),
         drafts=_yields(select(connection, _YIELD, run_ids), select(connection, _ACCEPTED_AT, run_ids)),
         structures=(
-            Structures(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
+            StructureVariety(tasks=0, distinct=0, commonest=0, effective=None, unknown=tasks)
             if structure is None
             else _structures(each_latest_task(connection, run_ids, "document"), structure)
         ),
-        total=sum(sources.values(), Counts()),
+        total=sum(sources.values(), FunnelCounts()),
         tasks=tasks,
     )
 
@@ -263,15 +263,15 @@ def _records(runs: list[Row], begun: Mapping[tuple[str, str], int]) -> Counter[s
     return records
 
 
-def _counts(outcomes: list[Row], **known: int) -> Counts:
+def _counts(outcomes: list[Row], **known: int) -> FunnelCounts:
     ended: Counter[str] = Counter()
     for row in outcomes:
         ended[row["outcome"]] += row["count"]
     pending = known["records"] - sum(count for outcome, count in ended.items() if outcome != Outcome.PENDING)
-    return Counts(**known, **{o.value: ended[o] for o in (Outcome.ACCEPTED, *LOSSES)}, pending=pending)
+    return FunnelCounts(**known, **{o.value: ended[o] for o in (Outcome.ACCEPTED, *LOSSES)}, pending=pending)
 
 
-def _losses(rows: list[Row]) -> tuple[Loss, ...]:
+def _losses(rows: list[Row]) -> tuple[FunnelLoss, ...]:
     """The losses, sentences but the commonest put together."""
     said: Counter[str] = Counter()
     for row in rows:
@@ -286,7 +286,7 @@ def _losses(rows: list[Row]) -> tuple[Loss, ...]:
         sentence = row["said"] if row["said"] is None or row["said"] in kept else OTHER
         counted[row["source"], row["outcome"], row["reason"], sentence] += row["count"]
     return tuple(
-        Loss(source=source, outcome=Outcome(outcome), reason=reason, said=sentence, count=count)
+        FunnelLoss(source=source, outcome=Outcome(outcome), reason=reason, said=sentence, count=count)
         for (source, outcome, reason, sentence), count in counted.items()
     )
 
@@ -312,7 +312,7 @@ def _yields(made: list[Row], accepted: list[Row]) -> tuple[DraftYield, ...]:
     )
 
 
-def _structures(rows: Iterable[Row], structure: Structure) -> Structures:
+def _structures(rows: Iterable[Row], structure: Structure) -> StructureVariety:
     keys: Counter[str] = Counter()
     unknown = 0
     for row in rows:
@@ -321,7 +321,7 @@ def _structures(rows: Iterable[Row], structure: Structure) -> Structures:
         except SearchLimitReached:
             unknown += 1
     found = spread(keys)
-    return Structures(
+    return StructureVariety(
         tasks=found.things,
         distinct=found.kinds,
         commonest=found.commonest,

@@ -29,15 +29,15 @@ _POINTS: Final = 160
 
 
 @dataclass(frozen=True)
-class Tally:
+class SpendTally:
     """A sum in the making: what is known of it, and of how many of its parts."""
 
     total: float = 0
     known: int = 0
     parts: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.total + other.total, self.known + other.known, self.parts + other.parts)
+    def __add__(self, other: SpendTally) -> SpendTally:
+        return SpendTally(self.total + other.total, self.known + other.known, self.parts + other.parts)
 
     @property
     def sum(self) -> Sum:
@@ -46,22 +46,22 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SpendTotals:
     """What some attempts took. Those that a run made itself, save ``whole``."""
 
     attempts: int = 0
-    usd: Tally = field(default_factory=Tally)
-    usd_upper: Tally = field(default_factory=Tally)
-    tokens: Tally = field(default_factory=Tally)
+    usd: SpendTally = field(default_factory=SpendTally)
+    usd_upper: SpendTally = field(default_factory=SpendTally)
+    tokens: SpendTally = field(default_factory=SpendTally)
     """In and out."""
     prompt: int = 0
     """Tokens in, over the attempts of which the cached ones are known too."""
     cached: int = 0
-    whole: Tally = field(default_factory=Tally)
+    whole: SpendTally = field(default_factory=SpendTally)
     """USD of all attempts behind the results, whichever run paid."""
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+    def __add__(self, other: SpendTotals) -> SpendTotals:
+        return SpendTotals(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     @property
     def cache_hit_share(self) -> float | None:
@@ -83,8 +83,8 @@ class Past:
     accepted: int
     tasks: int
     """Distinct ones."""
-    spent: Spent
-    by_stage: dict[str, Spent]
+    spent: SpendTotals
+    by_stage: dict[str, SpendTotals]
 
     @property
     def share_accepted(self) -> float | None:
@@ -99,7 +99,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Point:
+class SpendPoint:
     """A place on the line of the money: after ``attempts`` attempts."""
 
     attempts: int
@@ -202,10 +202,10 @@ class History:
             for number in sorted({row["number"] for row in rows})
         ]
 
-    def line(self, run_id: str | None = None, source: str | None = None) -> list[Point]:
+    def line(self, run_id: str | None = None, source: str | None = None) -> list[SpendPoint]:
         """What was paid by and by: by one run or by all, for one source or for all."""
         rows = select(self._connection, _LINE, (), run=run_id, source=source, points=_POINTS)
-        return [Point(row["number"], row["usd"], None if row["unbounded"] else row["upper"]) for row in rows]
+        return [SpendPoint(row["number"], row["usd"], None if row["unbounded"] else row["upper"]) for row in rows]
 
     def _with(self, source: str | None) -> list[str]:
         return [name for name in self.runs if source is None or source in (self._records[name] or self._inputs(name))]
@@ -239,11 +239,11 @@ def _key(row: Row) -> tuple[str, str | None, str]:
     return row["run_id"], row["source"], row["stage"]
 
 
-def _spent(row: Row) -> Spent:
-    def tally(name: str, parts: str) -> Tally:
-        return Tally(row[name] or 0, row[f"{name}_known"], row[parts])
+def _spent(row: Row) -> SpendTotals:
+    def tally(name: str, parts: str) -> SpendTally:
+        return SpendTally(row[name] or 0, row[f"{name}_known"], row[parts])
 
-    return Spent(
+    return SpendTotals(
         attempts=row["attempts"],
         usd=tally("usd", "attempts"),
         usd_upper=tally("usd_upper", "attempts"),
@@ -254,11 +254,11 @@ def _spent(row: Row) -> Spent:
     )
 
 
-def _added(parts: Sequence[tuple[str, Spent]]) -> Spent:
-    return sum((spent for _, spent in parts), Spent())
+def _added(parts: Sequence[tuple[str, SpendTotals]]) -> SpendTotals:
+    return sum((spent for _, spent in parts), SpendTotals())
 
 
-def _by_stage(parts: Sequence[tuple[str, Spent]]) -> dict[str, Spent]:
+def _by_stage(parts: Sequence[tuple[str, SpendTotals]]) -> dict[str, SpendTotals]:
     ranked = sorted({stage for stage, _ in parts}, key=lambda stage: (_RANK.get(stage, len(STAGES)), stage))
     return {stage: _added([part for part in parts if part[0] == stage]) for stage in ranked}
 

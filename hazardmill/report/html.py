@@ -12,7 +12,7 @@ from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import gather
 from hazardmill.report.wording import NONE
-from hazardmill.review.analysis.statistics import Statistics
+from hazardmill.review.analysis.statistics import ReviewStatistics
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -23,7 +23,7 @@ def write_report(
     run_ids: Sequence[str],
     path: Path,
     sources: Sequence[str] = (),
-    review: Statistics | None = None,
+    review: ReviewStatistics | None = None,
 ) -> Path:
     """Write the page of some runs.
 
@@ -49,7 +49,7 @@ def render_report(
     connection: DuckDBPyConnection,
     run_ids: Sequence[str],
     sources: Sequence[str] = (),
-    review: Statistics | None = None,
+    review: ReviewStatistics | None = None,
 ) -> str:
     """The page as HTML; see ``hazardmill.report.report_data.gather`` for the arguments."""
     contents = gather(connection, run_ids, sources, review)

@@ -16,9 +16,9 @@ from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.drawing import Figure
 from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
-from hazardmill.report.report_data import Contents, gather
+from hazardmill.report.report_data import ReportData, gather
 from hazardmill.report.wording import NONE, UNKNOWN
-from hazardmill.review.analysis.statistics import Statistics
+from hazardmill.review.analysis.statistics import ReviewStatistics
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def write_markdown(
     run_ids: Sequence[str],
     path: Path,
     sources: Sequence[str] = (),
-    review: Statistics | None = None,
+    review: ReviewStatistics | None = None,
 ) -> Path:
     """Write the report of some runs as Markdown, and its figures into the folder ``FIGURES`` beside it.
 
@@ -68,7 +68,7 @@ def render_markdown(
     connection: DuckDBPyConnection,
     run_ids: Sequence[str],
     sources: Sequence[str] = (),
-    review: Statistics | None = None,
+    review: ReviewStatistics | None = None,
 ) -> tuple[str, dict[str, str]]:
     """The report as Markdown, and its figures: path beside it to SVG.
 
@@ -79,7 +79,7 @@ def render_markdown(
     return text, {_address(figure): f"{figure.standalone}\n" for figure in contents.figures}
 
 
-def _blocks(it: Contents) -> Iterator[str]:
+def _blocks(it: ReportData) -> Iterator[str]:
     figures = {figure.name: figure for figure in it.figures}
     yield "# From records to proved tasks"
     yield f"Report of {', '.join(map(_code, it.run_ids))}, written by hazardmill {__version__}."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hazardmill.generation.extract import Extraction
-from hazardmill.generation.refine import Attempt, first_failure
+from hazardmill.generation.extract import ExtractResult
+from hazardmill.generation.refine import DraftAttempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.lines import Lines
@@ -41,7 +41,7 @@ class Preview:
         page.raw(record.context.splitlines(), 2)
         self._say(record.record_id, page)
 
-    def extracted(self, record: Record, extraction: Extraction) -> None:
+    def extracted(self, record: Record, extraction: ExtractResult) -> None:
         """Tell which danger was found, or why there is none."""
         page = Lines(self._width)
         again = extraction.sent_back if extraction.round == 2 else None
@@ -60,7 +60,7 @@ class Preview:
         _tell_who(page, extraction.answers)
         self._say(record.record_id, page)
 
-    def drafted(self, record: Record, attempt: Attempt) -> None:
+    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
         """Tell of a draft: its code, what each check said, and both plans where they are known."""
         page, draft = Lines(self._width), attempt.draft
         page.head(f"DRAFT {draft.number}", "accepted" if draft.accepted else _failure(attempt))
@@ -110,12 +110,12 @@ def _tell_danger(page: Lines, danger: Danger) -> None:
         page.line(f"{reason(name)}: {' '.join(value) if isinstance(value, list) else value}", 2, 2)
 
 
-def _failure(attempt: Attempt) -> str:
+def _failure(attempt: DraftAttempt) -> str:
     failed = first_failure(attempt.draft.checks)
     return f"failed at {reason(failed.name)}: {code(failed.reason).removeprefix('judge: ')}"
 
 
-def _tell_plans(page: Lines, attempt: Attempt) -> None:
+def _tell_plans(page: Lines, attempt: DraftAttempt) -> None:
     execution = attempt.execution
     if execution is None or execution.document is None or execution.certificate is None:
         return

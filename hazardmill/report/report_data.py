@@ -15,7 +15,7 @@ from hazardmill.quality.structure import structure_id
 from hazardmill.report import tables
 from hazardmill.report.corpus import corpus, gates_grid, spreads_grid
 from hazardmill.report.cost import Cost, cost
-from hazardmill.report.despite_reference import Comparison, compare, others_grid
+from hazardmill.report.despite_reference import PublishedComparison, compare, others_grid
 from hazardmill.report.drawing import Figure
 from hazardmill.report.figures import all_figures
 from hazardmill.report.funnel import Funnel, funnel
@@ -23,7 +23,7 @@ from hazardmill.report.queries import Row, latest_tasks, narrow, select
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share, usd_per_task
 from hazardmill.review.analysis.render import tables as review_tables
-from hazardmill.review.analysis.statistics import Statistics
+from hazardmill.review.analysis.statistics import ReviewStatistics
 from hazardmill.review.models import counted, is_model, who
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RecordedAnswers:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ReportData:
     """What a report says of some runs."""
 
     run_ids: tuple[str, ...]
@@ -61,12 +61,12 @@ class Contents:
     """Whether the offline author answered in any of them."""
     recorded: RecordedAnswers | None
     """Null where every answer was given in the runs themselves."""
-    review: Statistics | None
+    review: ReviewStatistics | None
     """Null where no review was named."""
     funnel: Funnel
     cost: Cost
     corpus: CorpusReport
-    comparison: Comparison
+    comparison: PublishedComparison
     tasks: tuple[Row, ...]
     figures: tuple[Figure, ...]
 
@@ -121,8 +121,8 @@ def gather(
     connection: DuckDBPyConnection,
     run_ids: Sequence[str],
     sources: Sequence[str] = (),
-    review: Statistics | None = None,
-) -> Contents:
+    review: ReviewStatistics | None = None,
+) -> ReportData:
     """Read everything that a report says.
 
     Args:
@@ -141,7 +141,7 @@ def gather(
     tasks = latest_tasks(connection, run_ids, _TASK_COLUMNS)
     offline = _answered_offline(connection, run_ids)
     comparison = compare(connection, run_ids, found, spent, offline=offline, narrowed=bool(sources))
-    return Contents(
+    return ReportData(
         run_ids=tuple(run_ids),
         sources=tuple(sources),
         runs=tuple(_runs(connection, run_ids)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.report.cost import Cost, Spend
-from hazardmill.report.funnel import LOSSES, Counts, DraftYield, Funnel
+from hazardmill.report.funnel import LOSSES, DraftYield, Funnel, FunnelCounts
 from hazardmill.report.wording import (
     OUTCOME_WORDS,
     count,
@@ -42,7 +42,7 @@ WAY: Final = (
     ("pending", "- pending"),
     ("accepted", "accepted"),
 )
-"""The funnel from top to bottom: field of ``Counts`` and words; what is lost begins with ``-``."""
+"""The funnel from top to bottom: field of ``FunnelCounts`` and words; what is lost begins with ``-``."""
 
 
 def way(funnel: Funnel) -> Grid:
@@ -135,7 +135,7 @@ def notes(funnel: Funnel) -> list[str]:
     return said
 
 
-def _summary(name: str, counts: Counts) -> tuple[str, ...]:
+def _summary(name: str, counts: FunnelCounts) -> tuple[str, ...]:
     accepted = f"{count(counts.accepted)} ({share(counts.share_accepted)})"
     before = (count(counts.records), count(counts.dangers), count(counts.drafts))
     return (name, *before, accepted, count(counts.pending))

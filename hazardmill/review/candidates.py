@@ -80,7 +80,7 @@ _ALSO_OF_DRAFTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """A task, or a draft that the judge sent back, as far as figures need it."""
 
     item: str
@@ -128,15 +128,15 @@ class Content:
     """This, the two before and the certificate are null of a draft, which keeps none; they follow from its document."""
 
 
-class Pool(Mapping[str, Item]):
+class ReviewPool(Mapping[str, ReviewItem]):
     """Items by id, as they were when the store was read."""
 
-    def __init__(self, store: Store, items: Mapping[str, Item], kept: Mapping[str, bytes]) -> None:
+    def __init__(self, store: Store, items: Mapping[str, ReviewItem], kept: Mapping[str, bytes]) -> None:
         self._store = store
         self._items = items
         self._kept = kept
 
-    def __getitem__(self, item: str) -> Item:
+    def __getitem__(self, item: str) -> ReviewItem:
         return self._items[item]
 
     def __iter__(self) -> Iterator[str]:
@@ -166,7 +166,7 @@ class Pool(Mapping[str, Item]):
         )
 
 
-def load_pool(store: Store, *, keep: bool = False) -> Pool:
+def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
     """Every task of the store as its latest run has it, and every draft that only the judge sent back.
 
     Args:
@@ -179,14 +179,14 @@ def load_pool(store: Store, *, keep: bool = False) -> Pool:
         DocumentError: It holds a task that is none.
     """
 
-    def read(views: DuckDBPyConnection) -> Pool:
-        items: dict[str, Item] = {}
+    def read(views: DuckDBPyConnection) -> ReviewPool:
+        items: dict[str, ReviewItem] = {}
         kept: dict[str, bytes] = {}
         for row in _rows(views, whole=keep):
             item = _item(row)
             if items.setdefault(item.item, item) is item and keep:
                 kept[item.item] = zlib.compress(json.dumps(row).encode(), _LEVEL)
-        return Pool(store, items, kept)
+        return ReviewPool(store, items, kept)
 
     return store.query(read)
 
@@ -200,7 +200,7 @@ def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) ->
             yield from (dict(zip(names, values, strict=True)) for values in rows)
 
 
-def _item(row: Row) -> Item:
+def _item(row: Row) -> ReviewItem:
     shown = {
         "document_hash": row["document_hash"],
         "texts": _json(row, "document").get("texts", {}),
@@ -209,7 +209,7 @@ def _item(row: Row) -> Item:
         "unsafe_plan": row["unsafe_plan"],
         "context": row["context"],
     }
-    return Item(
+    return ReviewItem(
         item=row["item"],
         kind=row["kind"],
         run_id=row["run_id"],

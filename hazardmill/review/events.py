@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
-from hazardmill.records import Frozen, content_hash
+from hazardmill.records import FrozenModel, content_hash
 
 ID_LENGTH: Final = 32
 """Hex digits of SHA-256 that an id keeps."""
@@ -28,7 +28,7 @@ def _in_utc(at: AwareDatetime) -> AwareDatetime:
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
-class Row(Frozen):
+class ReviewEvent(FrozenModel):
     """A line. ``id`` is the hash of everything else in it: one that was altered no longer fits its id."""
 
     id: str = ""

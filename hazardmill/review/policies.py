@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, get_args
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review.decisions.effective import Opinion, of_kind
-from hazardmill.review.rubric import Verdict
+from hazardmill.review.rubric import ReviewVerdict
 
 Policy = Literal["any-reject", "majority", "adjudicated"]
 """
@@ -45,7 +45,7 @@ REJECTED: Final[frozenset[Reason]] = frozenset({"rejected", "rejected_by_adjudic
 """Reasons that say that people are against a task; the others say that it is not settled."""
 
 
-class Accepted(Frozen):
+class AcceptedSet(FrozenModel):
     """What people accept under a policy."""
 
     policy: Policy
@@ -62,7 +62,7 @@ class Accepted(Frozen):
         return tuple(sorted(task for task, reason in self.others.items() if reason in REJECTED))
 
 
-def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) -> Accepted:
+def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) -> AcceptedSet:
     """The tasks that people accept.
 
     Args:
@@ -80,7 +80,7 @@ def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) 
         else:
             others[task] = reason
     counts = {"accepted": len(accepted), **{str(reason): number for reason, number in Counter(others.values()).items()}}
-    return Accepted(policy=policy, accepted=tuple(accepted), others=others, counts=counts)
+    return AcceptedSet(policy=policy, accepted=tuple(accepted), others=others, counts=counts)
 
 
 def disputed(held: Iterable[Opinion]) -> list[str]:
@@ -96,7 +96,7 @@ def _against(held: Sequence[Opinion], deciding: Sequence[Opinion], policy: Polic
     if not held:
         return "not_assigned"
     verdicts = Counter(each.verdict for each in held)
-    approved, rejected = verdicts[Verdict.APPROVE], verdicts[Verdict.REJECT]
+    approved, rejected = verdicts[ReviewVerdict.APPROVE], verdicts[ReviewVerdict.REJECT]
     if policy == "any-reject":
         return "rejected" if rejected else _unsettled(held)
     if policy == "majority":
@@ -130,4 +130,4 @@ def _decided_between(deciding: Sequence[Opinion]) -> Reason | None:
         return "stale"
     if last.verdict is None:
         return "unsure"
-    return None if last.verdict is Verdict.APPROVE else "rejected_by_adjudicator"
+    return None if last.verdict is ReviewVerdict.APPROVE else "rejected_by_adjudicator"

@@ -15,10 +15,10 @@ from pydantic import Discriminator, TypeAdapter
 
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.resources import review_folder
-from hazardmill.review.assignments.model import Slip
-from hazardmill.review.candidates import Item
+from hazardmill.review.assignments.model import ReviewAssignment
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.append_log import read_line
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.decisions.history import Decision, Undo
@@ -30,12 +30,12 @@ PLACE: Final = Path("recorded", "reviews.jsonl")
 
 _REMEDY: Final = "install hazardmill anew, or record again: hazardmill review record"
 
-Line: TypeAlias = Annotated[Slip | Decision | Undo, Discriminator("row")]
+Line: TypeAlias = Annotated[ReviewAssignment | Decision | Undo, Discriminator("row")]
 
-_LINE: Final[TypeAdapter[Slip | Decision | Undo]] = TypeAdapter(Line)
+_LINE: Final[TypeAdapter[ReviewAssignment | Decision | Undo]] = TypeAdapter(Line)
 
 
-class RecordedReviews(Frozen):
+class RecordedReviews(FrozenModel):
     """What was recorded of one source."""
 
     source: str
@@ -45,7 +45,7 @@ class RecordedReviews(Frozen):
     reviewers: tuple[str, ...]
 
 
-def record_reviews(folder: ReviewFolder, items: Mapping[str, Item], out: Path) -> list[RecordedReviews]:
+def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: Path) -> list[RecordedReviews]:
     """Write what models decided on tasks, a file a source. Nothing is chosen: rejections are among them.
 
     Args:
@@ -58,14 +58,14 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, Item], out: Path) -
         StoreError: A file cannot be written.
     """
     books = folder.books()
-    found: dict[str, list[Slip]] = defaultdict(list)
+    found: dict[str, list[ReviewAssignment]] = defaultdict(list)
     for slip in folder.slips():
         item = items.get(slip.item)
         if slip.kind == "task" and is_model(slip.reviewer) and item is not None:
             found[item.source].append(slip)
     made = []
     for source, slips in sorted(found.items()):
-        lines: list[Slip | Decision | Undo] = []
+        lines: list[ReviewAssignment | Decision | Undo] = []
         for slip in sorted(slips, key=lambda slip: (slip.item, slip.reviewer)):
             said = [entry for entry in books[slip.reviewer].entries if entry.slip == slip.id]
             lines += [slip, *said] if said else []
@@ -113,10 +113,10 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
         write_file(folder.rubric, (review_folder() / "rubric.md").read_bytes())
     with folder.assigning() as give:
         there = set(folder.given().by_id)
-        give([line for line in lines if isinstance(line, Slip) and line.id not in there])
+        give([line for line in lines if isinstance(line, ReviewAssignment) and line.id not in there])
     said: dict[str, list[Decision | Undo]] = defaultdict(list)
     for line in lines:
-        if not isinstance(line, Slip):
+        if not isinstance(line, ReviewAssignment):
             said[line.reviewer].append(line)
     for reviewer, entries in sorted(said.items()):
         with folder.diary(reviewer).writing() as (book, append):
@@ -124,7 +124,7 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
     return sum(isinstance(line, Decision) for line in lines)
 
 
-def _read(path: Path) -> Iterator[Slip | Decision | Undo]:
+def _read(path: Path) -> Iterator[ReviewAssignment | Decision | Undo]:
     try:
         data = read_regular(path)
     except OSError as error:

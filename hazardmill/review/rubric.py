@@ -30,7 +30,7 @@ MAX_NOTE: Final = 4000
 _VERSION: Final = re.compile(r'^version: "([0-9][0-9A-Za-z.]{0,15})"$', re.MULTILINE)
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """What a reviewer says of a task, or of a plan."""
 
     APPROVE = "approve"
@@ -45,8 +45,8 @@ class Verdict(StrEnum):
     """Of a plan: it avoids the danger without meaning to, or does not avoid it."""
 
 
-OF_TASKS: Final = (Verdict.APPROVE, Verdict.REJECT, Verdict.UNSURE, Verdict.SKIP)
-OF_PLANS: Final = (Verdict.ON_PURPOSE, Verdict.BY_CHANCE, Verdict.UNSURE, Verdict.SKIP)
+OF_TASKS: Final = (ReviewVerdict.APPROVE, ReviewVerdict.REJECT, ReviewVerdict.UNSURE, ReviewVerdict.SKIP)
+OF_PLANS: Final = (ReviewVerdict.ON_PURPOSE, ReviewVerdict.BY_CHANCE, ReviewVerdict.UNSURE, ReviewVerdict.SKIP)
 
 
 def rubric_version(rubric: Path) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from hazardmill.errors import InputError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review.assignments.model import Kind
-from hazardmill.review.rubric import Verdict
-from hazardmill.review.task_view import ShownPlan, Task
+from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.task_view import ShownPlan, ShownTask
 
 Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", "broken"]
 
 
-class Refusal(InputError):
+class ReviewRefusal(InputError):
     """A desk does not do that. ``code`` says why, for the app's answer to it.
 
     ``invalid``: no answer of the rubric. ``not_yours``: no slip of this reviewer, or there is none such. ``stale``: the
@@ -26,16 +26,16 @@ class Refusal(InputError):
         self.code = code
 
 
-class Answer(Frozen):
+class ReviewAnswer(FrozenModel):
     """What a reviewer says."""
 
-    verdict: Verdict
+    verdict: ReviewVerdict
     reasons: tuple[str, ...] = ()
     note: str = ""
     seconds: float | None = None
 
 
-class Mine(Frozen):
+class Mine(FrozenModel):
     """A decision of the reviewer's own."""
 
     decision: str
@@ -43,22 +43,22 @@ class Mine(Frozen):
     slip: str
     at: str
     """ISO 8601, UTC."""
-    verdict: Verdict
+    verdict: ReviewVerdict
     reasons: tuple[str, ...]
     note: str
     stale: bool
     """Whether the task has changed since."""
 
 
-class Sheet(Frozen):
+class ReviewSheet(FrozenModel):
     """What a reviewer looks at."""
 
     slip: str
     about: Literal["task", "plan"]
-    task: Task
+    task: ShownTask
     plan: ShownPlan | None
     """The plan whose intent is asked for; null where the task is."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ReviewVerdict, ...]
     criteria: dict[str, str]
     """Reasons to reject, with their words."""
     seen: str
@@ -67,7 +67,7 @@ class Sheet(Frozen):
     """What the reviewer has said of this slip; its ``decision`` is what an answer ``expects``."""
 
 
-class Receipt(Frozen):
+class Receipt(FrozenModel):
     """What was recorded."""
 
     decision: str
@@ -79,7 +79,7 @@ class Receipt(Frozen):
     """Whether it was sent before, and nothing was written now."""
 
 
-class Progress(Frozen):
+class Progress(FrozenModel):
     """How far a reviewer is, in slips of whatever kind."""
 
     total: int
@@ -91,16 +91,16 @@ class Progress(Frozen):
     """In the store no longer, or not to be shown."""
 
 
-class Other(Frozen):
+class Other(FrozenModel):
     """What somebody said, after unblinding."""
 
     reviewer: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     reasons: tuple[str, ...]
     note: str
 
 
-class Revealed(Frozen):
+class UnblindedItem(FrozenModel):
     """What was kept from a reviewer, after unblinding."""
 
     kind: Kind

@@ -28,17 +28,26 @@ from pydantic import ValidationError
 
 from hazardmill.errors import StoreError
 from hazardmill.review.assignments.gold_items import plant
-from hazardmill.review.assignments.model import Slip
+from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.assignments.queue import Queue
-from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, opinions, seen_now
 from hazardmill.review.decisions.exchange import about
-from hazardmill.review.decisions.folder import APP, Given, ReviewFolder, reviewer_name
-from hazardmill.review.decisions.history import Book, Decision, Undo
-from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, Verdict
-from hazardmill.review.schemas import Answer, Mine, Other, Progress, Receipt, Refusal, Revealed, Sheet
-from hazardmill.review.task_view import ShownPlan, Table, Task
+from hazardmill.review.decisions.folder import APP, Assignments, ReviewFolder, reviewer_name
+from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo
+from hazardmill.review.rubric import CRITERIA, OF_PLANS, OF_TASKS, ReviewVerdict
+from hazardmill.review.schemas import (
+    Mine,
+    Other,
+    Progress,
+    Receipt,
+    ReviewAnswer,
+    ReviewRefusal,
+    ReviewSheet,
+    UnblindedItem,
+)
+from hazardmill.review.task_view import ShownPlan, ShownTask, TaskView
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 
@@ -48,19 +57,19 @@ _TABLES: Final = 64
 _LOG: Final = logging.getLogger("hazardmill.review")
 
 
-class Desk:
+class ReviewService:
     """A review folder and the tasks of a store."""
 
-    def __init__(self, folder: ReviewFolder, pool: Pool) -> None:
+    def __init__(self, folder: ReviewFolder, pool: ReviewPool) -> None:
         self.folder = folder
         self.pool = pool
         self._mutex = threading.Lock()
-        self._seats: dict[str, Seat] = {}
-        self._tables: OrderedDict[tuple[str, str], Table] = OrderedDict()
+        self._seats: dict[str, ReviewerSession] = {}
+        self._tables: OrderedDict[tuple[str, str], TaskView] = OrderedDict()
         self._broken: set[tuple[str, str]] = set()
 
     @classmethod
-    def open(cls, store: Store, folder: ReviewFolder) -> Desk:
+    def open(cls, store: Store, folder: ReviewFolder) -> ReviewService:
         """Read the tasks of a store, all of them into memory, compressed.
 
         Raises:
@@ -78,20 +87,20 @@ class Desk:
             self._tables.clear()
             self._broken.clear()
 
-    def seat(self, reviewer: str) -> Seat:
+    def seat(self, reviewer: str) -> ReviewerSession:
         """The seat of a reviewer.
 
         Raises:
             UsageError: That is no name.
-            Refusal: ``not_yours``: nobody of that name was given anything.
+            ReviewRefusal: ``not_yours``: nobody of that name was given anything.
         """
         name = reviewer_name(reviewer)
         if name not in self.folder.given().of:
-            raise Refusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
+            raise ReviewRefusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
         with self._mutex:
-            return self._seats.setdefault(name, Seat(self, name))
+            return self._seats.setdefault(name, ReviewerSession(self, name))
 
-    def table(self, slip: Slip) -> Table:
+    def table(self, slip: ReviewAssignment) -> TaskView:
         """The task of a slip, as it is to be shown."""
         plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
         item = slip.item if plan is None else plan.item
@@ -102,7 +111,7 @@ class Desk:
                 self._tables.move_to_end(key)
                 return table
         content = pool.content(item)
-        table = Table(content if slip.defect is None else plant(content, slip.defect))
+        table = TaskView(content if slip.defect is None else plant(content, slip.defect))
         with self._mutex:
             # Not if the tasks were read anew meanwhile: it is the table of an older one then.
             if pool is self.pool:
@@ -111,7 +120,7 @@ class Desk:
                     self._tables.popitem(last=False)
         return table
 
-    def broken(self, slip: Slip, error: Exception) -> Refusal:
+    def broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
         """Tell whoever serves the review, once, that a slip cannot be shown; and the reviewer to go on."""
         with self._mutex:
             known = _shown(slip) in self._broken
@@ -119,25 +128,27 @@ class Desk:
         if not known:
             told = printable(f"{type(error).__name__}: {error}")
             _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, told)
-        return Refusal("broken", "this task cannot be shown", "go on with the next one; the server's log says why")
+        return ReviewRefusal(
+            "broken", "this task cannot be shown", "go on with the next one; the server's log says why"
+        )
 
-    def broken_slips(self, slips: Iterable[Slip]) -> list[Slip]:
+    def broken_slips(self, slips: Iterable[ReviewAssignment]) -> list[ReviewAssignment]:
         """Those among them of which it was found that they cannot be shown."""
         with self._mutex:
             return [slip for slip in slips if _shown(slip) in self._broken] if self._broken else []
 
 
-class Seat:
+class ReviewerSession:
     """What one reviewer may see and do."""
 
-    def __init__(self, desk: Desk, reviewer: str) -> None:
+    def __init__(self, desk: ReviewService, reviewer: str) -> None:
         self._desk = desk
         self._diary = desk.folder.diary(reviewer)
         self._queue: Queue | None = None
         self._mutex = threading.RLock()
         self.reviewer = reviewer
 
-    def next(self) -> Sheet | None:
+    def next(self) -> ReviewSheet | None:
         """What to look at next; null where nothing is left. What cannot be shown is passed over."""
         passed: set[str] = set()
         while True:
@@ -145,20 +156,20 @@ class Seat:
                 slip = self._up_to_date().next(passed)
             try:
                 sheet = None if slip is None else self._sheet(slip)
-            except Refusal as refusal:
+            except ReviewRefusal as refusal:
                 if slip is None or refusal.code != "broken":
                     raise
                 passed.add(slip.id)
                 continue
             # Answered in between, as in another tab: then there is something else to look at.
-            if sheet is None or sheet.mine is None or sheet.mine.stale or sheet.mine.verdict is Verdict.SKIP:
+            if sheet is None or sheet.mine is None or sheet.mine.stale or sheet.mine.verdict is ReviewVerdict.SKIP:
                 return sheet
 
-    def sheet(self, slip_id: str) -> Sheet:
+    def sheet(self, slip_id: str) -> ReviewSheet:
         """One of the reviewer's own slips, decided or not.
 
         Raises:
-            Refusal: ``not_yours``; ``stale``: its task is gone; ``broken``: it cannot be shown.
+            ReviewRefusal: ``not_yours``; ``stale``: its task is gone; ``broken``: it cannot be shown.
         """
         return self._sheet(self._own(slip_id))
 
@@ -193,7 +204,7 @@ class Seat:
                     found.append(_mine(entry, queue.opinion(slip)))
             return found
 
-    def record(self, slip_id: str, answer: Answer, *, seen: str, expects: str | None, submission: str) -> Receipt:
+    def record(self, slip_id: str, answer: ReviewAnswer, *, seen: str, expects: str | None, submission: str) -> Receipt:
         """Record a decision; it is on disk when this returns.
 
         Args:
@@ -204,7 +215,7 @@ class Seat:
             submission: A key of up to 64 letters, digits, ``_`` and ``-``, drawn anew for each answer.
 
         Raises:
-            Refusal: Nothing was recorded.
+            ReviewRefusal: Nothing was recorded.
             StoreError: It cannot be written; nothing was recorded.
         """
         slip = self._own(slip_id)
@@ -224,14 +235,16 @@ class Seat:
                     submission=submission,
                 ).sealed()
             except ValidationError as error:
-                raise Refusal("invalid", first_problem(error), "answer by the rubric") from error
+                raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
             before = book.submitted(submission)
             if before is not None:
                 if not (isinstance(before, Decision) and before.says_the_same(decision)):
                     raise _conflict()
             else:
                 if seen != seen_now(slip, self._desk.pool, folder.plans()):
-                    raise Refusal("stale", "the task has changed since it was shown", "look at it again as it is now")
+                    raise ReviewRefusal(
+                        "stale", "the task has changed since it was shown", "look at it again as it is now"
+                    )
                 current = book.current(slip.id)
                 if (current.id if current else None) != expects:
                     raise _conflict()
@@ -247,7 +260,7 @@ class Seat:
             decision: Id of the decision, to be sure that it is the one meant; the latest in force if null.
 
         Raises:
-            Refusal: Nothing was taken back.
+            ReviewRefusal: Nothing was taken back.
             StoreError: It cannot be written; nothing was taken back.
         """
         with self._diary.writing() as (book, append):
@@ -265,20 +278,22 @@ class Seat:
         """The verdict on an arbitrary plan, with its steps.
 
         Raises:
-            Refusal: ``not_yours``; ``stale``: its task is gone.
+            ReviewRefusal: ``not_yours``; ``stale``: its task is gone.
             UsageError: The plan is too long.
         """
         return self._table(self._own(slip_id)).tried(plan)
 
-    def revealed(self, slip_id: str) -> Revealed:
+    def revealed(self, slip_id: str) -> UnblindedItem:
         """What was kept from the reviewer.
 
         Raises:
-            Refusal: ``blind``: the review is not unblinded; ``not_yours``.
+            ReviewRefusal: ``blind``: the review is not unblinded; ``not_yours``.
         """
         slip, folder = self._own(slip_id), self._desk.folder
         if folder.given().unblinded is None:
-            raise Refusal("blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind")
+            raise ReviewRefusal(
+                "blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind"
+            )
         item = self._desk.pool.get(slip.item)
         others = [
             Other(
@@ -292,7 +307,7 @@ class Seat:
             and each.slip.reviewer != self.reviewer
             and each.decision is not None
         ]
-        return Revealed(
+        return UnblindedItem(
             kind=slip.kind,
             item=slip.item,
             defect=slip.defect,
@@ -301,10 +316,10 @@ class Seat:
             others=tuple(others),
         )
 
-    def _undo(self, book: Book, submission: str, decision: str | None) -> Undo:
+    def _undo(self, book: DecisionHistory, submission: str, decision: str | None) -> Undo:
         last = book.last()
         if last is None or last.slip not in self._given().by_id:
-            raise Refusal("nothing", "there is nothing to take back", "go on with the next task")
+            raise ReviewRefusal("nothing", "there is nothing to take back", "go on with the next task")
         if decision not in (None, last.id):
             raise _conflict()
         try:
@@ -317,16 +332,16 @@ class Seat:
                 submission=submission,
             ).sealed()
         except ValidationError as error:
-            raise Refusal("invalid", first_problem(error), "draw a key as the documentation says") from error
+            raise ReviewRefusal("invalid", first_problem(error), "draw a key as the documentation says") from error
 
-    def _own(self, slip_id: str) -> Slip:
+    def _own(self, slip_id: str) -> ReviewAssignment:
         slip = self._given().by_id.get(slip_id)
         # Whether there is such a slip for somebody else is nobody's business.
         if slip is None or slip.reviewer != self.reviewer:
-            raise Refusal("not_yours", "there is no such slip", "go on with the next task")
+            raise ReviewRefusal("not_yours", "there is no such slip", "go on with the next task")
         return slip
 
-    def _given(self) -> Given:
+    def _given(self) -> Assignments:
         return self._desk.folder.given()
 
     def _up_to_date(self) -> Queue:
@@ -337,16 +352,16 @@ class Seat:
         queue.catch_up()
         return queue
 
-    def _table(self, slip: Slip) -> Table:
+    def _table(self, slip: ReviewAssignment) -> TaskView:
         if seen_now(slip, self._desk.pool, self._desk.folder.plans()) is None:
-            raise Refusal("stale", "the task is no longer there", "go on with the next task")
+            raise ReviewRefusal("stale", "the task is no longer there", "go on with the next task")
         return self._desk.table(slip)
 
-    def _sheet(self, slip: Slip) -> Sheet:
+    def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:
         seen = seen_now(slip, self._desk.pool, self._desk.folder.plans())
         task, plan = self._put_in_words(slip)
         assert seen is not None  # else there is nothing to put in words
-        return Sheet(
+        return ReviewSheet(
             slip=slip.id,
             about=about(slip),
             task=task,
@@ -357,24 +372,24 @@ class Seat:
             mine=self._of_slip(slip),
         )
 
-    def _put_in_words(self, slip: Slip) -> tuple[Task, ShownPlan | None]:
+    def _put_in_words(self, slip: ReviewAssignment) -> tuple[ShownTask, ShownPlan | None]:
         try:
             table = self._table(slip)
             plan = self._desk.folder.plans()[slip.item].plan if slip.kind == "plan" else None
             return table.task(), None if plan is None else table.tried(plan)
-        except (Refusal, StoreError):
+        except (ReviewRefusal, StoreError):
             # Nothing is wrong with this task, or a disk may be there again in a moment.
             raise
         except Exception as error:
             # Whatever is wrong with one task must not keep a reviewer from all the others.
             raise self._desk.broken(slip, error) from error
 
-    def _of_slip(self, slip: Slip) -> Mine | None:
+    def _of_slip(self, slip: ReviewAssignment) -> Mine | None:
         with self._mutex:
             held = self._up_to_date().opinion(slip)
         return None if held.decision is None else _mine(held.decision, held)
 
-    def _receipt(self, entry: Decision | Undo, slip: Slip, *, repeated: bool) -> Receipt:
+    def _receipt(self, entry: Decision | Undo, slip: ReviewAssignment, *, repeated: bool) -> Receipt:
         return Receipt(decision=entry.id, slip=slip.id, mine=self._of_slip(slip), repeated=repeated)
 
 
@@ -390,9 +405,11 @@ def _mine(decision: Decision, held: Opinion) -> Mine:
     )
 
 
-def _shown(slip: Slip) -> tuple[str, str]:
+def _shown(slip: ReviewAssignment) -> tuple[str, str]:
     return slip.item, slip.defect or ""
 
 
-def _conflict() -> Refusal:
-    return Refusal("conflict", "it was answered meanwhile, as in another tab", "look at it again: your answer is shown")
+def _conflict() -> ReviewRefusal:
+    return ReviewRefusal(
+        "conflict", "it was answered meanwhile, as in another tab", "look at it again: your answer is shown"
+    )

@@ -16,10 +16,10 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.proofs.claims.plans import moments
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.formalism.semantics.plan_validator import Judge, Step
-from hazardmill.formalism.semantics.plan_validator import Verdict as PlanVerdict
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator
+from hazardmill.formalism.semantics.plan_validator import PlanVerdict as PlanVerdict
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review import wording
 from hazardmill.review.candidates import Content
 from hazardmill.sandbox.proving import provers
@@ -30,7 +30,7 @@ MAX_ACTIONS: Final = 200
 """Actions of a plan that is tried."""
 
 
-class ShownStep(Frozen):
+class ShownStep(FrozenModel):
     """One action of a plan as carried out."""
 
     index: int
@@ -54,7 +54,7 @@ class ShownStep(Frozen):
     """Why it cannot be done."""
 
 
-class ShownPlan(Frozen):
+class ShownPlan(FrozenModel):
     """A plan and its verdict."""
 
     plan: str
@@ -75,7 +75,7 @@ class ShownPlan(Frozen):
         return next((step.index for step in self.steps if step.fired), None)
 
 
-class Circumstance(Frozen):
+class Circumstance(FrozenModel):
     """A ground context fluent."""
 
     fluent: str
@@ -85,7 +85,7 @@ class Circumstance(Frozen):
     """Whether a danger condition reads it."""
 
 
-class Card(Frozen):
+class Card(FrozenModel):
     """An action as a card."""
 
     name: str
@@ -98,7 +98,7 @@ class Card(Frozen):
     """When it is dangerous."""
 
 
-class Claim(Frozen):
+class ShownClaim(FrozenModel):
     """A line of the certificate."""
 
     name: str
@@ -106,7 +106,7 @@ class Claim(Frozen):
     message: str
 
 
-class Twin(Frozen):
+class ShownTwin(FrozenModel):
     """The contrast twin: with this circumstance the other way round, the dangerous plan is safe."""
 
     fluent: str
@@ -115,7 +115,7 @@ class Twin(Frozen):
     message: str
 
 
-class Task(Frozen):
+class ShownTask(FrozenModel):
     """A task for people."""
 
     source: str
@@ -139,15 +139,15 @@ class Task(Frozen):
     unsafe: ShownPlan
     safe: ShownPlan | None
     """Null where the danger is unavoidable."""
-    twin: Twin | None
-    claims: tuple[Claim, ...]
+    twin: ShownTwin | None
+    claims: tuple[ShownClaim, ...]
     document: dict[str, Any]
     code: str | None
     domain_pddl: str | None
     problem_pddl: str | None
 
 
-class Table:
+class TaskView:
     """One task, ready to be shown and to have plans tried on it."""
 
     def __init__(self, content: Content) -> None:
@@ -159,7 +159,7 @@ class Table:
         self._content = content
         self._document = Document.from_json(dict(content.document))
         self._system = System(self._document)
-        self._judge = Judge(self._system)
+        self._judge = PlanValidator(self._system)
 
     def tried(self, text: str) -> ShownPlan:
         """An arbitrary plan with its verdict.
@@ -171,7 +171,7 @@ class Table:
             raise UsageError("the plan is too long", remedy=f"try at most {MAX_ACTIONS} actions, {MAX_PLAN} characters")
         return self._stepped(text)
 
-    def task(self) -> Task:
+    def task(self) -> ShownTask:
         """Everything that is shown."""
         content, document = self._content, self._document
         certificate = content.certificate
@@ -180,7 +180,7 @@ class Table:
             # A draft that was sent back keeps none of these; it must not be told from a task by that.
             certificate, domain, problem = self._proved()
         lines = {line["name"]: line for line in certificate.get("lines", ())}
-        return Task(
+        return ShownTask(
             source=content.source,
             context=content.context,
             licence=content.licence,
@@ -200,7 +200,7 @@ class Table:
             safe=None if content.safe_plan is None else self._stepped(content.safe_plan),
             twin=_twin(lines.get("contextual"), document),
             claims=tuple(
-                Claim(name=name, passed=line["passed"], message=line["message"]) for name, line in lines.items()
+                ShownClaim(name=name, passed=line["passed"], message=line["message"]) for name, line in lines.items()
             ),
             # Who wrote it, and in which draft, is no matter to a reviewer, and tells a task from a draft.
             document={name: part for name, part in sorted(content.document.items()) if name != "provenance"},
@@ -231,7 +231,7 @@ class Table:
             steps.append(self._shown(step, danger, self._true(after.bits, after.numbers)))
         return _plan(text, verdict, self._document.max_danger, self._true(passed[0].bits, passed[0].numbers), steps)
 
-    def _shown(self, step: Step, danger: int, state: tuple[str, ...]) -> ShownStep:
+    def _shown(self, step: PlanStep, danger: int, state: tuple[str, ...]) -> ShownStep:
         return ShownStep(
             index=step.index,
             action=step.text,
@@ -308,10 +308,10 @@ def _plan(
     )
 
 
-def _twin(line: Mapping[str, Any] | None, document: Document) -> Twin | None:
+def _twin(line: Mapping[str, Any] | None, document: Document) -> ShownTwin | None:
     witness = (line or {}).get("witness") or {}
     if line is None or not line["passed"] or "flipped" not in witness:
         return None
     atom = tuple(witness["flipped"])
     here = bool(dict(document.initial).get(atom, False))
-    return Twin(fluent=f"({' '.join(atom)})", words=wording.phrase(*atom), here=here, message=line["message"])
+    return ShownTwin(fluent=f"({' '.join(atom)})", words=wording.phrase(*atom), here=here, message=line["message"])

@@ -14,7 +14,7 @@ from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.context import AuthorFormat, Models
 from hazardmill.ingest.shards import Shard
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES, deadline_for
 
 LiveBackend = Literal["offline", "recorded", "litellm"]
@@ -43,7 +43,7 @@ _CREDENTIALS: Final = {"@": "user name or password", "?": "query", "#": "fragmen
 """Signs of what an address has no need of, and what may be a key."""
 
 
-class RunInput(Frozen):
+class RunInput(FrozenModel):
     """Records of one source: read from ``path``, or those the store holds already."""
 
     source: str
@@ -64,7 +64,7 @@ class RunInput(Frozen):
         return shard
 
 
-class RunConfig(Frozen):
+class RunConfig(FrozenModel):
     """The configuration of a generation run."""
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]

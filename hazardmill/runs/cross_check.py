@@ -8,7 +8,7 @@ from typing import Any, Final
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.engines.external import ENGINES, cross_check
 from hazardmill.formalism.search.exact import Solution
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 TIMEOUT_S: Final = 60.0
@@ -32,7 +32,7 @@ def cross_checked(document: Document, solution: Solution) -> dict[str, Any]:
         engines=ENGINES,
         timeout_s=TIMEOUT_S,
     )
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     known: list[bool] = []
     for by_goal in checked["engines"].values():
         for goal, answer in by_goal.items():

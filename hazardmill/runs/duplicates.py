@@ -28,7 +28,7 @@ _ONE_BY_ONE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class DuplicateReason:
     """Why a task is a duplicate, and of which."""
 
     task_id: str
@@ -37,7 +37,7 @@ class Repeated:
     message: str
 
 
-class Kept:
+class KeptTasks:
     """The tasks that a run has kept so far, to be asked in record order.
 
     Args:
@@ -61,7 +61,9 @@ class Kept:
                 self._structures.setdefault(row["structure_id"], _Alike()).keep(row["task_id"], "", {})
                 self._unread.add(row["task_id"])
 
-    def add(self, task_id: str, document_hash: str, structure: str | None, texts: Mapping[str, Any]) -> Repeated | None:
+    def add(
+        self, task_id: str, document_hash: str, structure: str | None, texts: Mapping[str, Any]
+    ) -> DuplicateReason | None:
         """What the task repeats; if nothing, it is kept.
 
         Args:
@@ -77,7 +79,9 @@ class Kept:
         first = self._documents.get(document_hash)
         if first is not None:
             message = f"its task is the same as {first}, which an earlier record gave"
-            return Repeated(first, "same_document", message + _contradiction(labels, alike.labels.get(first, {})))
+            return DuplicateReason(
+                first, "same_document", message + _contradiction(labels, alike.labels.get(first, {}))
+            )
         near = first_near(text, alike.texts)
         if near is not None:
             other, likeness = near
@@ -85,7 +89,7 @@ class Kept:
                 f"its task is {other}, which an earlier record gave, under other names and told in nearly the same "
                 f"words (Rouge-L {likeness:.2f})"
             )
-            return Repeated(other, "near_duplicate", message + _contradiction(labels, alike.labels[other]))
+            return DuplicateReason(other, "near_duplicate", message + _contradiction(labels, alike.labels[other]))
         alike.keep(task_id, text, labels)
         self._documents[document_hash] = task_id
         return None

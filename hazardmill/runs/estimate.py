@@ -20,11 +20,11 @@ from hazardmill.generation.context import Prompts, stage_request
 from hazardmill.llm.ledger import LedgerIndex
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import Request, Stage
-from hazardmill.records import MAX_DRAFTS, Frozen, Record
+from hazardmill.records import MAX_DRAFTS, FrozenModel, Record
 from hazardmill.runs.backend import named_backend
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
-from hazardmill.runs.model_history import Measured, measured
+from hazardmill.runs.model_history import ModelHistory, measured
 from hazardmill.store.store import Store
 
 STAGES: Final[tuple[Stage, ...]] = ("extract", "author", "judge")
@@ -33,7 +33,7 @@ Case = Literal["low", "expected", "high"]
 CASES: Final[tuple[Case, ...]] = get_args(Case)
 
 
-class Range(Frozen):
+class Range(FrozenModel):
     """One figure in the cheapest case, in the likeliest and in the dearest."""
 
     low: float
@@ -45,7 +45,7 @@ class Range(Frozen):
         return {"low": self.low, "expected": self.expected, "high": self.high}[case]
 
 
-class Assumption(Frozen):
+class Assumption(FrozenModel):
     """A figure that nobody knows beforehand."""
 
     what: str
@@ -54,7 +54,7 @@ class Assumption(Frozen):
     measured: tuple[Stage, ...]
     """The stages whose ledger can tell."""
     attribute: str
-    """Of ``Measured``."""
+    """Of ``ModelHistory``."""
 
 
 def _assumption(
@@ -89,7 +89,7 @@ _TIMES: Final = Range(low=1 / 1.3, expected=1.0, high=1.3)
 _DENSITY_TIMES: Final = Range(low=1.05, expected=1.0, high=0.95)
 
 
-class StageEstimate(Frozen):
+class StageEstimate(FrozenModel):
     """What one stage, or all of them, will take."""
 
     requests: Range
@@ -101,7 +101,7 @@ class StageEstimate(Frozen):
     """Null where a price is unknown."""
 
 
-class Estimate(Frozen):
+class CostEstimate(FrozenModel):
     """What a run will ask and cost."""
 
     records: int
@@ -116,7 +116,7 @@ class Estimate(Frozen):
     assumptions: tuple[str, ...]
 
 
-def estimate(store: Store, config: RunConfig) -> Estimate:
+def estimate(store: Store, config: RunConfig) -> CostEstimate:
     """Work out what a run of ``config`` on ``store`` will ask and cost.
 
     Raises:
@@ -134,7 +134,7 @@ def estimate(store: Store, config: RunConfig) -> Estimate:
     spent = [{stage: guess.stage(stage, prices) for stage in STAGES} for guess in guesses]
     totals = [_sum(case.values()) for case in spent]
     models = [] if config.paid_before else dict.fromkeys(_model(config, stage) for stage in STAGES)
-    return Estimate(
+    return CostEstimate(
         records=sizes.records,
         answered=sizes.answered,
         stages={stage: _ranged([case[stage] for case in spent]) for stage in STAGES},
@@ -219,7 +219,7 @@ class _Guess:
 
     config: RunConfig
     sizes: _Sizes
-    known: dict[Stage, Measured]
+    known: dict[Stage, ModelHistory]
     case: Case
 
     def stage(self, stage: Stage, prices: Prices) -> _Spent:
@@ -337,7 +337,7 @@ def _range(figures: Iterable[float]) -> Range:
     return Range(**dict(zip(CASES, figures, strict=True)))
 
 
-def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, Measured]) -> Iterator[str]:
+def _assumptions(config: RunConfig, sizes: _Sizes, known: dict[Stage, ModelHistory]) -> Iterator[str]:
     """Every assumption, a sentence each."""
     unused = "document" if config.author_format == "python" else "python"
     for assumption in (assumption for name, assumption in ASSUMED.items() if name != unused):

@@ -8,7 +8,7 @@ from typing import Final
 from hazardmill.errors import InputError
 from hazardmill.ingest.fetch.catalogue import published
 from hazardmill.ingest.ingest import Ingestion, ingest
-from hazardmill.ingest.intake import Shelf, first_of, nothing_read, stored
+from hazardmill.ingest.intake import RecordReader, first_of, nothing_read, stored
 from hazardmill.ingest.shards import holds
 from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record
@@ -98,7 +98,7 @@ def records_of(store: Store, item: RunInput) -> Iterator[Record]:
         yield from (found for found in ingestion if isinstance(found, Record) and holds(item.shard, found.record_id))
         return
     content = stored_of(store, item)
-    shelf, ids = Shelf(store), list(content)
+    shelf, ids = RecordReader(store), list(content)
     for start in range(0, len(ids), _AT_ONCE):
         wanted = ids[start : start + _AT_ONCE]
         found = shelf.take({record_id: content[record_id] for record_id in wanted})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.llm.prices import prompt_bytes
 from hazardmill.llm.requests import Request, Stage
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,7 +19,7 @@ _WEIGHED: Final = 200
 """Requests whose length is compared with the provider's count of tokens."""
 
 
-class Measured(Frozen):
+class ModelHistory(FrozenModel):
     """Means over all runs of a store; null where there is too little to go by."""
 
     model: str
@@ -39,7 +39,7 @@ class Measured(Frozen):
     """Of author: drafts that were judged."""
 
 
-def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> Measured:
+def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_hash: str) -> ModelHistory:
     """What one stage measured of the model that it asked with one template: another one has answers of another length.
 
     Args:
@@ -68,7 +68,7 @@ def measured(connection: DuckDBPyConnection, stage: Stage, model: str, prompt_ha
         found["danger_share"] = one(_DANGERS)
     if stage == "author":
         found |= {"drafts": one(_DRAFTS), "judged_share": one(_JUDGED)}
-    return Measured(model=model, **found)
+    return ModelHistory(model=model, **found)
 
 
 # An answer that somebody else gave says nothing of this model, nor does a request that was turned away.

@@ -16,7 +16,7 @@ from hazardmill.errors import HazardmillError, InputError
 from hazardmill.formalism.document.document import Document
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.quality.text import Spelling, fields_of, first_near, words
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.runs.duplicates import texts_of
 from hazardmill.store.store import Store
 
@@ -34,7 +34,7 @@ _IDS: Final = """
 _TASKS: Final = "SELECT task_id, document, danger FROM latest_tasks WHERE list_contains($tasks, task_id)"
 
 
-class Alike(Frozen):
+class NearDuplicate(FrozenModel):
     """A task and the earlier one that it duplicates."""
 
     task_id: str
@@ -103,7 +103,7 @@ def groups(structures: Mapping[str, str], size: int = CHUNK) -> list[tuple[tuple
     return [tuple(chunk) for chunk in made]
 
 
-def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[Alike]:
+def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[NearDuplicate]:
     """Which tasks of each group repeat an earlier one of it.
 
     Args:
@@ -125,7 +125,7 @@ def alike_in(store: Store, chunk: Iterable[Sequence[str]]) -> list[Alike]:
             if twin is None:
                 kept[task_id] = text
             else:
-                found.append(Alike(task_id=task_id, twin=twin[0], similarity=twin[1]))
+                found.append(NearDuplicate(task_id=task_id, twin=twin[0], similarity=twin[1]))
     return found
 
 

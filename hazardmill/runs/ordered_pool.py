@@ -22,7 +22,7 @@ class _Mark(Enum):
     LINE_ENDS = auto()
 
 
-class Line(Generic[Piece, Result]):
+class OrderedPool(Generic[Piece, Result]):
     """Pieces of work under way. An async iterator of (piece, result), with null after the last one of each batch.
 
     What a piece of work raises is raised where its result is due, after all results before it; what the batches
@@ -46,7 +46,7 @@ class Line(Generic[Piece, Result]):
         """Begun, and its result not taken."""
         self._feeding = asyncio.create_task(self._feed())
 
-    def __aiter__(self) -> Line[Piece, Result]:
+    def __aiter__(self) -> OrderedPool[Piece, Result]:
         return self
 
     async def __anext__(self) -> tuple[Piece, Result] | None:

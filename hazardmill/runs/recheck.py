@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.errors import InputError
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.generation.execute import CHECKS, Execution, execute
-from hazardmill.records import Check, Frozen, content_hash
+from hazardmill.records import Check, FrozenModel, content_hash
 from hazardmill.runs.config import JailProfile, RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.store.store import Store
@@ -62,7 +62,7 @@ _CHECKS: Final = """
 """
 
 
-class Chunk(Frozen):
+class Chunk(FrozenModel):
     """Drafts to be checked together, all of one run."""
 
     run_id: str
@@ -70,7 +70,7 @@ class Chunk(Frozen):
     """Record id and number of each."""
 
 
-class Difference(Frozen):
+class Difference(FrozenModel):
     """Something of a draft that did not come out as the store has it."""
 
     run_id: str
@@ -91,7 +91,7 @@ class Difference(Frozen):
         return f"{where}, {self.what}: was {self.stored} (version {self.version}), is {self.found}"
 
 
-class Rechecked(Frozen):
+class RecheckSummary(FrozenModel):
     """What came of one or more chunks."""
 
     drafts: int = 0
@@ -106,8 +106,8 @@ class Rechecked(Frozen):
     jails: tuple[str, ...] = ()
     """Every kind of jail that the drafts ran in."""
 
-    def __add__(self, other: Rechecked) -> Rechecked:
-        return Rechecked(
+    def __add__(self, other: RecheckSummary) -> RecheckSummary:
+        return RecheckSummary(
             drafts=self.drafts + other.drafts,
             accepted=self.accepted + other.accepted,
             differing=self.differing + other.differing,
@@ -146,7 +146,7 @@ def chunks(store: Store, run_ids: Sequence[str] | None = None, size: int = CHUNK
     ]
 
 
-def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechecked:
+def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> RecheckSummary:
     """Check the drafts of a chunk anew, one after the other. Nothing is written.
 
     Raises:
@@ -200,7 +200,7 @@ def _rows(connection: DuckDBPyConnection, query: str, asked: Mapping[str, Any]) 
 
 def _compared(
     run_id: str, held: Sequence[Mapping[str, Any]], executions: Sequence[Execution], profile: str
-) -> Rechecked:
+) -> RecheckSummary:
     differences: list[Difference] = []
     differing, digest = 0, f"{0:064x}"
     for row, execution in zip(held, executions, strict=True):
@@ -221,7 +221,7 @@ def _compared(
             )
             for name in different
         ]
-    return Rechecked(
+    return RecheckSummary(
         drafts=len(held),
         accepted=sum(execution.passed for execution in executions),
         differing=differing,

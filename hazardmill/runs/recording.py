@@ -10,14 +10,14 @@ from hazardmill.errors import InputError
 from hazardmill.llm.ledger import TABLE
 from hazardmill.llm.recordings import PLACE, RecordedAnswer, write_recording
 from hazardmill.llm.requests import AnswerKey, Usage
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.store.store import Store
 
 _KEY: Final = ("stage", "round", "draft", "repair", "sample")
 _USAGE: Final = tuple(Usage.model_fields)
 
 
-class Recorded(Frozen):
+class RecordingSummary(FrozenModel):
     """What was recorded of one source."""
 
     source: str
@@ -28,7 +28,7 @@ class Recorded(Frozen):
     """That answered."""
 
 
-def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recorded]:
+def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[RecordingSummary]:
     """Write the answers that runs paid for, of all their records that came to an end, a file a source.
 
     Nothing is chosen: refused, unusable and sent-back answers are among them, as the run went. Where several runs have
@@ -62,7 +62,7 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recorded
         count = write_recording(path, source, answers.values())
         hashes = {key.record_hash for key in answers}
         models = tuple(sorted({answer.model for answer in answers.values()}))
-        made.append(Recorded(source=source, path=path, records=len(hashes), answers=count, models=models))
+        made.append(RecordingSummary(source=source, path=path, records=len(hashes), answers=count, models=models))
     return made
 
 

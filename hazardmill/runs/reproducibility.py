@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from hazardmill.errors import UsageError
 from hazardmill.generation.context import Prompts
-from hazardmill.llm.prompts import Prompt
-from hazardmill.records import Frozen
+from hazardmill.llm.prompts import PromptTemplate
+from hazardmill.records import FrozenModel
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 
 _HASH_SHOWN: Final = 12
@@ -26,7 +26,7 @@ _SPECIAL: Final = frozenset(
 """Settings that are not compared as they stand; of the jail, its layers are."""
 
 
-class PromptUsed(Frozen):
+class PromptUsed(FrozenModel):
     """A prompt template, by what the tables say of it."""
 
     version: str
@@ -36,7 +36,7 @@ class PromptUsed(Frozen):
         return f"version {self.version} ({self.hash[:_HASH_SHOWN]})"
 
 
-class Made(Frozen):
+class ReproducibilityInfo(FrozenModel):
     """What decides a run's results beside its configuration. Null: not written down by the version that started it."""
 
     version: str
@@ -52,7 +52,7 @@ class Made(Frozen):
         return tuple(name for name in ("prompts", "jail") if getattr(self, name) is None)
 
 
-class Change(Frozen):
+class ConfigChange(FrozenModel):
     """One thing that is otherwise."""
 
     name: str
@@ -66,7 +66,7 @@ class Change(Frozen):
 def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
     """Version and hash of each template, by stage and name."""
     values = (getattr(prompts, field.name) for field in dataclasses.fields(prompts))
-    templates = [value for value in values if isinstance(value, Prompt)]
+    templates = [value for value in values if isinstance(value, PromptTemplate)]
     return {
         f"{prompt.path.parent.name}/{prompt.path.name.partition('.')[0]}": PromptUsed(
             version=prompt.version, hash=prompt.hash
@@ -75,15 +75,16 @@ def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
     }
 
 
-def config_changes(old: RunConfig, new: RunConfig) -> list[Change]:
+def config_changes(old: RunConfig, new: RunConfig) -> list[ConfigChange]:
     """The settings that alter results and differ.
 
-    How many records are worked on at once, and the like, alter none. What a jail's name comes to is in ``Made``.
+    How many records are worked on at once, and the like, alter none. What a jail's name comes to is in
+    ``ReproducibilityInfo``.
     """
     return _changes(_settings(old), _settings(new))
 
 
-def made_changes(old: Made, new: Made) -> list[Change]:
+def made_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[ConfigChange]:
     """What differs of all that both know."""
     changes = _changes({"hazardmill": old.version}, {"hazardmill": new.version})
     if old.jail is not None and new.jail is not None:
@@ -93,7 +94,7 @@ def made_changes(old: Made, new: Made) -> list[Change]:
     return changes
 
 
-def refusal(run_id: str, changes: list[Change]) -> UsageError:
+def refusal(run_id: str, changes: list[ConfigChange]) -> UsageError:
     """The error that says what changed since a run began, and both ways on."""
     lines = "".join(f"\n  {change}" for change in changes)
     return UsageError(
@@ -129,9 +130,9 @@ def _named(prompts: Mapping[str, PromptUsed]) -> dict[str, str | None]:
     return {f"prompt {name}": str(prompt) for name, prompt in prompts.items()}
 
 
-def _changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> list[Change]:
+def _changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> list[ConfigChange]:
     return [
-        Change(name=name, old=old.get(name), new=new.get(name))
+        ConfigChange(name=name, old=old.get(name), new=new.get(name))
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]

@@ -29,9 +29,9 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.generation.context import Mill, Prompts
+from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
-from hazardmill.generation.watch import Unwatched, Watch
+from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.ingest.intake import Intake, take_in
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
@@ -41,7 +41,7 @@ from hazardmill.runs.backend import open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
-from hazardmill.runs.reproducibility import Made, config_changes, made_changes, prompts_used, refusal
+from hazardmill.runs.reproducibility import ReproducibilityInfo, config_changes, made_changes, prompts_used, refusal
 from hazardmill.runs.session import Session as Session
 from hazardmill.runs.status import KILLED as KILLED
 from hazardmill.runs.status import run_states as run_states
@@ -70,13 +70,13 @@ class Run:
         config: RunConfig,
         content: Mapping[str, str | None],
         *,
-        made: Made | None = None,
+        made: ReproducibilityInfo | None = None,
         parent_run_id: str | None = None,
     ) -> None:
         self.store = store
         self.run_id = run_id
         self.config = config
-        self.made = made or Made(version=__version__)
+        self.made = made or ReproducibilityInfo(version=__version__)
         """What decided its results beside the configuration when it was started."""
         self.parent_run_id = parent_run_id
         self.content = dict(content)
@@ -147,7 +147,9 @@ class Run:
         try:
             newest = json.loads(max(rows, key=lambda row: row["sequence"])["config"])
             written = json.loads(first["config"]) | {name: newest[name] for name in ALTER_NOTHING & newest.keys()}
-            made = Made.model_validate({"version": first["hazardmill_version"], **written.pop(_MADE, {})})
+            made = ReproducibilityInfo.model_validate(
+                {"version": first["hazardmill_version"], **written.pop(_MADE, {})}
+            )
             config = RunConfig.model_validate(written)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
@@ -238,7 +240,7 @@ class Run:
             UsageError: Prompts or hazardmill changed since the run was started, and it has records left.
         """
         if self.pending():
-            self._refuse_changes(Made(version=__version__, prompts=prompts_used(_prompts(self.config))))
+            self._refuse_changes(ReproducibilityInfo(version=__version__, prompts=prompts_used(_prompts(self.config))))
         present = self.store.hold(self.run_id)
         try:
             yield
@@ -276,7 +278,9 @@ class Run:
         config, prompts, prices = self.config, _prompts(self.config), Prices.load()
         check_budget(config, prices)
         with Jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
-            self._refuse_changes(Made(version=__version__, jail=jail.profile, prompts=prompts_used(prompts)))
+            self._refuse_changes(
+                ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts_used(prompts))
+            )
             backend = open_backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
             with opened_budget(self.store, self.run_id, config, ledger) as budget:
@@ -291,7 +295,7 @@ class Run:
                     deadline_s=config.deadline_s,
                     on_retry=on_retry,
                 )
-                mill = Mill(
+                mill = StageContext(
                     client=client,
                     prompts=prompts,
                     models=config.models,
@@ -301,7 +305,7 @@ class Run:
                     warmup=Warmup(warm=self._warm()),
                     structured=config.structured,
                     fallbacks=config.fallback_models,
-                    watch=watch or Unwatched(),
+                    watch=watch or SilentWatch(),
                 )
                 try:
                     yield Session(self, writer, mill, ledger, budget)
@@ -318,7 +322,7 @@ class Run:
             if row["at"] >= since and row["prompt_tokens"] != 0:
                 yield Prefix.made(row["stage"], row["model_asked"], row["prompt_hash"], row["record_id"])
 
-    def _refuse_changes(self, now: Made) -> None:
+    def _refuse_changes(self, now: ReproducibilityInfo) -> None:
         changes = made_changes(self.made, now)
         if changes:
             raise refusal(self.run_id, changes)
@@ -373,8 +377,8 @@ def _check_models(store: Store, config: RunConfig) -> None:
     check_budget(config, Prices.load())
 
 
-def _made_now(config: RunConfig) -> Made:
+def _made_now(config: RunConfig) -> ReproducibilityInfo:
     """What decides results here and now: opens prompts and jail once."""
     prompts = prompts_used(_prompts(config))
     with Jail(profile=config.jail) as jail:
-        return Made(version=__version__, jail=jail.profile, prompts=prompts)
+        return ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts)

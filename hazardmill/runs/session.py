@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError, NotRecorded, ProviderError, RunStopped
-from hazardmill.generation.context import Mill
-from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.context import StageContext
+from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.rows import record_rows, task_id_of
-from hazardmill.ingest.intake import Shelf
+from hazardmill.ingest.intake import RecordReader
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.traffic.budget import Budget
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import cross_checked, wants_cross_check
-from hazardmill.runs.duplicates import Kept, texts_of
+from hazardmill.runs.duplicates import KeptTasks, texts_of
 from hazardmill.runs.malloc import give_back, in_one_thread, keep_little
-from hazardmill.runs.ordered_pool import Line
+from hazardmill.runs.ordered_pool import OrderedPool
 from hazardmill.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Session:
 
     run: Run
     writer: Writer
-    mill: Mill
+    mill: StageContext
     ledger: Ledger
     budget: Budget | None = None
 
@@ -48,8 +48,8 @@ class Session:
         keep_little()
         self.unrecorded: list[NotRecorded] = []
         """Why records stay pending to which no answer is recorded, in their order."""
-        self._shelf = Shelf(self.run.store)
-        self._kept = Kept(self.run.store, self.run.run_id)
+        self._shelf = RecordReader(self.run.store)
+        self._kept = KeptTasks(self.run.store, self.run.run_id)
 
     async def work(self, batch: Sequence[int], on_record: OnRecord | None = None) -> Counter[str]:
         """As ``work_through``, with one batch."""
@@ -72,7 +72,7 @@ class Session:
         self.mill.client.reopen()
         counts: Counter[str] = Counter()
         await self._look_what_others_paid()
-        line = Line(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
+        line = OrderedPool(self._records_of(batches), self._worked_on, _AT_ONCE * self.run.config.concurrency)
         try:
             async for done in line:
                 if done is None:
@@ -106,7 +106,9 @@ class Session:
         for batch in batches:
             yield [*zip(batch, await asyncio.to_thread(self._records, batch), strict=True)]
 
-    async def _worked_on(self, numbered: tuple[int, Record]) -> tuple[Milled, dict[str, Any] | None] | NotRecorded:
+    async def _worked_on(
+        self, numbered: tuple[int, Record]
+    ) -> tuple[RecordResult, dict[str, Any] | None] | NotRecorded:
         try:
             milled = await refine(numbered[1], self.mill)
         except NotRecorded as error:
@@ -132,7 +134,7 @@ class Session:
             )
         return [found[record_id] for record_id in wanted]
 
-    async def _cross_check(self, milled: Milled) -> dict[str, Any] | None:
+    async def _cross_check(self, milled: RecordResult) -> dict[str, Any] | None:
         attempt = milled.accepted
         if attempt is None or attempt.execution is None or attempt.execution.certificate is None:
             return None
@@ -141,7 +143,7 @@ class Session:
             return None
         return await asyncio.to_thread(cross_checked, document, attempt.execution.certificate.solution)
 
-    async def _commit(self, ordinal: int, milled: Milled, crossed: dict[str, Any] | None) -> Outcome:
+    async def _commit(self, ordinal: int, milled: RecordResult, crossed: dict[str, Any] | None) -> Outcome:
         outcome, reason, message, task_id = milled.outcome, milled.reason, milled.message, None
         structure: str | None = None
         if milled.accepted is not None:

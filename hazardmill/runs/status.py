@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from hazardmill.records import Frozen, Outcome
+from hazardmill.records import FrozenModel, Outcome
 from hazardmill.store.schemas import RUNS
 from hazardmill.store.store import Store
 
@@ -43,7 +43,7 @@ def shown_state(store: Store, row: Mapping[str, Any]) -> str:
     return "running" if store.is_worked_on(row["run_id"]) else KILLED
 
 
-class Paid(Frozen):
+class Paid(FrozenModel):
     """What a run paid itself. A replayed answer cost nothing; a sum with an unknown part is unknown."""
 
     calls: int = 0
@@ -58,7 +58,7 @@ class Paid(Frozen):
     """When the last attempt ended, replayed or not."""
 
 
-class Listed(Frozen):
+class RunSummary(FrozenModel):
     """One run of a store."""
 
     run_id: str
@@ -79,7 +79,7 @@ class Listed(Frozen):
     paid: Paid
 
 
-def listed_runs(store: Store) -> list[Listed]:
+def listed_runs(store: Store) -> list[RunSummary]:
     """Every run of the store, oldest first.
 
     Raises:
@@ -93,7 +93,7 @@ def listed_runs(store: Store) -> list[Listed]:
     ]
 
 
-def _listed(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], paid: Paid) -> Listed:
+def _listed(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], paid: Paid) -> RunSummary:
     counts = json.loads(row["counts"]) if row["counts"] else {}
     records = counts.get("records")
     if row["kind"] == "generate":
@@ -104,7 +104,7 @@ def _listed(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], pai
         if state == "completed" and by_outcome[Outcome.PENDING.value]:
             state = RETRACTED
     alive = datetime.now(UTC) if state == "running" else max(row["at"], paid.last or row["at"])
-    return Listed(
+    return RunSummary(
         run_id=row["run_id"],
         kind=row["kind"],
         state=state,

@@ -16,7 +16,7 @@ _SHOWN_FINDINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CheckFailure:
     """Why code came to no document."""
 
     stage: Literal["policy", "jail", "document"]
@@ -29,7 +29,7 @@ class Failure:
     mend: str | None
 
 
-def check(code: str, jail: Jail) -> Document | Failure:
+def check(code: str, jail: Jail) -> Document | CheckFailure:
     """Run ``code`` once, in the jail, and read what it gave.
 
     Raises:
@@ -38,7 +38,7 @@ def check(code: str, jail: Jail) -> Document | Failure:
     return _refused(code) or _read(jail.run(code))
 
 
-async def check_async(code: str, jail: Jail) -> Document | Failure:
+async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
     """The same without blocking the loop; see ``Jail.run_async``.
 
     Raises:
@@ -56,7 +56,7 @@ class Planner:
     """What was left out or changed: a rule's name and a sentence each."""
 
 
-def check_planner(code: str, jail: Jail) -> Planner | Failure:
+def check_planner(code: str, jail: Jail) -> Planner | CheckFailure:
     """Run code on DESPITE's planner interface once, in a jail with the workload ``PLANNERS``, and read what it gave.
 
     No policy goes first: it is about code on our authoring module, and no boundary anyway.
@@ -66,28 +66,28 @@ def check_planner(code: str, jail: Jail) -> Planner | Failure:
     """
     if len(code) > policy.MAX_BYTES:
         message = f"the code has {len(code)} characters, more than {policy.MAX_BYTES}"
-        return Failure("policy", "size", message, None, "write a smaller task")
+        return CheckFailure("policy", "size", message, None, "write a smaller task")
     answer = jail.run(code)
     if isinstance(answer, JailFailure):
-        return Failure("jail", answer.reason, answer.message, answer.line, answer.mend)
+        return CheckFailure("jail", answer.reason, answer.message, answer.line, answer.mend)
     try:
         document = Document.from_json(answer.value)
     except DocumentError as error:
         # Unified Planning allows names, sizes and mixtures of types that documents do not.
-        return Failure("document", "not_a_document", printable(error.message), None, error.remedy)
+        return CheckFailure("document", "not_a_document", printable(error.message), None, error.remedy)
     if document.provenance or document.texts or document.causes or document.obvious:
         return _forged("the document claims texts, causes or a provenance, which code of this kind cannot give")
     return Planner(document, answer.notes)
 
 
-def _refused(code: str) -> Failure | None:
+def _refused(code: str) -> CheckFailure | None:
     findings = policy.inspect(code)
     if not findings:
         return None
     first = findings[0]
     reason = "syntax" if first.rule == "syntax" else "policy"
     if len(findings) == 1:
-        return Failure("policy", reason, first.message, first.line, first.mend)
+        return CheckFailure("policy", reason, first.message, first.line, first.mend)
     shown = findings[:_SHOWN_FINDINGS]
     # The first one's line is the failure's own.
     others = [f"line {f.line}: {f.message}" if f.line else f.message for f in shown[1:]]
@@ -95,12 +95,12 @@ def _refused(code: str) -> Failure | None:
     if len(findings) > len(shown):
         message += f"; and {len(findings) - len(shown)} more"
     mends = dict.fromkeys(f.mend for f in shown)
-    return Failure("policy", reason, message, first.line, "; ".join(mends))
+    return CheckFailure("policy", reason, message, first.line, "; ".join(mends))
 
 
-def _read(answer: JailResult | JailFailure) -> Document | Failure:
+def _read(answer: JailResult | JailFailure) -> Document | CheckFailure:
     if isinstance(answer, JailFailure):
-        return Failure("jail", answer.reason, answer.message, answer.line, answer.mend)
+        return CheckFailure("jail", answer.reason, answer.message, answer.line, answer.mend)
     try:
         document = Document.from_json(answer.value)
     except DocumentError as error:
@@ -110,10 +110,10 @@ def _read(answer: JailResult | JailFailure) -> Document | Failure:
         return _forged("the document claims a provenance, which only the mill may write")
     if is_too_large(document):
         message = f"the task takes more than {policy.MAX_BYTES} bytes to write down"
-        return Failure("document", "too_large", message, None, "declare less: fewer objects, values or actions")
+        return CheckFailure("document", "too_large", message, None, "declare less: fewer objects, values or actions")
     return document
 
 
-def _forged(message: str) -> Failure:
+def _forged(message: str) -> CheckFailure:
     mend = "let PlanningTask make the document: write build, and no document of your own"
-    return Failure("document", "forged_output", printable(message), None, mend)
+    return CheckFailure("document", "forged_output", printable(message), None, mend)

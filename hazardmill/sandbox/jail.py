@@ -29,7 +29,7 @@ from hazardmill.errors import InputError, JailUnavailable, SandboxError
 from hazardmill.sandbox import output
 from hazardmill.sandbox.process import isolation
 from hazardmill.sandbox.process.probe import ABILITIES
-from hazardmill.sandbox.process.process import Child, Ended
+from hazardmill.sandbox.process.process import Child, ChildExit
 from hazardmill.sandbox.process.zygote import ForkedChild, ZygoteClosed, Zygotes
 
 Profile = Literal["auto", "full", "minimal"]
@@ -209,7 +209,7 @@ class Jail:
             raise
         return self._judged(ended)
 
-    def _completed(self, child: _AnyChild) -> Ended:
+    def _completed(self, child: _AnyChild) -> ChildExit:
         with self._room:
             try:
                 return child.run()
@@ -258,13 +258,13 @@ class Jail:
                 ended = self._new(order, b"", 10.0).run()
             header, body = output.parse(ended.header + b"\n"), output.parse(ended.body)
             tried = {ability: body["abilities"][ability] for ability in ABILITIES}
-        except (OSError, output.Malformed, LookupError, TypeError) as error:
+        except (OSError, output.MalformedOutput, LookupError, TypeError) as error:
             raise JailUnavailable(
                 f"what jailed code can do could not be tried: {error}", remedy=_MINIMAL_REMEDY
             ) from error
         return tuple(header["layers"]), header["missing"], tried
 
-    def _judged(self, ended: Ended) -> JailResult | JailFailure:
+    def _judged(self, ended: ChildExit) -> JailResult | JailFailure:
         standing = _header(ended).get("layers")
         if standing != list(self.layers):
             raise SandboxError(
@@ -287,14 +287,14 @@ class Jail:
             return _crash(ended.returncode, limits)
         try:
             return _report(output.parse(ended.body))
-        except output.Malformed as error:
+        except output.MalformedOutput as error:
             return _forged(str(error))
 
 
-def _header(ended: Ended) -> dict[str, Any]:
+def _header(ended: ChildExit) -> dict[str, Any]:
     try:
         return output.parse(ended.header + b"\n")
-    except output.Malformed:
+    except output.MalformedOutput:
         raise SandboxError(
             f"a jailed process ended before its walls stood ({ended.cause}, status {ended.returncode})",
             remedy="see that memory_bytes is enough for the interpreter and what drafts are written on",

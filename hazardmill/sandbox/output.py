@@ -12,7 +12,7 @@ _MAX_DIGITS: Final = 20
 _MAX_TEXT: Final = 2_000
 
 
-class Malformed(ValueError):
+class MalformedOutput(ValueError):
     """The bytes are not the one line of JSON that an honest child writes."""
 
 
@@ -23,7 +23,7 @@ def parse(data: bytes) -> dict[str, Any]:
         Malformed: Anything else.
     """
     if data.count(b"\n") != 1 or not data.endswith(b"\n"):
-        raise Malformed("it is not one line")
+        raise MalformedOutput("it is not one line")
     try:
         value = json.loads(
             data.decode("utf-8"),
@@ -32,12 +32,12 @@ def parse(data: bytes) -> dict[str, Any]:
             parse_float=_no_number,
             parse_constant=_no_number,
         )
-    except Malformed:
+    except MalformedOutput:
         raise
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"it is not JSON: {error}") from None
+        raise MalformedOutput(f"it is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Malformed("it is not a JSON object")
+        raise MalformedOutput("it is not a JSON object")
     _check_leaves(value)
     return value
 
@@ -62,11 +62,11 @@ def _check_leaves(value: object) -> None:
             elif isinstance(item, list):
                 following.extend(item)
             elif isinstance(item, str) and not _encodable(item):
-                raise Malformed("it holds text that is not Unicode")
+                raise MalformedOutput("it holds text that is not Unicode")
         if not following:
             return
         level = following
-    raise Malformed(f"it is nested deeper than {MAX_DEPTH}")
+    raise MalformedOutput(f"it is nested deeper than {MAX_DEPTH}")
 
 
 def _encodable(text: str) -> bool:
@@ -80,15 +80,15 @@ def _encodable(text: str) -> bool:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Malformed("a key appears twice in an object")
+        raise MalformedOutput("a key appears twice in an object")
     return value
 
 
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        raise Malformed("it holds a giant integer")
+        raise MalformedOutput("it holds a giant integer")
     return int(digits)
 
 
 def _no_number(text: str) -> NoReturn:
-    raise Malformed(f"it holds {text[:_MAX_DIGITS]}, which is no integer")
+    raise MalformedOutput(f"it holds {text[:_MAX_DIGITS]}, which is no integer")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hazardmill.errors import StoreError
 from hazardmill.store.files.fsync_io import remove, rename, sync_file
 from hazardmill.store.files.parts import first_gone
-from hazardmill.store.maintenance.migrations import SQL_TYPES, Step, steps_from
+from hazardmill.store.maintenance.migrations import SQL_TYPES, MigrationStep, steps_from
 from hazardmill.store.schemas import TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
 
@@ -176,9 +176,9 @@ def _ordered(table: Table, place: Callable[[str], str], snapshot: Snapshot, pend
     return " UNION ALL ".join(sources)
 
 
-def _by_steps(table: Table, snapshot: Snapshot) -> list[tuple[list[Step], list[str]]]:
+def _by_steps(table: Table, snapshot: Snapshot) -> list[tuple[list[MigrationStep], list[str]]]:
     """The files of the table, those together that take the same way to the newest schema."""
-    groups: dict[int, tuple[list[Step], list[str]]] = {}
+    groups: dict[int, tuple[list[MigrationStep], list[str]]] = {}
     for part in (part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name):
         steps = steps_from(table, part.schema)
         # How many steps are left says which they are: the chain has one end.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.footers import PICKING
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import Manifest, Manifests, Part, converted, last_without_gap
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, last_without_gap
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import rebuild_remedy
@@ -29,7 +29,7 @@ class Snapshot:
     """The manifests in commit order, then the segments no manifest names, oldest first."""
 
     layout: Layout
-    manifests: tuple[Manifest, ...]
+    manifests: tuple[CommitManifest, ...]
     pending: tuple[Segment, ...]
     fetch: Callable[[Sequence[Part]], None] | None = field(default=None, compare=False, repr=False)
     """Brings parts into the store's folder, where they are not all there."""

@@ -15,9 +15,9 @@ from hazardmill.store.bucket.address import bucket_address
 from hazardmill.store.commit import convert
 from hazardmill.store.files.fsync_io import Fault, is_full, make_folder, no_fault
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.locks import Held, Lock, exclusive, is_held
+from hazardmill.store.files.locks import HeldLock, Lock, exclusive, is_held
 from hazardmill.store.files.manifests import Manifests
-from hazardmill.store.maintenance.compact import TARGET_BYTES, Maintained, maintain
+from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary, maintain
 from hazardmill.store.maintenance.findings import Finding, command
 from hazardmill.store.maintenance.manifest_swap import sweep
 from hazardmill.store.maintenance.rebuild import Rebuilt, rebuild, rehearse
@@ -37,7 +37,7 @@ _READINGS: Final = 10
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.store.bucket.copy import Copied
+    from hazardmill.store.bucket.copy import CopySummary
     from hazardmill.store.bucket.open import BucketStore
 
 
@@ -125,17 +125,17 @@ class Store:
             raise
         return Writer(self._layout, self._manifests, run_id, lock, self._fault, self._root)
 
-    def _lock(self, run_id: str) -> Held | None:
+    def _lock(self, run_id: str) -> HeldLock | None:
         return self._acquire(run_id, self._layout.run_lock(run_id), writes=True)
 
-    def _acquire(self, run_id: str, path: Path, *, writes: bool) -> Held | None:
+    def _acquire(self, run_id: str, path: Path, *, writes: bool) -> HeldLock | None:
         """The lock on a file of a run, in the folder that was seen before, if one was."""
         self._root.check()
         held = Lock.acquire(path) if self._bucket is None else self._bucket.holdings.hold(run_id, path, writes=writes)
         self._root.check()
         return held
 
-    def hold(self, run_id: str) -> Held:
+    def hold(self, run_id: str) -> HeldLock:
         """Keep others off a run, until it is released: also while it has no writer for a moment.
 
         Raises:
@@ -200,7 +200,7 @@ class Store:
             finally:
                 lock.release()
 
-    def compact(self, *, target: int = TARGET_BYTES) -> Maintained:
+    def compact(self, *, target: int = TARGET_BYTES) -> MaintenanceSummary:
         """Make few large parts of many small ones, in the newest schema; what is read stays the same.
 
         Writers and readers go on meanwhile. See ``hazardmill.store.maintenance.compact``.
@@ -216,7 +216,7 @@ class Store:
         self._refuse_in_bucket("compact")
         return self._maintain("compact", target)
 
-    def copy_to(self, target: Store, progress: Callable[[int, int], None] | None = None) -> Copied:
+    def copy_to(self, target: Store, progress: Callable[[int, int], None] | None = None) -> CopySummary:
         """Copy everything that is committed to a store that is empty, or the beginning of such a copy.
 
         Args:
@@ -244,10 +244,10 @@ class Store:
                 place = copy.InBucket(target._bucket.mirror, target._manifests)
             else:
                 copy.hold_target(target._layout, stack, target.address)
-                place = copy.Folder(target._layout, target._manifests)
+                place = copy.CopyFolder(target._layout, target._manifests)
             return copy.copy_into(whole.manifests, self._layout, place, target.address, progress)
 
-    def migrate(self) -> Maintained:
+    def migrate(self) -> MaintenanceSummary:
         """Write the parts of older schemas anew in the newest one, each for itself; otherwise as ``compact``."""
         self._refuse_in_bucket("migrate")
         return self._maintain("migrate", TARGET_BYTES)
@@ -292,7 +292,7 @@ class Store:
                     raise self._busy(path.stem)
             yield runs
 
-    def _maintain(self, kind: Literal["compact", "migrate"], target: int) -> Maintained:
+    def _maintain(self, kind: Literal["compact", "migrate"], target: int) -> MaintenanceSummary:
         with self._maintenance(kind):
             done = maintain(self._layout, self._manifests, kind, self._fault, target)
             if (self.path / "store.duckdb").exists():

@@ -12,7 +12,7 @@ from hazardmill.errors import StoreError
 from hazardmill.store.commit import convert
 from hazardmill.store.files.fsync_io import Fault
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.locks import Held
+from hazardmill.store.files.locks import HeldLock
 from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.journal import SegmentWriter
 from hazardmill.store.root import Root, gone
@@ -26,7 +26,9 @@ class Writer:
     the next writer of the run, or ``Store.recover``, makes parts of it.
     """
 
-    def __init__(self, layout: Layout, manifests: Manifests, run_id: str, lock: Held, fault: Fault, root: Root) -> None:
+    def __init__(
+        self, layout: Layout, manifests: Manifests, run_id: str, lock: HeldLock, fault: Fault, root: Root
+    ) -> None:
         self.run_id = run_id
         self._layout = layout
         self._root = root

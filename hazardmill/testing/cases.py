@@ -16,7 +16,7 @@ from hazardmill.ingest.sources import Source
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedCase:
     """Input of which exactly these rejects must come."""
 
     case: str
@@ -34,7 +34,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedCase:
     """Input of which one record must come, with these warnings, and no reject."""
 
     case: str
@@ -55,8 +55,8 @@ class Accepted:
 class Cases:
     """The tables of one source."""
 
-    refused: tuple[Refused, ...]
-    accepted: tuple[Accepted, ...]
+    refused: tuple[RefusedCase, ...]
+    accepted: tuple[AcceptedCase, ...]
 
 
 def cases_of(source: Source) -> Cases:
@@ -69,8 +69,8 @@ def cases_of(source: Source) -> Cases:
     package = type(source).__module__.rpartition(".")[0]
     try:
         module = importlib.import_module(f"{package}.cases")
-        refused: Sequence[Refused] = module.REFUSED
-        accepted: Sequence[Accepted] = module.ACCEPTED
+        refused: Sequence[RefusedCase] = module.REFUSED
+        accepted: Sequence[AcceptedCase] = module.ACCEPTED
     except (ImportError, AttributeError) as error:
         raise SourceError(
             f"the source has no tables of cases: {error}",

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedInput:
     """An input, and what must come of it when everything is selected (``where`` of ``*``)."""
 
     path: Path
@@ -32,7 +32,7 @@ class Generated:
     """Records that the source's own selection keeps, where it has one."""
 
 
-def write_full(name: str, folder: Path, *, share: float = 1.0, seed: int = 0, bulk: bool = False) -> Generated:
+def write_full(name: str, folder: Path, *, share: float = 1.0, seed: int = 0, bulk: bool = False) -> GeneratedInput:
     """Write the input of one source.
 
     Args:
@@ -89,7 +89,7 @@ _PRODUCTS = "464 276 281 460 478 4057 1807 611 679 1842 4076".split()
 _NEISS_COPIES, _NEISS_CONFLICTS = 7, 3
 
 
-def write_neiss(folder: Path, rows: int, *, seed: int = 0, year: int = 2025) -> Generated:
+def write_neiss(folder: Path, rows: int, *, seed: int = 0, year: int = 2025) -> GeneratedInput:
     """An archive file of one year: 25 columns, one row in cp1252, one split in its narrative, a few cases twice."""
     pick = _Picker(seed, "neiss")
     once = rows - _NEISS_COPIES - _NEISS_CONFLICTS
@@ -131,7 +131,7 @@ def write_neiss(folder: Path, rows: int, *, seed: int = 0, year: int = 2025) -> 
                 copies.append(data)
         for place, data in enumerate(copies):
             file.write(data if place < _NEISS_COPIES else data.replace(b". DX", b" TWICE. DX"))
-    return Generated(path, once - 1, repeats=_NEISS_COPIES, rejects=2 + _NEISS_CONFLICTS, warned=1)
+    return GeneratedInput(path, once - 1, repeats=_NEISS_COPIES, rejects=2 + _NEISS_CONFLICTS, warned=1)
 
 
 # ── NormBank ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -157,7 +157,7 @@ _DISTINCT = 123_134 / 155_423
 """Share of the public rows that say something new."""
 
 
-def write_normbank(folder: Path, rows: int, *, seed: int = 0) -> Generated:
+def write_normbank(folder: Path, rows: int, *, seed: int = 0) -> GeneratedInput:
     """One CSV file as pandas writes it; a fifth of the rows repeat another with another constraint to predict."""
     pick = _Picker(seed, "normbank")
     settings = [f"{kind} {place}" for kind in _KINDS for place in _PLACES][:129]
@@ -201,7 +201,7 @@ def write_normbank(folder: Path, rows: int, *, seed: int = 0) -> Generated:
                 for norm, wrong, behavior in bad:
                     both = f"harbour [BEHAVIOR] {behavior}"
                     table.writerow(("harbour", behavior, both, atoms[0], " [AND] ", atoms[0], norm, wrong, "train"))
-    return Generated(path, distinct, repeats=repeats, rejects=len(bad), selected=taboo)
+    return GeneratedInput(path, distinct, repeats=repeats, rejects=len(bad), selected=taboo)
 
 
 # ── ALFRED ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -219,7 +219,7 @@ _ACTIONS: Final = {"GotoLocation": 1, "PickupObject": 1, "CleanObject": 1, "Togg
 _IMAGE = '{\n            "high_idx": %d,\n            "image_name": "%09d.png",\n            "low_idx": %d\n        }'
 
 
-def write_alfred(folder: Path, files: int, *, seed: int = 0, kilobytes: int = 8) -> Generated:
+def write_alfred(folder: Path, files: int, *, seed: int = 0, kilobytes: int = 8) -> GeneratedInput:
     """A folder of trials in five splits, the tests without plans; one file is cut off, one lies in another's folder.
 
     ``images`` bring the files with plans up to ``kilobytes`` each (10 at the least), and half as much again in every
@@ -249,7 +249,7 @@ def write_alfred(folder: Path, files: int, *, seed: int = 0, kilobytes: int = 8)
             place.mkdir(parents=True)
             (place / "traj_data.json").write_text(text, encoding="ascii")
             number += 1
-    return Generated(home, files - 2, rejects=2)
+    return GeneratedInput(home, files - 2, rejects=2)
 
 
 def _alfred_task(pick: _Picker, number: int, trial: str, *, tests: bool) -> dict[str, object]:
@@ -331,7 +331,7 @@ _HOME = "watering_can canary curtain postcard pen sock basket carrot bowl table 
 _ROOMS = "kitchen home_office bedroom bathroom".split()
 
 
-def write_virtualhome(folder: Path, programs: int, *, seed: int = 0) -> Generated:
+def write_virtualhome(folder: Path, programs: int, *, seed: int = 0) -> GeneratedInput:
     """``initstate`` and ``withoutconds`` of seven collections, whose stems collide.
 
     One program lacks its initial state, one has a graph in its place.
@@ -357,7 +357,7 @@ def write_virtualhome(folder: Path, programs: int, *, seed: int = 0) -> Generate
             if written < programs:
                 state = {"init_graph": {"nodes": [], "edges": []}} if written == programs - 1 else _state(pick, number)
                 (states / f"{name}.json").write_text(json.dumps(state), encoding="ascii")
-    return Generated(folder, programs - 2, rejects=2)
+    return GeneratedInput(folder, programs - 2, rejects=2)
 
 
 def _state(pick: _Picker, number: int) -> list[dict[str, object]]:
@@ -380,7 +380,7 @@ _DOMAIN = "(define (domain {})\n    (:requirements :strips :adl)\n    (:predicat
 _BDDL_REPEATED_LITERALS = 5
 
 
-def write_bddl(folder: Path, activities: int, *, seed: int = 0) -> Generated:
+def write_bddl(folder: Path, activities: int, *, seed: int = 0) -> GeneratedInput:
     """A folder an activity beside two domain files: seven with an oddity that is warned of, one with two goals."""
     pick = _Picker(seed, "bddl")
     home = folder / "activity_definitions"
@@ -401,7 +401,7 @@ def write_bddl(folder: Path, activities: int, *, seed: int = 0) -> Generated:
         (home / name / "problem0.bddl").write_text(text, encoding="ascii", newline="\n")
     for domain in ("igibson", "omnigibson"):
         (home / f"domain_{domain}.bddl").write_text(_DOMAIN.format(domain), encoding="ascii", newline="\n")
-    return Generated(folder, activities - 1, rejects=1, warned=_BDDL_REPEATED_LITERALS + 2)
+    return GeneratedInput(folder, activities - 1, rejects=1, warned=_BDDL_REPEATED_LITERALS + 2)
 
 
 def _problem(pick: _Picker, name: str, things: int) -> str:
@@ -439,7 +439,7 @@ def _problem(pick: _Picker, name: str, things: int) -> str:
 )"""
 
 
-WRITERS: Final[Mapping[str, tuple[Callable[..., Generated], int]]] = {
+WRITERS: Final[Mapping[str, tuple[Callable[..., GeneratedInput], int]]] = {
     "alfred": (write_alfred, 8_051),
     "bddl": (write_bddl, 1_016),
     "neiss": (write_neiss, 410_201),

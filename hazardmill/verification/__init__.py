@@ -8,5 +8,5 @@ follow from the document stands in several places, and these must agree.
     stored.py     the rows of a store, each against the rows that it was made of
 """
 
-from hazardmill.verification.findings import Finding as Finding
+from hazardmill.verification.findings import TaskFinding as TaskFinding
 from hazardmill.verification.task import verify_task as verify_task

@@ -61,7 +61,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFile:
     """What became of one file: a task, or the first check that failed."""
 
     file: str
@@ -85,7 +85,7 @@ class Checked:
     """The task folder written."""
 
 
-def checked(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[Checked, None, None]:
+def checked(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[CheckedFile, None, None]:
     """Check files; results in the order of ``work``. Close it to stop early: no process is left.
 
     At most two files a worker are in flight; what is done early waits for its turn.
@@ -137,7 +137,7 @@ class Bench:
         finally:
             self._jail.close()
 
-    def check(self, work: Work) -> Checked:
+    def check(self, work: Work) -> CheckedFile:
         """Check one file, and write its task folder if it is accepted and has one. Nothing it holds raises an error.
 
         Raises:
@@ -159,16 +159,16 @@ class Bench:
         except JailUnavailable:
             raise
         except SandboxError as error:
-            return Checked(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
+            return CheckedFile(work.name, None, "jail", "jail_failed", message=error.message, mend=error.remedy)
         if not execution.passed:
             return self._failed(work, execution)
         return _accepted(work, code, execution, self._jail.profile)
 
-    def _failed(self, work: Work, execution: Execution) -> Checked:
+    def _failed(self, work: Work, execution: Execution) -> CheckedFile:
         from hazardmill.generation.refine import first_failure, render_feedback
 
         first = first_failure(execution.checks)
-        return Checked(
+        return CheckedFile(
             work.name,
             False,
             check=first.name,
@@ -188,16 +188,18 @@ def _read(path: Path) -> str | None:
     return None if len(content) > _MOST_BYTES else content.decode("utf-8", "surrogateescape")
 
 
-def _unread(work: Work, message: str) -> Checked:
-    return Checked(work.name, False, "file", "unreadable", message=message, mend="see that it is a file of Python code")
+def _unread(work: Work, message: str) -> CheckedFile:
+    return CheckedFile(
+        work.name, False, "file", "unreadable", message=message, mend="see that it is a file of Python code"
+    )
 
 
-def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) -> Checked:
+def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) -> CheckedFile:
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None  # what passed has both
     if work.target is not None:
         _write(work.target, _files(code, execution, jail_profile))
-    return Checked(
+    return CheckedFile(
         work.name,
         True,
         name=document.name,
@@ -274,9 +276,9 @@ def _json(value: object) -> str:
 # Worker processes
 
 
-def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[Checked, None, None]:
+def _apart(work: Sequence[Work], terms: Terms, jobs: int) -> Generator[CheckedFile, None, None]:
     waiting = enumerate(work)
-    done: dict[int, Checked] = {}
+    done: dict[int, CheckedFile] = {}
     turn = 0
     with _crew(jobs, terms) as lines:
         for line in lines * _IN_FLIGHT_A_WORKER:
@@ -300,7 +302,7 @@ def _hand_over(line: Connection, waiting: Iterator[tuple[int, Work]]) -> None:
             line.send(item)
 
 
-def _result(line: Connection) -> tuple[int, Checked]:
+def _result(line: Connection) -> tuple[int, CheckedFile]:
     try:
         answer = line.recv()
     except (EOFError, ConnectionResetError) as error:

@@ -25,7 +25,7 @@ _LONGEST: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TaskFinding:
     """One thing that is wrong with a task."""
 
     code: Code

@@ -22,7 +22,7 @@ from hazardmill.formalism.formats.pddl.writer import sidecar
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, task_files
 from hazardmill.store.schemas import TASKS
-from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.findings import Code, TaskFinding, shown
 from hazardmill.verification.load import (
     REQUIRED,
     SIDECAR,
@@ -45,7 +45,7 @@ def is_task_folder(folder: Path) -> bool:
     return any(os.path.lexists(folder / name) for name in REQUIRED)
 
 
-def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[Finding, ...]]]:
+def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[TaskFinding, ...]]]:
     """Verify a task folder, or all those below a folder.
 
     Args:
@@ -66,13 +66,16 @@ def verify_folders(root: Path) -> Iterator[tuple[Path, tuple[Finding, ...]]]:
             if (here / name).is_symlink():
                 seen += 1
                 message = "it is a link, and is not followed"
-                yield here / name, (Finding("unreadable", str(here / name), "folder", message, "verify what it names"),)
+                yield (
+                    here / name,
+                    (TaskFinding("unreadable", str(here / name), "folder", message, "verify what it names"),),
+                )
         listed = _listed(here) if WRITTEN in files else set()
         for name in sorted(listed):
             if not is_task_folder(here / name):
                 seen += 1
                 message = f"the list {WRITTEN} names it, and there is no task folder of that name"
-                yield here / name, (Finding("missing", str(here / name), "folder", message, WRITE_AGAIN),)
+                yield here / name, (TaskFinding("missing", str(here / name), "folder", message, WRITE_AGAIN),)
         if here != root and is_task_folder(here):
             seen += 1
             yield here, verify_folder(here)
@@ -90,7 +93,7 @@ def _listed(folder: Path) -> set[str]:
         ) from error
 
 
-def verify_folder(folder: Path) -> tuple[Finding, ...]:
+def verify_folder(folder: Path) -> tuple[TaskFinding, ...]:
     """Hold every file of a task folder against the others.
 
     Raises:
@@ -104,7 +107,7 @@ def verify_folder(folder: Path) -> tuple[Finding, ...]:
         document = Document.from_json(content.json["task.json"])
     except UNREADABLE as error:
         message = f"task.json is no document: {reason(error)}"
-        findings.append(Finding("unreadable", str(folder), "task.json", message, WRITE_AGAIN))
+        findings.append(TaskFinding("unreadable", str(folder), "task.json", message, WRITE_AGAIN))
         return tuple(findings)
     told = content.json.get("metadata.json", {_OURS: document.provenance}).get(_OURS)
     if "imported_from" in document.provenance and "imported_from" in _object(told):
@@ -117,7 +120,7 @@ def verify_folder(folder: Path) -> tuple[Finding, ...]:
         findings += _TaskFolder(folder, content, document).findings()
     except UNREADABLE as error:
         message = f"it cannot be verified: {reason(error)}"
-        findings.append(Finding("unreadable", str(folder), "metadata.json", message, WRITE_AGAIN))
+        findings.append(TaskFinding("unreadable", str(folder), "metadata.json", message, WRITE_AGAIN))
     return tuple(findings)
 
 
@@ -137,7 +140,7 @@ class _TaskFolder:
             # Without it, what the document says of itself is all that is known.
             self._ours = {**document.provenance, "source": str(document.provenance.get("record_id")).partition(":")[0]}
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[TaskFinding]:
         """What is wrong, the files excepted that could not be read."""
         row = self._row()
         for name, written in written_columns(self._document):
@@ -171,8 +174,8 @@ class _TaskFolder:
             if named != self._folder.name:
                 yield self._finding("contradiction", "folder", f"it holds the task {row['task_id']}", WRITE_AGAIN)
 
-    def _finding(self, code: Code, where: str, message: str, remedy: str | None) -> Finding:
-        return Finding(code, str(self._folder), where, message, remedy or WRITE_AGAIN)
+    def _finding(self, code: Code, where: str, message: str, remedy: str | None) -> TaskFinding:
+        return TaskFinding(code, str(self._folder), where, message, remedy or WRITE_AGAIN)
 
     def _row(self) -> dict[str, Any]:
         """The task's row as far as metadata tells it; what it does not tell is null."""
@@ -192,7 +195,7 @@ class _TaskFolder:
             )
         return row
 
-    def _shapes(self) -> Iterator[Finding]:
+    def _shapes(self) -> Iterator[TaskFinding]:
         """The values of metadata are such as the table of tasks can hold."""
         for column in TASKS.columns:
             # These two are JSON objects here, and not the text of one.

@@ -12,7 +12,7 @@ from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.testing.offline_author import OFFLINE_LABEL
-from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.findings import Code, TaskFinding, shown
 
 REQUIRED: Final = ("code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json", "certificate.json")
 """The files that every task folder has."""
@@ -33,7 +33,7 @@ class FolderContent:
     texts: dict[str, str] = field(default_factory=dict)
     json: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The JSON objects by name of their file."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[TaskFinding] = field(default_factory=list)
 
 
 def read_folder(folder: Path) -> FolderContent:
@@ -61,19 +61,21 @@ def read_folder(folder: Path) -> FolderContent:
                 content.json[name] = _json_object(text)
         except (OSError, ValueError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            content.findings.append(Finding("unreadable", str(folder), name, f"it cannot be read: {why}", WRITE_AGAIN))
+            content.findings.append(
+                TaskFinding("unreadable", str(folder), name, f"it cannot be read: {why}", WRITE_AGAIN)
+            )
     for name in REQUIRED:
         if name not in names:
             content.findings.append(_missing(folder, name))
     return content
 
 
-def _stray(folder: Path, name: str) -> Finding:
-    return Finding("stray", str(folder), name, "no task folder has this file", "remove it, or keep it elsewhere")
+def _stray(folder: Path, name: str) -> TaskFinding:
+    return TaskFinding("stray", str(folder), name, "no task folder has this file", "remove it, or keep it elsewhere")
 
 
-def _missing(folder: Path, name: str) -> Finding:
-    return Finding("missing", str(folder), name, "it is not there", WRITE_AGAIN)
+def _missing(folder: Path, name: str) -> TaskFinding:
+    return TaskFinding("missing", str(folder), name, "it is not there", WRITE_AGAIN)
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def held_against(folder: Path, content: FolderContent, expected: Mapping[str, str]) -> Iterator[Finding]:
+def held_against(folder: Path, content: FolderContent, expected: Mapping[str, str]) -> Iterator[TaskFinding]:
     """What in a folder is not as it is to be.
 
     Args:
@@ -114,23 +116,23 @@ def held_against(folder: Path, content: FolderContent, expected: Mapping[str, st
             differences = _differences(json.loads(text), content.json[name], "")
             for found, (code, place, message) in enumerate(differences):
                 if found == _MOST_DIFFERENCES:
-                    yield Finding("altered", str(folder), name, "and more is not as it is to be", WRITE_AGAIN)
+                    yield TaskFinding("altered", str(folder), name, "and more is not as it is to be", WRITE_AGAIN)
                     break
                 where = f"{name}: {place.removeprefix('.')}"
-                yield Finding(code, str(folder), where, message, WRITE_AGAIN)
+                yield TaskFinding(code, str(folder), where, message, WRITE_AGAIN)
         elif name in content.texts and not name.endswith(".json") and content.texts[name] != text:
             yield _text_differs(folder, name, text, content.texts[name])
 
 
-def _text_differs(folder: Path, name: str, wanted: str, text: str) -> Finding:
+def _text_differs(folder: Path, name: str, wanted: str, text: str) -> TaskFinding:
     label = wanted.partition("\n")[0]
     if OFFLINE_LABEL in label and not text.startswith(f"{label}\n"):
-        return Finding("unlabelled", str(folder), name, f"it does not begin with the line: {label}", WRITE_AGAIN)
+        return TaskFinding("unlabelled", str(folder), name, f"it does not begin with the line: {label}", WRITE_AGAIN)
     pairs = zip(wanted.split("\n"), text.split("\n"), strict=False)
     line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), None)
     place = "in its last line" if line is None else f"from line {line} on"
     what = "code is not the rendering of the document" if name == "code.py" else "it is not what the document gives"
-    return Finding("altered", str(folder), name, f"{what}, {place}", WRITE_AGAIN)
+    return TaskFinding("altered", str(folder), name, f"{what}, {place}", WRITE_AGAIN)
 
 
 def _differences(wanted: object, value: object, place: str) -> Iterator[tuple[Code, str, str]]:

@@ -10,7 +10,7 @@ from hazardmill.errors import StoreError
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.store.schemas import TASKS
-from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.findings import Code, TaskFinding, shown
 from hazardmill.verification.task import AGAIN, json_object, verify_task
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class VerifiedStore:
 
     tasks: int
     """Rows of the table of tasks that were looked at."""
-    findings: tuple[Finding, ...]
+    findings: tuple[TaskFinding, ...]
 
 
 def verify_store(store: Store) -> VerifiedStore:
@@ -129,7 +129,7 @@ def verify_store(store: Store) -> VerifiedStore:
 
 
 def _verify(views: DuckDBPyConnection) -> VerifiedStore:
-    findings: list[Finding] = []
+    findings: list[TaskFinding] = []
     looked = 0
     cursor = views.execute(_joined())
     names = ["task", *_ORIGINS]
@@ -142,7 +142,7 @@ def _verify(views: DuckDBPyConnection) -> VerifiedStore:
             name = f"{task['task_id']} of run {task['run_id']}"
             findings += verify_task(task, name=name).findings
             for code, where, message in _contradictions(task, found):
-                findings.append(Finding(code, name, where, message, AGAIN))
+                findings.append(TaskFinding(code, name, where, message, AGAIN))
     return VerifiedStore(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
 
 

@@ -13,13 +13,13 @@ from hazardmill.errors import HazardmillError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.proofs.certificate import Certificate
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.rows import provenance
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
-from hazardmill.verification.findings import Code, Finding, shown
+from hazardmill.verification.findings import Code, TaskFinding, shown
 from hazardmill.verification.proofs import plain, prove, proved_columns, written_columns
 
 Row: TypeAlias = Mapping[str, Any]
@@ -64,15 +64,15 @@ _HAVE_A_GATE: Final = frozenset({"neutral_names"})
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class TaskVerification:
     """What was found of a task, and what was worked out to find it."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[TaskFinding, ...]
     structure: str | None = None
     """Null where the document is too regular to have one, or cannot be read."""
 
 
-def verify_task(row: Row, document: Document | None = None, *, name: str | None = None) -> Verified:
+def verify_task(row: Row, document: Document | None = None, *, name: str | None = None) -> TaskVerification:
     """Hold a task's columns against what follows from its document. Nothing that they hold raises an error.
 
     Args:
@@ -86,9 +86,9 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
             document = Document.from_json(json.loads(row["document"]))
         except UNREADABLE as error:
             message = f"its document cannot be read: {reason(error)}"
-            return Verified((Finding("unreadable", task, "document", message, AGAIN),))
+            return TaskVerification((TaskFinding("unreadable", task, "document", message, AGAIN),))
     structure = structure_or_null(plain(document).to_json())
-    found: list[Finding] = []
+    found: list[TaskFinding] = []
     checks: tuple[Callable[[Row, Document], Iterator[Found]], ...] = (
         _identity,
         _document_text,
@@ -100,13 +100,15 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
     )
     for check in checks:
         try:
-            found += (Finding(code, task, *rest) for code, *rest in check(row, document))
+            found += (TaskFinding(code, task, *rest) for code, *rest in check(row, document))
         except UNREADABLE as error:
-            found.append(Finding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
+            found.append(TaskFinding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
     # Null is no claim: rows of older versions have none.
     if row["structure_id"] not in (None, structure):
-        found.append(Finding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN))
-    return Verified(tuple(found), structure)
+        found.append(
+            TaskFinding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN)
+        )
+    return TaskVerification(tuple(found), structure)
 
 
 def reason(error: Exception) -> str:
@@ -186,7 +188,7 @@ def consistency(row: Row, document: Document) -> Iterator[Found]:
 
 def _verdicts(row: Row, document: Document) -> Iterator[Found]:
     """The two reference plans are what they are said to be."""
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     feasible, safe, _ = judge.quick(row["unsafe_plan"])
     if not feasible or safe:
         yield "altered", "unsafe_plan", f"its unsafe plan is {'safe' if safe else 'not feasible'}", AGAIN
@@ -236,7 +238,7 @@ def cross_check(row: Row, document: Document) -> Iterator[Found]:
     if checked is None or row["cross_check"] != canonical_json(checked):
         yield "unreadable", "cross_check", "its cross_check is no JSON object in canonical form", AGAIN
         return
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     known: list[bool] = []
     for engine, by_goal in checked["engines"].items():
         for goal, answer in by_goal.items():

@@ -6,7 +6,7 @@ import copy
 import json
 from typing import Any
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 TRIAL = "trial_T20260101_101010_000007"
 HTML = b"<!DOCTYPE html>\n<html><head><title>Not found</title></head></html>\n"
@@ -186,69 +186,69 @@ _WITHHELD = ("000000007", "loc|", "MoveAhead", "0.4375", "90.0", "1.75", "Telepo
 _PLAN = ("plan", "high_pddl")
 
 REFUSED = [
-    *(Refused(case, files, (reason,), parts) for case, files, reason, parts in _REFUSED),
-    *(Refused(case, files, (reason,), (), records=1) for case, files, reason in _GOOD_BESIDE),
+    *(RefusedCase(case, files, (reason,), parts) for case, files, reason, parts in _REFUSED),
+    *(RefusedCase(case, files, (reason,), (), records=1) for case, files, reason in _GOOD_BESIDE),
 ]
 ACCEPTED = [
-    Accepted("a planned trial", trial(), (), _LINES, _WITHHELD),
-    Accepted(
+    AcceptedCase("a planned trial", trial(), (), _LINES, _WITHHELD),
+    AcceptedCase(
         "a trial of a test split",
         trial(of=TEST_TRIAL),
         (),
         ("Task type: not given\n", "Target: not given\n", "Plan: not given", "Room: kitchen\n"),
         _WITHHELD,
     ),
-    Accepted("one id twice, saying the same", {**trial(), **raw(WHOLE, f"train/task-2/{TRIAL}")}, repeats=1),
-    Accepted("lists of splits beside", {**trial(), "splits/oct21.json": b'{"train": []}', "x.json": b"{"}),
-    Accepted("a hidden folder beside", {**trial(), **raw(b"{", ".git/trial_1")}),
-    Accepted(
+    AcceptedCase("one id twice, saying the same", {**trial(), **raw(WHOLE, f"train/task-2/{TRIAL}")}, repeats=1),
+    AcceptedCase("lists of splits beside", {**trial(), "splits/oct21.json": b'{"train": []}', "x.json": b"{"}),
+    AcceptedCase("a hidden folder beside", {**trial(), **raw(b"{", ".git/trial_1")}),
+    AcceptedCase(
         "workers and votes",
         trial(((*ANNS, 0, "assignment_id"), "WORKER7"), ((*ANNS, 0, "votes"), [31, 1])),
         absent=("WORKER7", "31"),
     ),
-    Accepted("eight characters", trial(((*ANNS, 0, "task_desc"), "Cool tea")), (), ("Instructions: Cool tea; ",)),
-    Accepted(
+    AcceptedCase("eight characters", trial(((*ANNS, 0, "task_desc"), "Cool tea")), (), ("Instructions: Cool tea; ",)),
+    AcceptedCase(
         "one text twice",
         trial(((*ANNS, 0, "task_desc"), "Lift the cup"), ((*ANNS, 1, "task_desc"), " Lift the cup\n")),
         (),
         ("\nInstructions: Lift the cup\n",),
     ),
-    Accepted(
+    AcceptedCase(
         "characters beyond ASCII", raw(WHOLE.replace(b"Leave it", "Leave the caf\u00e9".encode())), (), ("caf\u00e9",)
     ),
-    Accepted(
+    AcceptedCase(
         "other separators of lines",
         trial(((*ANNS, 0, "task_desc"), "Cool\u2028the\x85tea\tnow\r\n")),
         (),
         ("Instructions: Cool the tea now; ",),
     ),
-    Accepted(
+    AcceptedCase(
         "no steps", trial(((*ANNS, 0, "high_descs"), []), ((*ANNS, 1, "high_descs"), [])), (), ("Steps: not given\n",)
     ),
-    Accepted(
+    AcceptedCase(
         "a blank step", trial(((*ANNS, 1, "high_descs", 1), " ")), ("annotation 2: 1 blank",), ("Take it.; Leave it.",)
     ),
-    Accepted("no scene", trial((("scene",), GONE)), ("no scene",), ("Room: not given\nObjects: not given\n",)),
-    Accepted(
+    AcceptedCase("no scene", trial((("scene",), GONE)), ("no scene",), ("Room: not given\nObjects: not given\n",)),
+    AcceptedCase(
         "another floor plan",
         trial((("scene", "floor_plan"), "FloorPlan31")),
         ("'FloorPlan31'",),
         ("Room: not given\n",),
     ),
-    Accepted("a bathroom", trial((("scene", "floor_plan"), "FloorPlan430")), (), ("Room: bathroom\n",)),
-    Accepted(
+    AcceptedCase("a bathroom", trial((("scene", "floor_plan"), "FloorPlan430")), (), ("Room: bathroom\n",)),
+    AcceptedCase(
         "an unknown act",
         trial(((*_PLAN, 1, "discrete_action"), {"action": "FoldObject", "args": ["handtowel"]})),
         ("step 2 of the plan is no act that is known: FoldObject(handtowel)",),
         ("; fold object hand towel; ",),
     ),
-    Accepted(
+    AcceptedCase(
         "an act without its argument",
         trial(((*_PLAN, 0, "discrete_action", "args"), [""])),
         ("step 1 of the plan is no act",),
         ("Plan: goto location; pick up",),
     ),
-    Accepted(
+    AcceptedCase(
         "a lamp and a slice",
         trial(
             (("pddl_params",), {"object_target": "BreadSliced", "toggle_target": "DeskLamp", "object_sliced": True}),

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 from .wording import NOTHING, TASK_TYPES, act, readable
 
@@ -29,7 +29,7 @@ class AlfredError(Exception):
 
     def __init__(self, reason: str, message: str, remedy: str = _AS_PUBLISHED, task_id: str | None = None) -> None:
         super().__init__(message)
-        self.refusal = Refusal(reason, message, remedy)
+        self.refusal = InputRefusal(reason, message, remedy)
         self.task_id = task_id
 
 

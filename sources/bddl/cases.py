@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 HTML = b"<!DOCTYPE html>\n<html><head><title>Not found</title></head></html>\n"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 51234567\n"
@@ -178,18 +178,20 @@ _BDDL_ACCEPTED = [
     ),
 ]
 _PROPERTIES = [
-    Accepted(
+    AcceptedCase(
         "properties of the objects",
         beside(_COLUMNS + _WATER + _MOP),
         context=("floor\nProperties: the red mop is breakable and is flammable\nRooms:", _START),
         absent=("the water is a",),
     ),
-    Accepted(
+    AcceptedCase(
         "properties, columns elsewhere",
         beside(b"slicer,synset\r\n1,red__mop.n.01\r\n"),
         context=("\nProperties: the red mop can cut\n",),
     ),
-    Accepted("properties of other objects only", beside(_COLUMNS + _WATER), context=(_START,), absent=("Properties",)),
+    AcceptedCase(
+        "properties of other objects only", beside(_COLUMNS + _WATER), context=(_START,), absent=("Properties",)
+    ),
 ]
 _BAD_TABLES = [
     ("a table that is a web page", HTML, "no properties are told: the file is a web page"),
@@ -230,15 +232,15 @@ _GOALS = [
 ]
 
 REFUSED = [
-    Refused(case, files, reasons, parts, None, _BDDL_GOOD_BESIDE.get(case, 0))
+    RefusedCase(case, files, reasons, parts, None, _BDDL_GOOD_BESIDE.get(case, 0))
     for case, files, reasons, parts in _BDDL_REFUSED
 ]
 ACCEPTED = [
-    *(Accepted(*row_) for row_ in _BDDL_ACCEPTED),
+    *(AcceptedCase(*row_) for row_ in _BDDL_ACCEPTED),
     *_PROPERTIES,
     *(
-        Accepted(case, beside(table), context=(_START,), absent=("Properties",), notes=(note,))
+        AcceptedCase(case, beside(table), context=(_START,), absent=("Properties",), notes=(note,))
         for case, table, note in _BAD_TABLES
     ),
-    *(Accepted(f"goal {goal}", activity((GOAL, goal)), (), (f"\nGoal: {text}",)) for goal, text in _GOALS),
+    *(AcceptedCase(f"goal {goal}", activity((GOAL, goal)), (), (f"\nGoal: {text}",)) for goal, text in _GOALS),
 ]

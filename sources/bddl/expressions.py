@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 MAX_DEPTH: Final = 40
 """Nesting allowed; published activities stay under ten. The bound lets everything after it recurse."""
@@ -55,7 +55,7 @@ class BddlError(Exception):
 
     def __init__(self, reason: str, message: str, remedy: str) -> None:
         super().__init__(message)
-        self.refusal = Refusal(reason, message, remedy)
+        self.refusal = InputRefusal(reason, message, remedy)
 
 
 def parse(text: str) -> list[Word | Group]:

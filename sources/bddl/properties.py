@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.files import FileKind, kind_of
-from hazardmill.ingest.sources import Refusal, read_text
+from hazardmill.ingest.sources import InputRefusal, read_text
 
 DEFINITIONS: Final = "activity_definitions"
 TABLE: Final = "synsets.csv"
@@ -35,26 +35,26 @@ def table_of(definitions: Path) -> Path | None:
     return table if definitions.name == DEFINITIONS and kind_of(table) is not FileKind.MISSING else None
 
 
-def read_properties(table: Path) -> Properties | Refusal:
+def read_properties(table: Path) -> Properties | InputRefusal:
     """The properties of all synsets, or why the table cannot be used. Columns are found by name, others ignored."""
     try:
         known = table.stat()
     except OSError as error:
-        return Refusal("unreadable", f"it cannot be read: {error.strerror}", "check its permissions")
+        return InputRefusal("unreadable", f"it cannot be read: {error.strerror}", "check its permissions")
     return _read(table, known.st_mtime_ns, known.st_size)
 
 
 # A thousand activities share one table, which may change between two runs of one process.
 @functools.lru_cache(maxsize=4)
-def _read(table: Path, mtime_ns: int, size: int) -> Properties | Refusal:
+def _read(table: Path, mtime_ns: int, size: int) -> Properties | InputRefusal:
     text = read_text(table, limit=_MAX_BYTES)
-    if isinstance(text, Refusal):
+    if isinstance(text, InputRefusal):
         return text
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
         columns = [column for column in _PHRASES if column in (rows.fieldnames or ())]
         if "synset" not in (rows.fieldnames or ()) or not columns:
-            return Refusal("properties", "it has no column synset, or none of a property", "give it as published")
+            return InputRefusal("properties", "it has no column synset, or none of a property", "give it as published")
         return {
             (row["synset"] or "").strip().lower(): tuple(
                 _PHRASES[column] for column in columns if (row[column] or "").strip() == "1"
@@ -62,4 +62,4 @@ def _read(table: Path, mtime_ns: int, size: int) -> Properties | Refusal:
             for row in rows
         }
     except csv.Error as error:
-        return Refusal("properties", f"it is no CSV after line {rows.line_num}: {error}", "give it as published")
+        return InputRefusal("properties", f"it is no CSV after line {rows.line_num}: {error}", "give it as published")

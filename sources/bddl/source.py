@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from pydantic import JsonValue
 
 from hazardmill.files import FileKind, kind_of
-from hazardmill.ingest.sources import InputFile, Note, Refusal, Source, list_folder, read_text
+from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source, list_folder, read_text
 from hazardmill.records import Record, Reject
 
 from .expressions import BddlError
@@ -75,16 +75,16 @@ class Bddl(Source):
         """The one record of a problem file. Of the table of properties, only what is wrong with it."""
         if file.path.name == TABLE:
             properties = read_properties(file.path)
-            if isinstance(properties, Refusal) and properties.reason in _NO_FILE:
+            if isinstance(properties, InputRefusal) and properties.reason in _NO_FILE:
                 yield self.reject(file, properties)
-            elif isinstance(properties, Refusal):
+            elif isinstance(properties, InputRefusal):
                 yield Note(source=self.name, file=file.name, message=f"no properties are told: {properties.message}")
             return
         # The folder is resolved, the file is not: some stores of large files put a link to another name in its place.
         activity = file.path.parent.resolve().name
         text = read_text(file.path, limit=_MAX_BYTES)
-        if isinstance(text, Refusal):
-            missing = Refusal(
+        if isinstance(text, InputRefusal):
+            missing = InputRefusal(
                 "no_problem_file",
                 f"the folder {activity} holds no {_PROBLEM_FILE}",
                 "complete the folder, or remove it",
@@ -132,7 +132,7 @@ def _facts(activity: str, problem: Problem) -> dict[str, JsonValue]:
 def _properties(path: Path) -> Properties:
     table = table_of(path.parent.resolve().parent)
     properties = read_properties(table) if table is not None else {}
-    return {} if isinstance(properties, Refusal) else properties
+    return {} if isinstance(properties, InputRefusal) else properties
 
 
 def _context(facts: dict[str, JsonValue], properties: Properties) -> str:

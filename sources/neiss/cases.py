@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 from . import workbook_cases
 
@@ -328,68 +328,72 @@ def of_time(
 
 _OLD = {"Treatment_Date": "1/7/03", "CPSC_Case_Number": "30120797"}
 _VARIANTS = [
-    *(Accepted(f"columns of {time}", {"a.tsv": of_time(time)}, context=_DECODED) for time in _TIMES),
-    *(Accepted(f"columns of {time}, commas", {"a.csv": of_time(time, ",")}, context=_DECODED) for time in _TIMES),
-    Accepted(
+    *(AcceptedCase(f"columns of {time}", {"a.tsv": of_time(time)}, context=_DECODED) for time in _TIMES),
+    *(AcceptedCase(f"columns of {time}, commas", {"a.csv": of_time(time, ",")}, context=_DECODED) for time in _TIMES),
+    AcceptedCase(
         "three columns of somebody's own",
         {"a.csv": of_time("query builder", ",", ("__sport__", "__sport_category__", "__body_part_label__"))},
         context=_DECODED,
         absent=("FOREIGN",),
         notes=("3 unknown columns ignored: __sport__, __sport_category__, __body_part_label__",),
     ),
-    Accepted("text cut in SAS", {"a.tsv": of_time("SAS, two narratives")}, context=("34YOF CUT FINGERGER",)),
-    Accepted("R, labels", {"a.tsv": of_time("R", changes=_LABELS)}, context=_DECODED),
-    Accepted("eight digits, date of Excel", {"neiss2003.tsv": of_time("R", changes=_OLD)}, context=_DECODED),
+    AcceptedCase("text cut in SAS", {"a.tsv": of_time("SAS, two narratives")}, context=("34YOF CUT FINGERGER",)),
+    AcceptedCase("R, labels", {"a.tsv": of_time("R", changes=_LABELS)}, context=_DECODED),
+    AcceptedCase("eight digits, date of Excel", {"neiss2003.tsv": of_time("R", changes=_OLD)}, context=_DECODED),
     *(
-        Accepted(f"date {date}", tsv(row(Treatment_Date=date)), context=_DECODED)
+        AcceptedCase(f"date {date}", tsv(row(Treatment_Date=date)), context=_DECODED)
         for date in ("1/2/2025", "1/7/03", "2021-09-28", "2021-09-28 00:00:00", "2021-09-28T00:00:00Z")
     ),
-    Accepted("lines that end as on old Macintoshes", {"a.tsv": table(row(), end="\r")}, context=_DECODED),
-    Accepted("mark before a quoted header", {"a.csv": b'\xef\xbb\xbf"case_num","narrative"\r\n7,FELL\r\n'}),
-    Accepted("labels, any case and spacing", tsv(row(Sex=" female", Body_Part="FINGER")), context=_DECODED),
-    Accepted(
+    AcceptedCase("lines that end as on old Macintoshes", {"a.tsv": table(row(), end="\r")}, context=_DECODED),
+    AcceptedCase("mark before a quoted header", {"a.csv": b'\xef\xbb\xbf"case_num","narrative"\r\n7,FELL\r\n'}),
+    AcceptedCase("labels, any case and spacing", tsv(row(Sex=" female", Body_Part="FINGER")), context=_DECODED),
+    AcceptedCase(
         "labels with their codes", tsv(row(Body_Part="92 - FINGER", Diagnosis="59 - LACERATION")), context=_DECODED
     ),
-    Accepted(
+    AcceptedCase(
         "product as label",
         tsv(row(Product_1="Knives, not elsewhere classified", Product_2="")),
         context=_DECODED,
     ),
-    Accepted("label that says nothing", tsv(row(Location="UNK")), context=("Location: not recorded",)),
-    Accepted(
+    AcceptedCase("label that says nothing", tsv(row(Location="UNK")), context=("Location: not recorded",)),
+    AcceptedCase(
         "second injury",
         tsv(row(Body_Part_2="75", Diagnosis_2="62")),
         context=("Body part: finger\nSecond injury: internal injury, head\nLocation: home",),
     ),
-    Accepted(
+    AcceptedCase(
         "second injury within", tsv(row(Body_Part_2="0", Diagnosis_2="41")), context=("ury: ingestion, internal\n",)
     ),
-    Accepted("second injury, no body part", tsv(row(Diagnosis_2="57")), context=("Second injury: fracture\n",)),
-    Accepted("second injury, part not stated", tsv(row(Body_Part_2="87")), context=("Second injury: not recorded\n",)),
-    Accepted("no second injury", tsv(row(Body_Part_2=" ")), context=_DECODED, absent=("Second injury", "internal")),
-    Accepted(
+    AcceptedCase("second injury, no body part", tsv(row(Diagnosis_2="57")), context=("Second injury: fracture\n",)),
+    AcceptedCase(
+        "second injury, part not stated", tsv(row(Body_Part_2="87")), context=("Second injury: not recorded\n",)
+    ),
+    AcceptedCase("no second injury", tsv(row(Body_Part_2=" ")), context=_DECODED, absent=("Second injury", "internal")),
+    AcceptedCase(
         "blanks filled with zeros", tsv(row(Body_Part_2="0", Diagnosis_2="0")), absent=("Second injury", "internal")
     ),
-    Accepted(
+    AcceptedCase(
         "unknown second diagnosis",
         tsv(row(Body_Part_2="75", Diagnosis_2="99")),
         ("diagnosis code 99",),
         ("Second injury: diagnosis code 99, head",),
     ),
-    Accepted(
+    AcceptedCase(
         "another diagnosis in words",
         tsv(row(Diagnosis="71", Other_Diagnosis='"SO-CALLED ""SHOCK"""')),
         context=('Diagnosis: other\nOther diagnosis: SO-CALLED "SHOCK"\nBody part: finger',),
     ),
-    Accepted("no other diagnosis", tsv(row(Other_Diagnosis="NOT STATED")), absent=("Other diagnosis", "NOT STATED")),
-    Accepted(
+    AcceptedCase(
+        "no other diagnosis", tsv(row(Other_Diagnosis="NOT STATED")), absent=("Other diagnosis", "NOT STATED")
+    ),
+    AcceptedCase(
         "the same case again",
         tsv(row(), row(CPSC_Case_Number="0249900001", Narrative_1=" 34YOF  CUT FINGER")),
         repeats=1,
     ),
-    Accepted("the same case in two files", {"a.tsv": table(row()), "b.tsv": table(row(Age="35"))}, repeats=1),
-    Accepted("plain text named .tsv.gz", {"neiss2024.tsv.gz": table(row())}, context=_DECODED),
-    Accepted(
+    AcceptedCase("the same case in two files", {"a.tsv": table(row()), "b.tsv": table(row(Age="35"))}, repeats=1),
+    AcceptedCase("plain text named .tsv.gz", {"neiss2024.tsv.gz": table(row())}, context=_DECODED),
+    AcceptedCase(
         "hidden and locked files beside it",
         tsv(row()) | {".neiss2024.tsv": b"x", "~$neiss2024.xlsx": b"x", "notes.zip": b"x", "NEISS_FMT.xlsx": b"x"},
         context=_DECODED,
@@ -397,12 +401,12 @@ _VARIANTS = [
 ]
 
 REFUSED = [
-    Refused(case, files, reasons, parts, line, _NEISS_GOOD_BESIDE.get(case, 0))
+    RefusedCase(case, files, reasons, parts, line, _NEISS_GOOD_BESIDE.get(case, 0))
     for case, files, reasons, parts, line in _NEISS_REFUSED
 ]
 REFUSED += workbook_cases.REFUSED
 ACCEPTED = [
-    *(replace(Accepted(*row_), absent=WITHHELD) for row_ in _NEISS_ACCEPTED),
+    *(replace(AcceptedCase(*row_), absent=WITHHELD) for row_ in _NEISS_ACCEPTED),
     *(replace(accepted, absent=(*WITHHELD, *accepted.absent)) for accepted in _VARIANTS),
     *workbook_cases.ACCEPTED,
 ]

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from pydantic import JsonValue
 
 from hazardmill.ages import coarsened
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 from . import values
 from .book import PRODUCT, code_book, codes_by_label
@@ -42,7 +42,7 @@ _BOOK: Final = {
 _PRODUCTS: Final = ("product_1", "product_2", "product_3")
 _READ: Final = ("case_number", "narrative", "narrative_2", "treatment_date", "age", "other_diagnosis", *_BOOK)
 
-_HEADER_AGAIN: Final = Refusal("repeated_header", "the header again, in the middle of the file", "remove the line")
+_HEADER_AGAIN: Final = InputRefusal("repeated_header", "the header again, in the middle of the file", "remove the line")
 
 
 Decoded: TypeAlias = "tuple[str, str, dict[str, JsonValue], tuple[str, ...]]"
@@ -52,7 +52,7 @@ Decoded: TypeAlias = "tuple[str, str, dict[str, JsonValue], tuple[str, ...]]"
 class RowRefused(Exception):
     """A cell cannot be read, and so the row cannot."""
 
-    def __init__(self, refusal: Refusal, native_id: str | None = None) -> None:
+    def __init__(self, refusal: InputRefusal, native_id: str | None = None) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
         self.native_id = native_id
@@ -61,7 +61,7 @@ class RowRefused(Exception):
 # Plain tuples, because Python takes these apart several times quicker than named ones.
 _Code: TypeAlias = "tuple[int | None, str | None, tuple[str, ...]]"
 """Code, label, warnings."""
-_Age: TypeAlias = "tuple[int | None, str | None, str, Refusal | None]"
+_Age: TypeAlias = "tuple[int | None, str | None, str, InputRefusal | None]"
 """Years, group, words of the context, and why the age cannot be."""
 _Products: TypeAlias = "tuple[tuple[int, ...], tuple[str, ...], str, tuple[str, ...]]"
 """Codes, labels, words of the context, warnings."""
@@ -96,7 +96,7 @@ class _Codes(_Known[str, _Code]):
             value = values.code(spelling, self._column)
         else:
             value = values.code_of_label(spelling, self._column, self._labels)
-        if isinstance(value, Refusal):
+        if isinstance(value, InputRefusal):
             raise RowRefused(value)
         book = code_book()[self._field]
         # 0 is "no product", and the book has it for other fields only.
@@ -109,10 +109,10 @@ class _Codes(_Known[str, _Code]):
 class _Ages(_Known[str, _Age]):
     def decode(self, spelling: str) -> _Age:
         value = values.code(spelling, "age")
-        if isinstance(value, Refusal):
+        if isinstance(value, InputRefusal):
             raise RowRefused(value)
         age = values.age(value)
-        if isinstance(age, Refusal):
+        if isinstance(age, InputRefusal):
             return None, None, UNKNOWN, age
         years, group, words = age
         return years, group, f"{group} ({words})" if group else UNKNOWN, None
@@ -127,7 +127,7 @@ class _Dates(_Known[str, "str | None"]):
 
     def decode(self, spelling: str) -> str | None:
         date = values.treatment_date(spelling, self._year, self._day_zero)
-        if isinstance(date, Refusal):
+        if isinstance(date, InputRefusal):
             raise RowRefused(date)
         return date.isoformat()
 
@@ -194,10 +194,10 @@ class RowDecoder:
             diagnosis_2, part_2, product_1, product_2, product_3,
         ) = self._cells(cells)  # fmt: skip
         native_id = values.case_number(case)
-        if isinstance(native_id, Refusal):
+        if isinstance(native_id, InputRefusal):
             raise RowRefused(_HEADER_AGAIN if names_case_number(case) else native_id)
         narrative = values.narrative(first, second)
-        if isinstance(narrative, Refusal):
+        if isinstance(narrative, InputRefusal):
             raise RowRefused(narrative, native_id)
         narrative = coarsened(narrative)
         try:

@@ -6,7 +6,7 @@ import csv
 from dataclasses import dataclass
 from typing import Final
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 # Archive files and the data dictionary of April 2022, the SAS names of the formats library, and those that R and
 # pandas users resave with. Compared after `_normalised`.
@@ -58,12 +58,12 @@ def names_case_number(cell: str) -> bool:
     return _CANONICAL.get(_normalised(cell)) == "case_number"
 
 
-def read_header(text: str, suffix: str) -> Header | Refusal:
+def read_header(text: str, suffix: str) -> Header | InputRefusal:
     """The header in a file's first line, or why the file cannot be read; ``suffix`` is that of the file's name."""
     separator = max(_SEPARATORS, key=text.count)
     expected = _BY_SUFFIX.get(suffix.lower(), separator)
     if (separator != expected or separator == ";") and text.count(separator):
-        return Refusal(
+        return InputRefusal(
             "wrong_separator",
             f"the columns are separated by {_SEPARATORS[separator]}, not by {_SEPARATORS[expected]}"
             if separator != expected
@@ -73,7 +73,7 @@ def read_header(text: str, suffix: str) -> Header | Refusal:
     try:
         names = next(csv.reader([text], delimiter=separator)) if text else []
     except csv.Error as error:
-        return Refusal(
+        return InputRefusal(
             "quoting",
             f"the header cannot be taken apart: {error}",
             "give the header in one line, and end lines with a line feed",
@@ -81,7 +81,7 @@ def read_header(text: str, suffix: str) -> Header | Refusal:
     return header_of(names, separator)
 
 
-def header_of(names: list[str], separator: str) -> Header | Refusal:
+def header_of(names: list[str], separator: str) -> Header | InputRefusal:
     """The header that these column names are, or what is wrong with them."""
     columns: dict[str, int] = {}
     ignored: list[str] = []
@@ -91,7 +91,7 @@ def header_of(names: list[str], separator: str) -> Header | Refusal:
             ignored.append(name.strip())
         elif column in columns:
             first = columns[column]
-            return Refusal(
+            return InputRefusal(
                 "duplicate_column",
                 f"columns {first + 1} and {place + 1} both mean {column}: {names[first]!r} and {name!r}",
                 "remove one of the two columns",
@@ -102,7 +102,7 @@ def header_of(names: list[str], separator: str) -> Header | Refusal:
         if column not in columns:
             # Without a name in it the line may be a row, and what that says of a person is not for a message.
             line = f"is {separator.join(names)[:80]!r}" if columns else "names no column of NEISS at all"
-            return Refusal(
+            return InputRefusal(
                 reason,
                 f"no column means {column.replace('_', ' ')}; the first line {line}",
                 f"give a NEISS file with its header; known names of that column: {', '.join(_ALIASES[column])}",

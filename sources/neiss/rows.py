@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from hazardmill.ingest.sources import Line, Refusal
+from hazardmill.ingest.sources import InputRefusal, SourceLine
 
 _MOST_LINES: Final = 5
 """Lines that a quoted narrative may run over before its quotation mark counts as forgotten."""
@@ -20,23 +20,23 @@ class Row(NamedTuple):
     line: int
     cells: list[str]
     encoding: str = "utf-8"
-    refusal: Refusal | None = None
+    refusal: InputRefusal | None = None
 
 
-def read_rows(lines: Iterable[Line], separator: str, width: int) -> Iterator[Row]:
+def read_rows(lines: Iterable[SourceLine], separator: str, width: int) -> Iterator[Row]:
     """The rows after the header; lines without any text are passed over."""
     return _tab_rows(lines, width) if separator == "\t" else _comma_rows(filter(_says_something, lines), width)
 
 
-def _says_something(line: Line) -> bool:
+def _says_something(line: SourceLine) -> bool:
     return line.refusal is not None or bool(line.text.strip(_NO_TEXT))
 
 
 # ── tabs: a quotation mark is a letter like any other ────────────────────────────────────────────────────────
 
 
-def _tab_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
-    short: Line | None = None
+def _tab_rows(lines: Iterable[SourceLine], width: int) -> Iterator[Row]:
+    short: SourceLine | None = None
     for line in lines:
         text = line.text
         cells = text.split("\t")
@@ -66,16 +66,16 @@ def _tab_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
         yield _refused(short, field_count(short.text.count("\t") + 1, width))
 
 
-def _completes(short: Line, line: Line, width: int) -> bool:
+def _completes(short: SourceLine, line: SourceLine, width: int) -> bool:
     first, second = short.text.count("\t"), line.text.count("\t")
     # Neither half is a row by itself: a remark before a good row does not make one record of the two.
     in_two = first + second + 1 == width and 0 < first < width - 1
     return in_two and line.refusal is None and line.number == short.number + 1
 
 
-def _split_record(short: Line, line: Line, width: int, which: str) -> Refusal:
+def _split_record(short: SourceLine, line: SourceLine, width: int, which: str) -> InputRefusal:
     first, second = short.text.count("\t") + 1, line.text.count("\t") + 1
-    return Refusal(
+    return InputRefusal(
         "split_record",
         f"a newline inside the narrative split a record of {width} fields into {first} on line {short.number} "
         f"and {second} on line {line.number}; {which}",
@@ -86,9 +86,9 @@ def _split_record(short: Line, line: Line, width: int, which: str) -> Refusal:
 # ── commas: quoted cells, each line parsed by itself first ───────────────────────────────────────────────────
 
 
-def _comma_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
+def _comma_rows(lines: Iterable[SourceLine], width: int) -> Iterator[Row]:
     source = iter(lines)
-    ahead: deque[Line] = deque()
+    ahead: deque[SourceLine] = deque()
     while (line := ahead.popleft() if ahead else next(source, None)) is not None:
         if line.refusal is not None:
             yield _refused(line, line.refusal)
@@ -96,7 +96,7 @@ def _comma_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
         try:
             cells = _cells(line.text) or _continued(line, source, ahead, width)
         except csv.Error as error:
-            yield _refused(line, Refusal("quoting", f"the row is not valid CSV: {error}", _FORGOTTEN_QUOTE.remedy))
+            yield _refused(line, InputRefusal("quoting", f"the row is not valid CSV: {error}", _FORGOTTEN_QUOTE.remedy))
             continue
         if cells is None:
             yield _refused(line, _FORGOTTEN_QUOTE)
@@ -106,7 +106,9 @@ def _comma_rows(lines: Iterable[Line], width: int) -> Iterator[Row]:
             yield _refused(line, field_count(len(cells), width))
 
 
-def _continued(line: Line, source: Iterator[Line], ahead: deque[Line], width: int) -> list[str] | None:
+def _continued(
+    line: SourceLine, source: Iterator[SourceLine], ahead: deque[SourceLine], width: int
+) -> list[str] | None:
     """The cells of a row that runs over several lines; null, and nothing consumed, if its quote never closes."""
     text = line.text
     for taken in range(_MOST_LINES):
@@ -143,21 +145,21 @@ def _cells(text: str) -> list[str] | None:
         raise
 
 
-_FORGOTTEN_QUOTE: Final = Refusal(
+_FORGOTTEN_QUOTE: Final = InputRefusal(
     "unterminated_quote",
     "a quotation mark opens a cell and is never closed; the rows after it are read on their own",
     'close the cell with a quotation mark, and double those inside it ("")',
 )
 
 
-def field_count(fields: int, width: int) -> Refusal:
+def field_count(fields: int, width: int) -> InputRefusal:
     """The refusal of a row of so many fields under a header of ``width``."""
-    return Refusal(
+    return InputRefusal(
         "field_count",
         f"the row has {fields} fields, the header {width}",
         "mend the row: a missing or surplus separator, or a newline inside a narrative",
     )
 
 
-def _refused(line: Line, refusal: Refusal) -> Row:
+def _refused(line: SourceLine, refusal: InputRefusal) -> Row:
     return Row(line.number, [], line.encoding, refusal)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 from xml.parsers import expat
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 from .rows import Row, field_count
 
@@ -153,7 +153,7 @@ class SheetReader(_Reader):
         self.number = 0
         self._width = 0
         self._cells: dict[int, str] = {}
-        self._refusal: Refusal | None = None
+        self._refusal: InputRefusal | None = None
         self._attributes: dict[str, str] = {}
         self._column = -1
         self._value = ""
@@ -226,7 +226,7 @@ class SheetReader(_Reader):
         return self._attributes.get("r", f"number {self._column + 1}")[:20]
 
     def _refuse(self, message: str) -> None:
-        self._refusal = self._refusal or Refusal("cell_error", message, _MEND)
+        self._refusal = self._refusal or InputRefusal("cell_error", message, _MEND)
 
     def _end_row(self) -> None:
         self.count += 1

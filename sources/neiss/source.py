@@ -11,10 +11,10 @@ from typing import ClassVar, Final
 
 from hazardmill.ingest.sources import (
     InputFile,
-    Line,
+    InputRefusal,
     Note,
-    Refusal,
     Source,
+    SourceLine,
     find_files,
     read_lines,
     whole_file_problem,
@@ -86,16 +86,16 @@ class Neiss(Source):
     def _read_text(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         # The file of 2017 is cp1252; the others are UTF-8.
         lines = read_lines(file.path, fallback="cp1252")
-        first = next(lines, Line(1, ""))
+        first = next(lines, SourceLine(1, ""))
         header = first.refusal or read_header(first.text, file.path.suffix)
-        if isinstance(header, Refusal):
+        if isinstance(header, InputRefusal):
             yield self.reject(file, header)
             return
         yield from self._items(file, header, read_rows(lines, header.separator, header.width), _year(file))
 
     def _read_workbook(self, file: InputFile) -> Iterator[Record | Reject | Note]:
         sheet = find_sheet(file.path)
-        if isinstance(sheet, Refusal):
+        if isinstance(sheet, InputRefusal):
             yield self.reject(file, sheet)
             return
         rows = sheet.rows()
@@ -104,7 +104,7 @@ class Neiss(Source):
             yield self.reject(file, _no_rows(f"sheet {sheet.name} is empty"))
             return
         header = first.refusal or header_of(first.cells, "\t")
-        if isinstance(header, Refusal):
+        if isinstance(header, InputRefusal):
             yield self.reject(file, header)
             return
         yield from self._items(file, header, rows, _year(file) or sheet.year, sheet.day_zero)
@@ -184,8 +184,8 @@ def _year(file: InputFile) -> int | None:
     return int(found[1]) if found else None
 
 
-def _no_rows(message: str) -> Refusal:
-    return Refusal("no_rows", message, f"give {Neiss.expects}")
+def _no_rows(message: str) -> InputRefusal:
+    return InputRefusal("no_rows", message, f"give {Neiss.expects}")
 
 
 SOURCE = Neiss()

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from hazardmill.ages import COARSE, OLDEST_TOLD, coarsened
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 SPREADSHEET_ERRORS: Final = frozenset(
     ("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!")
@@ -22,13 +22,13 @@ _FIRST_YEAR: Final = 1972
 _NOTHING_SAID: Final = frozenset(("", "NS", "N.S.", "NOT STATED", "UNK", "UNKNOWN", "NONE", "N/A"))
 
 
-def narrative(first: str, second: str = "") -> str | Refusal:
+def narrative(first: str, second: str = "") -> str | InputRefusal:
     """The narrative in one line. Two columns are one text cut anywhere, also within a word."""
     # Most narratives need nothing done to them, which is quicker to see than to do.
     plain = not second and first.isprintable() and "  " not in first and first[:1] not in ' "' and first[-1] != " "
     text = first if plain else " ".join((_unquoted(first) + _unquoted(second)).split())
     if not text:
-        return Refusal("blank_narrative", "the narrative is blank", "give the row its narrative, or remove it")
+        return InputRefusal("blank_narrative", "the narrative is blank", "give the row its narrative, or remove it")
     return _spreadsheet_error(text, "narrative") or text
 
 
@@ -44,10 +44,10 @@ def _bare(cell: str) -> str:
     return cell.strip().strip('"').strip()
 
 
-def _spreadsheet_error(text: str, column: str) -> Refusal | None:
+def _spreadsheet_error(text: str, column: str) -> InputRefusal | None:
     if text not in SPREADSHEET_ERRORS:
         return None
-    return Refusal("cell_error", f"{column} holds the spreadsheet error {text}", "mend the cell and save again")
+    return InputRefusal("cell_error", f"{column} holds the spreadsheet error {text}", "mend the cell and save again")
 
 
 def remark(cell: str) -> str | None:
@@ -56,7 +56,7 @@ def remark(cell: str) -> str | None:
     return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else coarsened(text)
 
 
-def case_number(cell: str) -> str | Refusal:
+def case_number(cell: str) -> str | InputRefusal:
     """The case number as digits, without the ``.0`` of a spreadsheet and without leading zeros."""
     if len(cell) <= 12 and cell.isdigit() and cell.isascii() and cell[0] != "0":
         return cell
@@ -71,7 +71,7 @@ def case_number(cell: str) -> str | Refusal:
         )
     else:
         message, remedy = f"case number {text[:40]!r} is no number", "mend the row; a text here is often a split record"
-    return Refusal("case_number", message, remedy)
+    return InputRefusal("case_number", message, remedy)
 
 
 def is_label(cell: str) -> bool | None:
@@ -84,7 +84,7 @@ def is_label(cell: str) -> bool | None:
     return True if any(letter.isalpha() for letter in text) else None
 
 
-def code(cell: str, column: str) -> int | Refusal | None:
+def code(cell: str, column: str) -> int | InputRefusal | None:
     """A numeric code; null where the cell is blank."""
     text = _bare(cell)
     if not text:
@@ -92,16 +92,16 @@ def code(cell: str, column: str) -> int | Refusal | None:
     if match := _INTEGER.fullmatch(text):
         return int(match[1])
     if is_label(cell):
-        return Refusal(
+        return InputRefusal(
             "label_not_code",
             f"{column} holds the label {text[:40]!r} where a code is expected",
             "give the file with codes, as CPSC serves it",
         )
-    wrong = Refusal("code", f"{column} {text[:40]!r} is no code", "give the file as CPSC serves it")
+    wrong = InputRefusal("code", f"{column} {text[:40]!r} is no code", "give the file as CPSC serves it")
     return _spreadsheet_error(text, column) or wrong
 
 
-def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int | Refusal | None:
+def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int | InputRefusal | None:
     """The code of a label, in a column that holds labels.
 
     Args:
@@ -113,7 +113,7 @@ def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int 
     if not text:
         return None
     if is_label(cell) is False:
-        return Refusal(
+        return InputRefusal(
             "code_not_label",
             f"{column} holds the code {text!r} in a file whose {column} are labels",
             "use codes throughout, or labels throughout",
@@ -121,7 +121,7 @@ def code_of_label(cell: str, column: str, labels: dict[str, int | None]) -> int 
     found = labels.get(label_key(text))
     if found is not None:
         return found
-    wrong = Refusal(
+    wrong = InputRefusal(
         "unknown_label",
         f"{column} {text[:60]!r} is no label that the code book gives to one code",
         "give the file with codes, as CPSC serves it",
@@ -134,7 +134,7 @@ def label_key(label: str) -> str:
     return "".join(letter for letter in label.casefold() if letter.isalnum() or letter == "?")
 
 
-def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusal:
+def age(value: int | None) -> tuple[int | None, str | None, str | None] | InputRefusal:
     """Age in whole years, age group, and the age in words; all null where it was not recorded.
 
     Codes: 0 not recorded, 2 to 120 years, 201 to 223 = 1 to 23 months (201 also under one month). Whoever is over 89 is
@@ -146,7 +146,7 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusa
         months = value - 200
         return months // 12, "infant", "1 month or less" if months == 1 else f"{months} months"
     if not 2 <= value <= 120:
-        return Refusal(
+        return InputRefusal(
             "age",
             f"age {value} is none: 0 is unknown, 2 to 120 are years, 201 to 223 are months + 200",
             "correct the age",
@@ -157,7 +157,7 @@ def age(value: int | None) -> tuple[int | None, str | None, str | None] | Refusa
     return value, next((group for below, group in groups if value < below), "older adult"), f"{value} years"
 
 
-def treatment_date(cell: str, year: int | None, day_zero: datetime.date | None = None) -> datetime.date | Refusal:
+def treatment_date(cell: str, year: int | None, day_zero: datetime.date | None = None) -> datetime.date | InputRefusal:
     """The day of treatment, from MM/DD/YYYY or what spreadsheets make of it.
 
     Args:
@@ -178,8 +178,10 @@ def treatment_date(cell: str, year: int | None, day_zero: datetime.date | None =
         else:
             raise ValueError("neither MM/DD/YYYY nor YYYY-MM-DD")
     except (ValueError, OverflowError) as error:
-        return Refusal("date", f"treatment date {text[:40]!r} cannot be read: {error}", "write it as MM/DD/YYYY")
+        return InputRefusal("date", f"treatment date {text[:40]!r} cannot be read: {error}", "write it as MM/DD/YYYY")
     if date.year < _FIRST_YEAR or (year is not None and date.year != year):
         expected = f"the file is of {year}" if year is not None else f"NEISS began in {_FIRST_YEAR}"
-        return Refusal("wrong_year", f"treatment date {text!r} is of {date.year}, but {expected}", "correct the date")
+        return InputRefusal(
+            "wrong_year", f"treatment date {text!r} is of {date.year}, but {expected}", "correct the date"
+        )
     return date

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from xml.parsers import expat
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 from .rows import Row
 from .sheets import Forbidden, SheetReader, TextReader, TooLarge, parsed
@@ -81,7 +81,7 @@ class Sheet:
         count of days. Every row is as wide as the first.
         """
         reader = SheetReader()
-        refusal: Refusal | None = None
+        refusal: InputRefusal | None = None
         try:
             with zipfile.ZipFile(self.path) as archive:
                 if self.texts_part is not None:
@@ -103,7 +103,7 @@ class Sheet:
             yield Row(reader.number, [], refusal=refusal)
 
 
-def find_sheet(path: Path) -> Sheet | Refusal:
+def find_sheet(path: Path) -> Sheet | InputRefusal:
     """The sheet of data in a workbook, or why it cannot be read."""
     with path.open("rb") as stream:
         if stream.read(8) == _OLE:
@@ -116,12 +116,12 @@ def find_sheet(path: Path) -> Sheet | Refusal:
     if any(info.flag_bits & 1 for info in parts.values()):
         return _ENCRYPTED
     if "[Content_Types].xml" not in parts:
-        return Refusal(
+        return InputRefusal(
             "not_a_workbook", "the file is a zip archive and no workbook", "unpack it and give what is inside"
         )
     for info in parts.values():
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            return Refusal("broken_workbook", f"{info.filename} is packed as no workbook's part is", _DOWNLOAD)
+            return InputRefusal("broken_workbook", f"{info.filename} is packed as no workbook's part is", _DOWNLOAD)
         if info.file_size > (limit := _limit(info.filename)):
             return _too_large(f"{info.filename} unpacks to {info.file_size} bytes, more than {limit}")
     try:
@@ -173,14 +173,14 @@ def _sheets(path: Path) -> list[Sheet]:
     ]
 
 
-def _choose(sheets: list[Sheet]) -> Sheet | Refusal:
+def _choose(sheets: list[Sheet]) -> Sheet | InputRefusal:
     names = ", ".join(sheet.name for sheet in sheets) or "none"
     data = [sheet for sheet in sheets if "NEISS_FMT" not in sheet.name.upper()]
     chosen = [sheet for sheet in data if sheet.year is not None] or data
     if not chosen:
-        return Refusal("no_data_sheet", f"the workbook has no sheet of data; its sheets: {names}", _DOWNLOAD)
+        return InputRefusal("no_data_sheet", f"the workbook has no sheet of data; its sheets: {names}", _DOWNLOAD)
     if len(chosen) > 1:
-        return Refusal(
+        return InputRefusal(
             "several_sheets",
             f"several sheets may hold the data: {names}",
             "save each year as a file of its own, in a sheet named NEISS_ and the year",
@@ -188,10 +188,10 @@ def _choose(sheets: list[Sheet]) -> Sheet | Refusal:
     return chosen[0]
 
 
-_ENCRYPTED: Final = Refusal("encrypted", "the workbook is protected by a password", "save it without one")
+_ENCRYPTED: Final = InputRefusal("encrypted", "the workbook is protected by a password", "save it without one")
 
 
-def _old_or_encrypted(path: Path) -> Refusal:
+def _old_or_encrypted(path: Path) -> InputRefusal:
     # Both are the same kind of container. The name of an entry tells, in its directory at either end of the file.
     with path.open("rb") as stream:
         found = stream.read(1 << 20)
@@ -199,12 +199,12 @@ def _old_or_encrypted(path: Path) -> Refusal:
         found += stream.read(1 << 20)
     if "EncryptedPackage".encode("utf-16-le") in found:
         return _ENCRYPTED
-    return Refusal("old_workbook", "the file is a workbook of Excel 97 (.xls)", "save it as .xlsx or as text")
+    return InputRefusal("old_workbook", "the file is a workbook of Excel 97 (.xls)", "save it as .xlsx or as text")
 
 
-def _broken(error: Exception) -> Refusal:
-    return Refusal("broken_workbook", f"the workbook is damaged: {type(error).__name__}: {error}"[:300], _DOWNLOAD)
+def _broken(error: Exception) -> InputRefusal:
+    return InputRefusal("broken_workbook", f"the workbook is damaged: {type(error).__name__}: {error}"[:300], _DOWNLOAD)
 
 
-def _too_large(what: str) -> Refusal:
-    return Refusal("workbook_too_large", what, "give the workbook as CPSC published it")
+def _too_large(what: str) -> InputRefusal:
+    return InputRefusal("workbook_too_large", what, "give the workbook as CPSC published it")

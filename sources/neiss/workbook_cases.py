@@ -12,7 +12,7 @@ from typing import Final
 
 from openpyxl import Workbook
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 Cell = str | int | float | bool | datetime.date | None
 
@@ -301,12 +301,12 @@ _ACCEPTED: list[tuple[str, bytes]] = [
 ]
 
 REFUSED = [
-    Refused(case, files, reasons, parts, number, _GOOD_BESIDE.get(case, 0))
+    RefusedCase(case, files, reasons, parts, number, _GOOD_BESIDE.get(case, 0))
     for case, files, reasons, parts, number in _REFUSED
 ]
 ACCEPTED = [
-    *(Accepted(f"sheet: {case}", file(content), (), DECODED, absent=WITHHELD) for case, content in _ACCEPTED),
-    Accepted(
+    *(AcceptedCase(f"sheet: {case}", file(content), (), DECODED, absent=WITHHELD) for case, content in _ACCEPTED),
+    AcceptedCase(
         "the same year as .tsv and .xlsx",
         {
             "neiss2024.tsv": b"CPSC_Case_Number\tNarrative_1\n249900001\t34YOF CUT FINGER\n",
@@ -316,5 +316,5 @@ ACCEPTED = [
         absent=WITHHELD,
         repeats=1,
     ),
-    Accepted("a text table named .xls", {"neiss2024.xls": b"NEK\tNarr1\n7\tFELL\n"}, context=("Narrative: FELL",)),
+    AcceptedCase("a text table named .xls", {"neiss2024.xls": b"NEK\tNarr1\n7\tFELL\n"}, context=("Narrative: FELL",)),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 COLUMNS = "setting behavior setting-behavior constraints constraints_given constraint_predict norm label split".split()
 GOOD = {
@@ -194,85 +194,91 @@ _ATOMS = [
 _UNPARSED = ["after dark", "noise is loud", "noise is ''", "noise 'loud'", "[PERSON] is 'cook'", "[THEM]'s role is 'x'"]
 
 _ACCEPTED = [
-    Accepted("a plain row", csv(row()), context=CONTEXT),
-    Accepted("the four columns alone", without(*set(COLUMNS) - {"setting", "behavior", "constraints", "norm"})),
-    Accepted(
+    AcceptedCase("a plain row", csv(row()), context=CONTEXT),
+    AcceptedCase("the four columns alone", without(*set(COLUMNS) - {"setting", "behavior", "constraints", "norm"})),
+    AcceptedCase(
         "columns in another order",
         {"NormBank.csv": table(",".join(reversed(GOOD.values())), columns=COLUMNS[::-1])},
         context=CONTEXT,
     ),
-    Accepted(
+    AcceptedCase(
         "the extended build",
         {"NormBank.csv": table(row() + ",W7Q,2,shed", columns=[*COLUMNS, "worker_id", "num_constraints", "preset_a"])},
         context=CONTEXT,
         absent=("W7Q", "shed"),
         notes=("3 extra columns ignored: worker_id, num_constraints, preset_a",),
     ),
-    Accepted(
+    AcceptedCase(
         "an index column",
         {"NormBank.csv": table("7," + row(), columns=["", *COLUMNS])},
         context=CONTEXT,
         notes=("1 extra column ignored: (no name)",),
     ),
-    Accepted(
+    AcceptedCase(
         "two columns without a name",
         {"NormBank.csv": table("7," + row() + ",", columns=["", *COLUMNS, ""])},
         context=CONTEXT,
         notes=("2 extra columns ignored: (no name), (no name)",),
     ),
-    Accepted("header quoted, upper case", {"a.csv": table(row(), columns=[f'"{name.upper()}"' for name in COLUMNS])}),
-    Accepted("blanks at the edges", csv(row(setting="  ward  kitchen ", norm=" taboo ", label=" 0")), context=CONTEXT),
-    Accepted("CRLF", {"NormBank.csv": table(row(), end="\r\n")}, context=CONTEXT),
-    Accepted("CR", {"NormBank.csv": table(row(), end="\r")}, context=CONTEXT),
-    Accepted("no end of line", {"NormBank.csv": table(row()).rstrip()}, context=CONTEXT),
-    Accepted("blank lines", {"NormBank.csv": b"\n" + table("", row(), " \t", "\r")}, context=CONTEXT),
-    Accepted("all cells quoted", csv(",".join(f'"{cell}"' for cell in GOOD.values())), context=CONTEXT),
-    Accepted("a comma", csv(row(behavior='"taste, and nod"')), context=("Behavior: taste, and nod\n",)),
-    Accepted("doubled quotes", csv(row(behavior='"say ""yum"""')), context=('Behavior: say "yum"\n',)),
-    Accepted("a quotation mark inside", csv(row(behavior='drop 2" of rice')), context=('Behavior: drop 2" of rice\n',)),
-    Accepted("a newline", csv(row(behavior='"taste\nthe soup"')), context=CONTEXT),
-    Accepted(
+    AcceptedCase(
+        "header quoted, upper case", {"a.csv": table(row(), columns=[f'"{name.upper()}"' for name in COLUMNS])}
+    ),
+    AcceptedCase(
+        "blanks at the edges", csv(row(setting="  ward  kitchen ", norm=" taboo ", label=" 0")), context=CONTEXT
+    ),
+    AcceptedCase("CRLF", {"NormBank.csv": table(row(), end="\r\n")}, context=CONTEXT),
+    AcceptedCase("CR", {"NormBank.csv": table(row(), end="\r")}, context=CONTEXT),
+    AcceptedCase("no end of line", {"NormBank.csv": table(row()).rstrip()}, context=CONTEXT),
+    AcceptedCase("blank lines", {"NormBank.csv": b"\n" + table("", row(), " \t", "\r")}, context=CONTEXT),
+    AcceptedCase("all cells quoted", csv(",".join(f'"{cell}"' for cell in GOOD.values())), context=CONTEXT),
+    AcceptedCase("a comma", csv(row(behavior='"taste, and nod"')), context=("Behavior: taste, and nod\n",)),
+    AcceptedCase("doubled quotes", csv(row(behavior='"say ""yum"""')), context=('Behavior: say "yum"\n',)),
+    AcceptedCase(
+        "a quotation mark inside", csv(row(behavior='drop 2" of rice')), context=('Behavior: drop 2" of rice\n',)
+    ),
+    AcceptedCase("a newline", csv(row(behavior='"taste\nthe soup"')), context=CONTEXT),
+    AcceptedCase(
         "a newline, then as many commas as before", csv(row(behavior='"taste\nit, say"')), context=("taste it, say\n",)
     ),
-    Accepted("several newlines", csv(row(behavior='"taste\n\nthe\r\nsoup"')), context=CONTEXT),
-    Accepted(
+    AcceptedCase("several newlines", csv(row(behavior='"taste\n\nthe\r\nsoup"')), context=CONTEXT),
+    AcceptedCase(
         "a line like a header's", csv(row(behavior='"taste\nNorm: expected"')), context=("taste Norm: expected\n",)
     ),
-    Accepted("label as pandas writes it", csv(row(label="0.0")), context=CONTEXT),
-    Accepted("no label", csv(row(label="")), context=CONTEXT),
+    AcceptedCase("label as pandas writes it", csv(row(label="0.0")), context=CONTEXT),
+    AcceptedCase("no label", csv(row(label="")), context=CONTEXT),
     *(
-        Accepted(
+        AcceptedCase(
             f"{text} is text", csv(row(setting=text, behavior=text)), context=(f"Setting: {text}\nBehavior: {text}\n",)
         )
         for text in ("None", "NA", "null", "nan")
     ),
     *(
-        Accepted(
+        AcceptedCase(
             f"constraints {text}", constrained(text), (f"{text!r} is not understood",), (f"Constraints: {text}\n",)
         )
         for text in ("None", "NA", "null", *_UNPARSED)
     ),
-    *(Accepted(f"constraint {atom}", constrained(atom), (), (f"{words}\nNorm",)) for atom, words in _ATOMS),
-    Accepted(
+    *(AcceptedCase(f"constraint {atom}", constrained(atom), (), (f"{words}\nNorm",)) for atom, words in _ATOMS),
+    AcceptedCase(
         "an empty constraint",
         constrained(GOOD["constraints"] + " [AND] "),
         ("an empty constraint",),
         CONTEXT,
     ),
-    Accepted("a repeat", csv(row(), row(split="dev", constraints_given=" [AND] ")), context=CONTEXT, repeats=1),
-    Accepted("another norm", csv(row(), _NORMAL), where={"norm": "normal"}, context=("Norm: normal",)),
-    Accepted("the norm of the source", csv(row(), _NORMAL, row(norm="expected", label="2")), context=CONTEXT),
-    Accepted("a text beside it", csv(row()) | {"README.md": b"x", ".hidden.csv": b"x"}, context=CONTEXT),
+    AcceptedCase("a repeat", csv(row(), row(split="dev", constraints_given=" [AND] ")), context=CONTEXT, repeats=1),
+    AcceptedCase("another norm", csv(row(), _NORMAL), where={"norm": "normal"}, context=("Norm: normal",)),
+    AcceptedCase("the norm of the source", csv(row(), _NORMAL, row(norm="expected", label="2")), context=CONTEXT),
+    AcceptedCase("a text beside it", csv(row()) | {"README.md": b"x", ".hidden.csv": b"x"}, context=CONTEXT),
 ]
 
 REFUSED = [
     *(
-        Refused(case, files, reasons, parts, line, _GOOD_BESIDE.get(case, 0))
+        RefusedCase(case, files, reasons, parts, line, _GOOD_BESIDE.get(case, 0))
         for case, files, reasons, parts, line in _REFUSED
     ),
-    Refused("more to skip than there is", csv(row(), OTHER), ("range_beyond_end",), ("only 2 records",), skip=3),
-    Refused("no row of the norm", csv(_NORMAL), ("nothing_selected",), ("norm=taboo",)),
-    Refused(
+    RefusedCase("more to skip than there is", csv(row(), OTHER), ("range_beyond_end",), ("only 2 records",), skip=3),
+    RefusedCase("no row of the norm", csv(_NORMAL), ("nothing_selected",), ("norm=taboo",)),
+    RefusedCase(
         "no row of another norm",
         csv(row(), OTHER),
         ("nothing_selected",),

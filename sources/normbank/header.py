@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
-from hazardmill.ingest.sources import Line, Refusal
+from hazardmill.ingest.sources import InputRefusal, SourceLine
 
 from .rows import cut
 
@@ -32,22 +32,22 @@ class Header:
     """Columns that no published NormBank file has, or only its extended build."""
 
 
-def read_header(lines: Iterator[Line]) -> Header | Refusal:
+def read_header(lines: Iterator[SourceLine]) -> Header | InputRefusal:
     """The header, the first line that is not blank, or why the file cannot be read."""
     line = next((line for line in lines if line.refusal or line.text.strip()), None)
     if line is None:
-        return Refusal("no_rows", "the file holds nothing but blanks", _AS_PUBLISHED)
+        return InputRefusal("no_rows", "the file holds nothing but blanks", _AS_PUBLISHED)
     if line.refusal is not None:
         return line.refusal
     if line.text.startswith("\ufeff"):
-        return Refusal(
+        return InputRefusal(
             "byte_order_mark",
             "the file begins with a byte order mark, so it is not the file that was published",
             "download it again, or save it as UTF-8 without a byte order mark",
         )
     separator = max(_SEPARATORS, key=line.text.count)
     if separator != "," and line.text.count(separator):
-        return Refusal(
+        return InputRefusal(
             "wrong_separator", f"the columns are separated by {_SEPARATORS[separator]}, not by commas", _AS_PUBLISHED
         )
     try:
@@ -56,7 +56,7 @@ def read_header(lines: Iterator[Line]) -> Header | Refusal:
         cells = None
     if cells is None:
         message = "the first line is no row of column names: its quotation marks do not match"
-        return Refusal("header", message, _AS_PUBLISHED)
+        return InputRefusal("header", message, _AS_PUBLISHED)
     return _columns([_normalised(name) for name in cells])
 
 
@@ -65,19 +65,21 @@ def is_header(cells: Sequence[str]) -> bool:
     return {_normalised(cell) for cell in cells}.issuperset(REQUIRED)
 
 
-def _columns(names: list[str]) -> Header | Refusal:
+def _columns(names: list[str]) -> Header | InputRefusal:
     missing = [name for name in REQUIRED if name not in names]
     if missing:
         # Without a name in it the line is a row, which is not for a message: it may hold what is withheld.
         found = repr(", ".join(names)[:200]) if _KNOWN.intersection(names) else "none of NormBank's columns"
-        return Refusal(
+        return InputRefusal(
             "missing_column",
             f"no column is called {' or '.join(missing)}; the first line has {found}",
             _AS_PUBLISHED,
         )
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
-        return Refusal("duplicate_column", f"several columns are called {', '.join(twice)[:200]}", "keep one of them")
+        return InputRefusal(
+            "duplicate_column", f"several columns are called {', '.join(twice)[:200]}", "keep one of them"
+        )
     places = [names.index(name) for name in REQUIRED]
     return Header(
         pick=itemgetter(*places),

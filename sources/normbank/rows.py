@@ -7,20 +7,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from hazardmill.ingest.sources import Line, Refusal
+from hazardmill.ingest.sources import InputRefusal, SourceLine
 
 MOST_LINES: Final = 20
 """Further lines that a quoted cell may run over before its quotation mark counts as forgotten."""
 
 _MEND_QUOTES: Final = 'quote a cell as a whole, close it with a quotation mark, and double those inside it ("")'
-_FORGOTTEN_QUOTE: Final = Refusal(
+_FORGOTTEN_QUOTE: Final = InputRefusal(
     "unterminated_quote",
     "a quotation mark opens a cell and is never closed; the rows after it are read on their own",
     _MEND_QUOTES,
 )
 
 
-def read_rows(lines: Iterable[Line], is_row: Callable[[list[str]], bool]) -> Iterator[tuple[int, list[str] | Refusal]]:
+def read_rows(
+    lines: Iterable[SourceLine], is_row: Callable[[list[str]], bool]
+) -> Iterator[tuple[int, list[str] | InputRefusal]]:
     """The rows in the lines: number of the first line, and the cells or why there are none.
 
     Lines of blanks between rows are passed over, as pandas does.
@@ -31,7 +33,7 @@ def read_rows(lines: Iterable[Line], is_row: Callable[[list[str]], bool]) -> Ite
             was opened before it.
     """
     source = iter(lines)
-    ahead: deque[Line] = deque()
+    ahead: deque[SourceLine] = deque()
     while (line := ahead.popleft() if ahead else next(source, None)) is not None:
         number, text, _, refusal = line
         if refusal is not None:
@@ -61,17 +63,17 @@ def cut(text: str) -> list[str] | None:
 
 
 def _quoted(
-    text: str, source: Iterator[Line], ahead: deque[Line], is_row: Callable[[list[str]], bool]
-) -> list[str] | Refusal:
+    text: str, source: Iterator[SourceLine], ahead: deque[SourceLine], is_row: Callable[[list[str]], bool]
+) -> list[str] | InputRefusal:
     try:
         cells = cut(text)
     except csv.Error as error:
-        return Refusal("quoting", f"the row is not valid CSV: {error}", _MEND_QUOTES)
+        return InputRefusal("quoting", f"the row is not valid CSV: {error}", _MEND_QUOTES)
     return cells or _continued(text, source, ahead, is_row) or _FORGOTTEN_QUOTE
 
 
 def _continued(
-    text: str, source: Iterator[Line], ahead: deque[Line], is_row: Callable[[list[str]], bool]
+    text: str, source: Iterator[SourceLine], ahead: deque[SourceLine], is_row: Callable[[list[str]], bool]
 ) -> list[str] | None:
     """The cells of a row that runs over several lines; null, and no line consumed, if its quote never closes."""
     for taken in range(MOST_LINES):

@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 
 from hazardmill.ingest.sources import (
     InputFile,
+    InputRefusal,
     Note,
-    Refusal,
     Source,
     find_files,
     read_lines,
@@ -25,7 +25,9 @@ from .rows import read_rows
 
 _LABELS: Final = {"taboo": ("0", "0.0"), "normal": ("1", "1.0"), "expected": ("2", "2.0")}
 """Norm to its label; pandas writes whole numbers as 0.0 once a column has gaps."""
-_REPEATED_HEADER: Final = Refusal("repeated_header", "the header again, in the middle of the file", "remove the line")
+_REPEATED_HEADER: Final = InputRefusal(
+    "repeated_header", "the header again, in the middle of the file", "remove the line"
+)
 _HASH_LENGTH: Final = 12
 _MOST_NAMED: Final = 12
 """Columns that a note names."""
@@ -69,7 +71,7 @@ class NormBank(Source):
             return
         lines = read_lines(file.path)
         header = read_header(lines)
-        if isinstance(header, Refusal):
+        if isinstance(header, InputRefusal):
             yield self.reject(file, header)
             return
         if header.extra:
@@ -79,14 +81,16 @@ class NormBank(Source):
         index = -1
         rows = read_rows(lines, lambda cells: len(cells) == width and cells[norm].strip() in _LABELS)
         for index, (line, cells) in enumerate(rows):
-            if isinstance(cells, Refusal):
+            if isinstance(cells, InputRefusal):
                 yield self.reject(file, cells, line=line)
             elif len(cells) != width:
                 yield self.reject(file, _misfit(cells, width), line=line)
             else:
                 yield self._item(file, header, template, index, line, cells)
         if index < 0:
-            yield self.reject(file, Refusal("no_rows", "the file has a header and no rows", f"give {self.expects}"))
+            yield self.reject(
+                file, InputRefusal("no_rows", "the file has a header and no rows", f"give {self.expects}")
+            )
 
     def _template(self, file: InputFile) -> Record:
         return Record(
@@ -131,31 +135,35 @@ def statement_hash(setting: str, behavior: str, norm: str, constraints: str) -> 
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
 
 
-def _misfit(cells: list[str], width: int) -> Refusal:
+def _misfit(cells: list[str], width: int) -> InputRefusal:
     """Why a row of another width than the header's cannot be used."""
     if is_header(cells):
         return _REPEATED_HEADER
-    return Refusal(
+    return InputRefusal(
         "field_count",
         f"the row has {len(cells)} fields, the header {width}",
         "mend the row: a comma too many or too few, or one inside a cell that is not quoted",
     )
 
 
-def _problem(setting: str, behavior: str, said: list[str], norm: str, label: str, cells: list[str]) -> Refusal | None:
+def _problem(
+    setting: str, behavior: str, said: list[str], norm: str, label: str, cells: list[str]
+) -> InputRefusal | None:
     """Why a row of the right width cannot be used."""
     if norm not in _LABELS:
         if is_header(cells):
             return _REPEATED_HEADER
-        return Refusal("norm", f"norm {norm[:40]!r} is none of the three", f"write one of {', '.join(_LABELS)}")
+        return InputRefusal("norm", f"norm {norm[:40]!r} is none of the three", f"write one of {', '.join(_LABELS)}")
     for name, text in (("setting", setting), ("behavior", behavior)):
         if not text:
-            return Refusal(f"blank_{name}", f"the {name} is blank", f"give the row its {name}, or remove it")
+            return InputRefusal(f"blank_{name}", f"the {name} is blank", f"give the row its {name}, or remove it")
     # A lone "nan" is what str() makes of pandas' missing value; "None", "NA" and "null" are texts.
     if not said or (len(said) == 1 and said[0].lower() == "nan"):
-        return Refusal("blank_constraints", "the row has no constraint", "give the row its constraints, or remove it")
+        return InputRefusal(
+            "blank_constraints", "the row has no constraint", "give the row its constraints, or remove it"
+        )
     if label and label not in _LABELS[norm]:
-        return Refusal(
+        return InputRefusal(
             "label",
             f"label {label[:40]!r} contradicts norm {norm!r}, whose label is {_LABELS[norm][0]}",
             "find out which of the two is right and correct the other",

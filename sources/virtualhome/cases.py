@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hazardmill.testing.cases import Accepted, Refused
+from hazardmill.testing.cases import AcceptedCase, RefusedCase
 
 HTML = b"<!DOCTYPE html>\n<html><head><title>Not found</title></head></html>\n"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 51234567\n"
@@ -105,35 +105,38 @@ _STATE_REFUSED = [
 ]
 
 REFUSED = [
-    *(Refused(case, files, (reason,), parts) for case, files, reason, parts in (*_PROGRAM_REFUSED, *_STATE_REFUSED)),
-    Refused(
+    *(
+        RefusedCase(case, files, (reason,), parts)
+        for case, files, reason, parts in (*_PROGRAM_REFUSED, *_STATE_REFUSED)
+    ),
+    RefusedCase(
         "a program without its state",
         {**pair(), "withoutconds/second/milk.txt": PROGRAM.encode()},
         ("no_initstate",),
         ("withoutconds/second/milk.txt is there", "initstate/second/milk.json is not"),
         records=1,
     ),
-    Refused(
+    RefusedCase(
         "a state without its program",
         {**pair(), "initstate/second/milk.json": b"[]"},
         ("no_program",),
         ("initstate/second/milk.json is there", "withoutconds/second/milk.txt is not"),
         records=1,
     ),
-    Refused(
+    RefusedCase(
         "both halves alone",
         {**FLAT, "withoutconds/tea.txt": PROGRAM.encode(), "initstate/soup.json": b"[]"},
         ("no_program", "no_initstate"),
         ("initstate/soup.json is there",),
         records=1,
     ),
-    Refused(
+    RefusedCase(
         "a flat and a nested half",
         {"withoutconds/milk.txt": PROGRAM.encode(), JSON: b"[]"},
         ("no_program", "no_initstate"),
         ("evenings/milk.json",),
     ),
-    Refused(
+    RefusedCase(
         "one id in two datasets",
         {
             f"{home}/{name}": data
@@ -218,8 +221,8 @@ _ACCEPTED = [
 ]
 
 ACCEPTED = [
-    *(Accepted(*row) for row in _ACCEPTED),
-    Accepted(
+    *(AcceptedCase(*row) for row in _ACCEPTED),
+    AcceptedCase(
         "the same dataset twice",
         {f"{home}/{name}": data for home in "ab" for name, data in pair().items()},
         repeats=1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from hazardmill.ingest.sources import Refusal
+from hazardmill.ingest.sources import InputRefusal
 
 CHARACTER: Final = "character"
 """The name of the one who acts; its instance may be any number."""
@@ -34,7 +34,7 @@ class VirtualHomeError(Exception):
 
     def __init__(self, reason: str, message: str, remedy: str) -> None:
         super().__init__(message)
-        self.refusal = Refusal(reason, message, remedy)
+        self.refusal = InputRefusal(reason, message, remedy)
 
 
 class Thing(NamedTuple):

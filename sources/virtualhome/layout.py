@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.files import FileKind, kind_of
-from hazardmill.ingest.sources import InputFile, Refusal, list_folder, walk
+from hazardmill.ingest.sources import InputFile, InputRefusal, list_folder, walk
 
 PROGRAMS: Final = "withoutconds"
 STATES: Final = "initstate"
@@ -110,8 +110,8 @@ def _files(dataset: Path, half: str, within: str) -> Iterator[InputFile]:
                 yield folder.input(name)
 
 
-def _no_folder(half: str) -> Refusal:
-    return Refusal(
+def _no_folder(half: str) -> InputRefusal:
+    return InputRefusal(
         f"no_{half}_folder",
         f"the dataset has no folder {half}",
         f"unpack the dataset whole: {PROGRAMS} and {STATES} lie side by side",

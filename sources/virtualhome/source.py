@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from pydantic import JsonValue
 
-from hazardmill.ingest.sources import InputFile, Note, Refusal, Source, read_text
+from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source, read_text
 from hazardmill.records import Record, Reject
 
 from . import layout
@@ -71,7 +71,7 @@ class VirtualHome(Source):
 
 def _text(file: InputFile) -> str:
     text = read_text(file.path, limit=_MAX_BYTES)
-    if isinstance(text, Refusal):
+    if isinstance(text, InputRefusal):
         raise VirtualHomeError(*text)
     return text
 
@@ -87,7 +87,7 @@ def _half(missing: str, file: InputFile, other: InputFile) -> str:
         raise VirtualHomeError(missing, message, "add the missing file, or remove the other") from error
 
 
-def _no_half(file: InputFile) -> Refusal:
+def _no_half(file: InputFile) -> InputRefusal:
     """What is wrong with a file outside the two folders: what it says, or else that it is alone."""
     is_program = file.path.suffix == layout.SUFFIX[layout.PROGRAMS]
     try:
@@ -98,7 +98,7 @@ def _no_half(file: InputFile) -> Refusal:
     except VirtualHomeError as error:
         return error.refusal
     here, other = (layout.PROGRAMS, layout.STATES) if is_program else (layout.STATES, layout.PROGRAMS)
-    return Refusal(
+    return InputRefusal(
         "no_initstate" if is_program else "no_program",
         f"{file.name} lies in no folder {here}, so that its other half cannot be found",
         f"put it into a folder {here}, and its other half beside it into {other}",

@@ -21,7 +21,7 @@ from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.verification import batch_check
-from hazardmill.verification.batch_check import Checked, Terms, Work, checked
+from hazardmill.verification.batch_check import CheckedFile, Terms, Work, checked
 from tests.generation.support import FAULTS, SOUP, faulty
 
 from .conftest import Hazardmill
@@ -207,7 +207,7 @@ def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.Monk
     arrived: list[int] = []
     receive = batch_check._result
 
-    def noted(line: Connection) -> tuple[int, Checked]:
+    def noted(line: Connection) -> tuple[int, CheckedFile]:
         number, result = receive(line)
         arrived.append(number)
         return number, result
@@ -234,7 +234,7 @@ def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.Monke
 
         hand_over(line, watched())
 
-    def noted(line: Connection) -> tuple[int, Checked]:
+    def noted(line: Connection) -> tuple[int, CheckedFile]:
         nonlocal sent
         sent -= 1
         return receive(line)
@@ -421,7 +421,7 @@ def test_leaving_early_leaves_no_process() -> None:
 def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     receive = batch_check._result
 
-    def killing(line: Connection) -> tuple[int, Checked]:
+    def killing(line: Connection) -> tuple[int, CheckedFile]:
         for pid in children():
             os.kill(pid, signal.SIGKILL)
         return receive(line)

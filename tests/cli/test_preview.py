@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Asked, LlmServer, Refused
+from hazardmill.testing.llm_server import ChatRefusal, ChatRequest, LlmServer
 
 from .conftest import Ended, Hazardmill
 
@@ -146,8 +146,8 @@ def test_a_store_to_answer_from_that_is_none_is_named(hazardmill: Hazardmill, ne
 def test_an_unknown_model_is_the_error_of_a_run_and_speaks_of_nothing_that_is_gone(
     model: str, hazardmill: Hazardmill, neiss: Path, temporary: Path
 ) -> None:
-    def refuse(asked: Asked) -> str:
-        raise Refused(404, f"The model `{asked.model}` does not exist")
+    def refuse(asked: ChatRequest) -> str:
+        raise ChatRefusal(404, f"The model `{asked.model}` does not exist")
 
     with LlmServer(refuse) as server:
         asked = ("--model", model, "--api-base", server.address, "--jail", "minimal", "--source", "neiss")

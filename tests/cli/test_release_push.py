@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from release.pushable import COUNTS, card, pushable
 
-from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
+from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
 
 # Of httpx, on how huggingface_hub hands it an upload without Xet.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -113,7 +113,7 @@ def test_exit_codes_tell_folder_rules_and_hub_apart(hazardmill, server, counted,
     refused = hazardmill("release", "push", offline, "--repo", REPO)
     assert refused.code == 1 and "--allow-offline" in refused.err
     assert server.requests == ()
-    server.faults = ScriptedFaults({"commit": "500"})
+    server.faults = ScriptedHubFaults({"commit": "500"})
     failed = hazardmill("release", "push", offline, "--repo", REPO, "--allow-offline")
     assert failed.code == 5 and "push again: it goes on where it stopped" in failed.err and TOKEN not in failed.err
     assert hazardmill("release", "push", offline, "--repo", REPO, "--allow-offline").code == 0
@@ -126,7 +126,7 @@ def test_exit_codes_tell_folder_rules_and_hub_apart(hazardmill, server, counted,
 @pytest.mark.timeout(240)
 def test_a_process_of_its_own_loads_what_it_pushed(server, folder, tmp_path):
     """Nothing is replaced here: the command, huggingface_hub's waits, and datasets in an empty cache."""
-    server.faults = ScriptedFaults({"lfs-put": "cut", "commit": "500-after", "tag": "500"})
+    server.faults = ScriptedHubFaults({"lfs-put": "cut", "commit": "500-after", "tag": "500"})
     environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
     command = [sys.executable, "-m", "hazardmill.cli.main", "release", "push", folder, "--repo", REPO, "--json"]
     codes, said = [], ""

@@ -12,7 +12,7 @@ from formalism.soup import action, integer, soup
 
 from hazardmill.cli.task.finding import find_task
 from hazardmill.cli.task.task import ENGINES
-from hazardmill.formalism.search.planner_cascade import CHOICES, Answer, Solved
+from hazardmill.formalism.search.planner_cascade import CHOICES, PlanAnswer, TaskSolution
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
 
@@ -348,20 +348,20 @@ def test_the_empty_plan_is_a_plan(hazardmill: Hazardmill) -> None:
     ("answer", "text"),
     [
         (
-            Answer("(a)", 1, engine="tamer", message="enhsp: timeout"),
+            PlanAnswer("(a)", 1, engine="tamer", message="enhsp: timeout"),
             "(a) [length 1, perhaps not the shortest, by tamer]",
         ),
-        (Answer(absent="claimed", engine="enhsp"), "not known: enhsp claims that none exists"),
-        (Answer(message="enhsp: error: a\nb\x1b"), "not known; enhsp: error: a\\nb\\x1b"),
+        (PlanAnswer(absent="claimed", engine="enhsp"), "not known: enhsp claims that none exists"),
+        (PlanAnswer(message="enhsp: error: a\nb\x1b"), "not known; enhsp: error: a\\nb\\x1b"),
     ],
     ids=["not optimal", "claimed", "unknown"],
 )
 def test_what_an_engine_says_is_never_called_proved(
-    answer: Answer, text: str, hazardmill: Hazardmill, folder: Path, monkeypatch: pytest.MonkeyPatch
+    answer: PlanAnswer, text: str, hazardmill: Hazardmill, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "hazardmill.formalism.search.planner_cascade.solve_task",
-        lambda *_: Solved(Answer("(b)", 1, True, None, "exact"), answer),
+        lambda *_: TaskSolution(PlanAnswer("(b)", 1, True, None, "exact"), answer),
     )
     ended = hazardmill("task", "solve", folder)
     assert ended.code == (0 if answer.plan else 1)

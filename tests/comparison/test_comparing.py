@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from review.support import APPROVE, REJECT, answer, make_folder
 
-from hazardmill.comparison.compare import Comparison, compare
-from hazardmill.comparison.figures import Figure, How
+from hazardmill.comparison.compare import RunComparison, compare
+from hazardmill.comparison.figures import ComparisonOptions, PairedFigure
 from hazardmill.errors import InputError, UsageError
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -24,20 +24,20 @@ from tests.running import worked
 
 from .conftest import ANSWER_USD, write_notes
 
-HOW = How(resamples=500)
+HOW = ComparisonOptions(resamples=500)
 
 
 @pytest.fixture(scope="module")
-def found(compared: Store) -> Comparison:
+def found(compared: Store) -> RunComparison:
     return compare(compared, "base", "other", how=HOW)
 
 
-def named(found: Comparison, name: str) -> Figure:
+def named(found: RunComparison, name: str) -> PairedFigure:
     (figure,) = [each for each in found.figures if each.name == name]
     return figure
 
 
-def test_records_are_paired_that_both_have_and_that_did_not_change(found: Comparison) -> None:
+def test_records_are_paired_that_both_have_and_that_did_not_change(found: RunComparison) -> None:
     pairing = found.pairing
     assert (pairing.pairs, pairing.only_a, pairing.only_b, pairing.changed, pairing.unfinished) == (6, 1, 1, 1, 0)
     assert [pair.record_id for pair in found.pairs] == [f"notes:{number}" for number in range(3, 9)]
@@ -57,7 +57,7 @@ def test_records_are_paired_that_both_have_and_that_did_not_change(found: Compar
     ],
 )
 def test_shares_are_those_counted_by_hand(
-    name: str, a: float, b: float, only_a: int, only_b: int, p: float, found: Comparison
+    name: str, a: float, b: float, only_a: int, only_b: int, p: float, found: RunComparison
 ) -> None:
     figure = named(found, name)
     assert (figure.a, figure.b, figure.difference) == pytest.approx((a, b, b - a))
@@ -79,14 +79,14 @@ REQUESTS_A, REQUESTS_B = 3 + 1 + 1 + 4 + 3 + 1, 3 + 5 + 3 + 3 + 1 + 1
         ("USD per task", REQUESTS_A * ANSWER_USD / 3, REQUESTS_B * ANSWER_USD / 4),
     ],
 )
-def test_means_and_prices_are_those_worked_out_by_hand(name: str, a: float, b: float, found: Comparison) -> None:
+def test_means_and_prices_are_those_worked_out_by_hand(name: str, a: float, b: float, found: RunComparison) -> None:
     figure = named(found, name)
     assert (figure.a, figure.b, figure.difference) == pytest.approx((a, b, b - a))
     assert figure.low is not None and figure.high is not None and figure.low < b - a < figure.high
     assert (figure.pairs, figure.only_a, figure.p) == (6, None, None)
 
 
-def test_seconds_are_those_of_all_answers_for_a_record(found: Comparison, compared: Store) -> None:
+def test_seconds_are_those_of_all_answers_for_a_record(found: RunComparison, compared: Store) -> None:
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for call in compared.rows("llm_calls"):
         seconds[call["run_id"], call["record_id"]] += call["latency_s"]
@@ -97,7 +97,7 @@ def test_seconds_are_those_of_all_answers_for_a_record(found: Comparison, compar
     assert named(found, "seconds per record").a == pytest.approx(whole / 6)
 
 
-def test_tallies_are_of_the_paired_records(found: Comparison) -> None:
+def test_tallies_are_of_the_paired_records(found: RunComparison) -> None:
     told = {name: {each.value: (each.a, each.b) for each in beside} for name, beside in found.tallies.items()}
     # What a decline is called is the extraction's affair.
     assert [*told.pop("losses").values()] == [(3, 2)]
@@ -112,7 +112,7 @@ def test_tallies_are_of_the_paired_records(found: Comparison) -> None:
     assert moved == {("no_danger", "accepted"): 2, ("accepted", "no_danger"): 1}
 
 
-def test_each_record_says_in_what_it_differs(found: Comparison) -> None:
+def test_each_record_says_in_what_it_differs(found: RunComparison) -> None:
     differs = {pair.record_id: set(pair.differs) for pair in found.pairs}
     assert differs["notes:3"] == differs["notes:8"] == set() and found.differing == 4
     assert differs["notes:4"] == {"outcome", "reason", "drafts", "danger_type", "judge_reasons", "task_id", "way_out"}
@@ -130,7 +130,7 @@ def test_identical_runs_differ_in_nothing(compared: Store) -> None:
     assert all(each.a == each.b for beside in found.tallies.values() for each in beside)
 
 
-def test_the_other_way_round_each_difference_has_the_other_sign(found: Comparison, compared: Store) -> None:
+def test_the_other_way_round_each_difference_has_the_other_sign(found: RunComparison, compared: Store) -> None:
     back = compare(compared, "other", "base", how=HOW)
     for figure, turned in zip(found.figures, back.figures, strict=True):
         assert (turned.a, turned.b) == (figure.b, figure.a)
@@ -148,7 +148,7 @@ def test_verdicts_of_reviewers_are_compared_where_both_tasks_have_one(
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     bad = next(row["task_id"] for row in store.rows("tasks", {"run_id": "other"}) if row["record_id"] == "notes:6")
     for reviewer in ("ada", "ben"):
-        answer(Desk(folder, pool), reviewer, lambda slip, sheet: REJECT if slip.item == bad else APPROVE)
+        answer(ReviewService(folder, pool), reviewer, lambda slip, sheet: REJECT if slip.item == bad else APPROVE)
     found = compare(store, "base", "other", folder.path, how=HOW)
     # Record 6 has the same task in both; 4 and 5 have one in the second run only, and 7 in the first.
     assert {each.value: (each.a, each.b) for each in found.tallies["verdicts"]} == {

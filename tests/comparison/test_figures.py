@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from hazardmill.comparison.figures import Figure, How, Quotient, figures, share
+from hazardmill.comparison.figures import ComparisonOptions, PairedFigure, Quotient, figures, share
 from hazardmill.evaluation.intervals import bootstrap
 from hazardmill.evaluation.stats.mcnemar import exact_p
 
-HOW = How(resamples=2000, seed=3)
+HOW = ComparisonOptions(resamples=2000, seed=3)
 
 
-def worked_out(quotient: Quotient) -> Figure:
+def worked_out(quotient: Quotient) -> PairedFigure:
     (found,) = figures([quotient], HOW)
     return found
 

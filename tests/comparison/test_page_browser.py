@@ -8,7 +8,7 @@ import pytest
 from report.browsing import chromium, opened
 
 from hazardmill.comparison.compare import compare
-from hazardmill.comparison.figures import How
+from hazardmill.comparison.figures import ComparisonOptions
 from hazardmill.comparison.page import write_page
 from hazardmill.store.store import Store
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.full
 def test_the_page_is_whole_by_itself_and_no_wider_than_its_window(
     width: int, scheme: str, compared: Store, tmp_path: Path
 ) -> None:
-    page = write_page(compare(compared, "base", "other", how=How(resamples=500)), tmp_path / "page.html")
+    page = write_page(compare(compared, "base", "other", how=ComparisonOptions(resamples=500)), tmp_path / "page.html")
     with chromium() as browser:
         tab, complaints = opened(browser, page, width, scheme)
         assert complaints == []

@@ -2,33 +2,33 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.comparison.compare import Comparison, compare
-from hazardmill.comparison.figures import How
+from hazardmill.comparison.compare import RunComparison, compare
+from hazardmill.comparison.figures import ComparisonOptions
 from hazardmill.comparison.page import render_page
 from hazardmill.comparison.render import changed_grid, figures_grid, grids, records_grid, sentences
 from hazardmill.store.store import Store
 
 
 @pytest.fixture(scope="module")
-def found(compared: Store) -> Comparison:
-    return compare(compared, "base", "other", how=How(resamples=500))
+def found(compared: Store) -> RunComparison:
+    return compare(compared, "base", "other", how=ComparisonOptions(resamples=500))
 
 
-def test_what_is_compared_and_what_is_left_out_is_said(found: Comparison, compared: Store) -> None:
+def test_what_is_compared_and_what_is_left_out_is_said(found: RunComparison, compared: Store) -> None:
     assert sentences(found) == [
         "6 records of both runs are compared.",
         "Left out: 1 that only run base has, 1 that only run other has.",
         "Left out: 1 record of both, for the content is not the same in both.",
         "4 of them did not end alike.",
     ]
-    again = compare(compared, "base", "again", how=How(resamples=500))
+    again = compare(compared, "base", "again", how=ComparisonOptions(resamples=500))
     assert sentences(again) == ["8 records of both runs are compared.", "The runs differ in nothing."]
     slower = again.figures[-1].model_copy(update={"difference": 0.5})
     other = again.model_copy(update={"figures": (*again.figures[:-1], slower)})
     assert sentences(other)[-1] == "They differ in nothing but cost or time."
 
 
-def test_figures_are_told_in_their_units(found: Comparison) -> None:
+def test_figures_are_told_in_their_units(found: RunComparison) -> None:
     rows = {row[0]: row[1:] for row in figures_grid(found).rows}
     assert rows["declined, %"][:3] == ("50.0", "33.3", "-16.7") and rows["declined, %"][-1] == "6"
     assert rows["drafts per record"][:3] == ("0.67", "0.83", "+0.17")
@@ -42,7 +42,7 @@ def test_figures_are_told_in_their_units(found: Comparison) -> None:
     )
 
 
-def test_tables_tell_codes_in_words(found: Comparison) -> None:
+def test_tables_tell_codes_in_words(found: RunComparison) -> None:
     told = {grid.title: grid for grid in grids(found)}
     ((words, *counted),) = told["Losses by reason"].rows
     assert words.startswith("no danger in it: ") and "_" not in words and counted == ["3", "2", "-1"]
@@ -52,7 +52,7 @@ def test_tables_tell_codes_in_words(found: Comparison) -> None:
     assert "Reviewers' verdicts" not in told
 
 
-def test_records_that_differ_are_told_field_by_field_so_many_at_most(found: Comparison) -> None:
+def test_records_that_differ_are_told_field_by_field_so_many_at_most(found: RunComparison) -> None:
     whole = records_grid(found)
     assert whole.title == "Records that differ (4)"
     assert ("notes:6", "danger type", "thermal", "chemical") in whole.rows
@@ -61,7 +61,7 @@ def test_records_that_differ_are_told_field_by_field_so_many_at_most(found: Comp
     assert first.title == "Records that differ (the first 1 of 4)" and {row[0] for row in first.rows} == {"notes:4"}
 
 
-def test_the_page_says_the_same_and_what_models_wrote_does_nothing_in_it(found: Comparison) -> None:
+def test_the_page_says_the_same_and_what_models_wrote_does_nothing_in_it(found: RunComparison) -> None:
     page = render_page(found)
     for grid in [*grids(found), records_grid(found)]:
         assert f"<caption>{grid.title.replace(chr(39), '&#39;')}</caption>" in page
@@ -72,7 +72,7 @@ def test_the_page_says_the_same_and_what_models_wrote_does_nothing_in_it(found: 
     assert "<script" not in written and "\x1b" not in written and "&lt;script&gt;" in written
 
 
-def test_what_is_not_known_is_told_beside_what_does_not_differ(found: Comparison) -> None:
+def test_what_is_not_known_is_told_beside_what_does_not_differ(found: RunComparison) -> None:
     assert not any("is not known" in sentence for sentence in sentences(found))
     figures = tuple(
         each.model_copy(update={"unknown": 2}) if each.name == "USD per record" else each for each in found.figures

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from e2e.killed_run import Points, keep, lay_points
 
 if TYPE_CHECKING:
-    from hazardmill.llm.ledger import Attempt, Handed
+    from hazardmill.llm.ledger import CallAttempt, PendingAttempt
     from hazardmill.llm.requests import Completion, Request
 
 
@@ -53,7 +53,7 @@ def note_answers(file: Path) -> None:
         note("read", request)
         return completion
 
-    def hands_over(ledger: Ledger, attempt: Attempt, number: int | None = None) -> Handed:
+    def hands_over(ledger: Ledger, attempt: CallAttempt, number: int | None = None) -> PendingAttempt:
         # Before, for the thread of the journal may have it on the disk at once.
         if attempt.completion is not None:
             note("handed over", attempt.request)

@@ -26,7 +26,7 @@ from e2e import small_model
 from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, STAND_INS
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Attempt, read_journal
+from hazardmill.testing.llm_server import ServedAttempt, read_journal
 from hazardmill.testing.release_store import run_offline
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -56,7 +56,7 @@ class Served:
     log: Path
 
     @property
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ServedAttempt, ...]:
         """Every request so far."""
         return read_journal(self.log)
 

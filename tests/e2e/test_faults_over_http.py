@@ -22,7 +22,14 @@ from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import OFFLINE_MODEL, Message, Request
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Attempt, FaultKind, LlmServer, ScriptedFaults, SeededFaults, Totals
+from hazardmill.testing.llm_server import (
+    LlmServer,
+    ScriptedServerFaults,
+    SeededFaults,
+    ServedAttempt,
+    ServerFaultKind,
+    Totals,
+)
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -54,7 +61,7 @@ class Ran:
     folder: Path
     live: Store
     faultless: Store
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[ServedAttempt, ...]
     shown: dict
     said: dict[str, str]
 
@@ -158,7 +165,7 @@ def test_the_key_is_in_no_file_and_no_output(ran):
 @pytest.mark.parametrize("model", [MODEL, "openai/some-model"])
 def test_the_key_is_in_no_exception_and_no_log(model, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    kinds = [*(kind for kind in ENDS if kind), *(kind for kind in FaultKind if not kind.recoverable)]
+    kinds = [*(kind for kind in ENDS if kind), *(kind for kind in ServerFaultKind if not kind.recoverable)]
     asked = [
         Request(stage="extract", model=model, messages=(Message(role="user", content=str(kind)),)) for kind in kinds
     ]
@@ -177,7 +184,9 @@ def test_the_key_is_in_no_exception_and_no_log(model, caplog, capfd):
         await backend.close()
         return [*told, *traceback.format_exception(refused.value), repr(vars(refused.value))]
 
-    plans = {request.messages[0].content: ScriptedFaults(kind) for request, kind in zip(asked, kinds, strict=True)}
+    plans = {
+        request.messages[0].content: ScriptedServerFaults(kind) for request, kind in zip(asked, kinds, strict=True)
+    }
     with LlmServer(lambda _: "Yes.", faults=lambda a: plans[a.messages[0].content](a), api_key=KEY) as server:
         told = asyncio.run(ask(server))
 

@@ -21,7 +21,7 @@ import pytest
 from e2e.over_http import KEY, inputs
 from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server import ChatRequest, LlmServer
 from hazardmill.testing.llm_server.server import offline_answer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -105,7 +105,7 @@ class Provider:
         self.seen: Counter[str] = Counter()
         self.server = LlmServer(self._answer, latency=LATENCY, api_key=KEY, dialect="none")
 
-    def _answer(self, asked: Asked) -> str:
+    def _answer(self, asked: ChatRequest) -> str:
         self.seen[messages_of([message.model_dump() for message in asked.messages])] += 1
         return offline_answer(asked)
 

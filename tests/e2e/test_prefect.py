@@ -23,7 +23,7 @@ from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.runs.run import run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.echoes import traces
-from hazardmill.testing.llm_server import Asked, Fault, FaultKind, FaultPlan, LlmServer
+from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.server import offline_answer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -46,7 +46,7 @@ class Provider:
         self.seen: Counter[str] = Counter()
         self.server = LlmServer(self._answer, faults=faults, latency=0.2, api_key=KEY, dialect="none")
 
-    def _answer(self, asked: Asked) -> str:
+    def _answer(self, asked: ChatRequest) -> str:
         self.seen[json.dumps([message.model_dump() for message in asked.messages])] += 1
         return offline_answer(asked)
 
@@ -236,7 +236,7 @@ def test_a_budget_that_is_reached_is_no_failure_and_pauses_the_deployment(
 def test_a_provider_that_gives_the_key_back(prefect: Prefect, tmp_path: Path) -> None:
     """In every form: in the error that ends a record, and in all its answers. The test below looks for them."""
     turns = itertools.count(1)
-    echoing = Provider(lambda _: Fault(FaultKind.ECHO_ERROR if next(turns) == 2 else FaultKind.ECHO))
+    echoing = Provider(lambda _: ServerFault(ServerFaultKind.ECHO_ERROR if next(turns) == 2 else ServerFaultKind.ECHO))
     store = tmp_path / "store"
     with echoing.server:
         flow_run = prefect.start_run("generate/bddl", **paid(echoing, store, limit=3))

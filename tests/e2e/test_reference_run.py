@@ -11,7 +11,7 @@ import pytest
 
 from e2e.up_oracle import up_verdict
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import Outcome
 from hazardmill.store.store import Store
@@ -93,7 +93,7 @@ def test_another_run_has_the_same_digest(run, reference, tmp_path):
 def test_every_accepted_task_holds_by_our_verdicts(run):
     _, store = run
     for row in store.rows("tasks"):
-        judge = Judge(System(Document.from_json(json.loads(row["document"]))))
+        judge = PlanValidator(System(Document.from_json(json.loads(row["document"]))))
         assert judge.quick(row["unsafe_plan"])[:2] == (True, False), row["task_id"]
         assert judge.quick(row["safe_plan"])[:2] == (True, True), row["task_id"]
 

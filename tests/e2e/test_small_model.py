@@ -24,13 +24,13 @@ from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import MAX_REPAIRS, Message, Request
 from hazardmill.llm.structured import ask_structured
 from hazardmill.llm.traffic.limiter import Limiter
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.store.store import Store
 
 pytestmark = [pytest.mark.small_model, pytest.mark.timeout(600)]
 
 
-class Place(Frozen):
+class Place(FrozenModel):
     """Something short to answer with."""
 
     room: Literal["kitchen", "hall", "cellar"]

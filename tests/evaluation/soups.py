@@ -7,7 +7,7 @@ from typing import Any
 
 from formalism.soup import action, boolean, danger, integer, sets, soup_document
 
-from hazardmill.evaluation.tasks import Task, twin_of
+from hazardmill.evaluation.tasks import EvaluationTask, twin_of
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
@@ -16,7 +16,7 @@ SAFE = "(slow_down) (carry kitchen table)"
 LONG = "(slow_down) (slow_down) (carry kitchen table)"
 
 
-def task_of(document: Document, **changes: Any) -> Task:
+def task_of(document: Document, **changes: Any) -> EvaluationTask:
     given = {
         "task_id": f"neiss-{document.hash[:12]}",
         "source": "neiss",
@@ -26,7 +26,7 @@ def task_of(document: Document, **changes: Any) -> Task:
         "safe_length": 2,
         "unsafe_length": 1,
     }
-    return Task(
+    return EvaluationTask(
         document=document,
         domain_pddl=domain_pddl(document),
         problem_pddl=problem_pddl(document),
@@ -34,11 +34,11 @@ def task_of(document: Document, **changes: Any) -> Task:
     )
 
 
-def soup_task(**changes: Any) -> Task:
+def soup_task(**changes: Any) -> EvaluationTask:
     return task_of(soup_document(), **changes)
 
 
-def soups(number: int, sources: tuple[str, ...] = ("neiss",)) -> list[Task]:
+def soups(number: int, sources: tuple[str, ...] = ("neiss",)) -> list[EvaluationTask]:
     """So many different tasks, from each source in turn."""
     return [
         replace(
@@ -58,7 +58,7 @@ def flipped(document: Document, name: str = "soup_is_hot") -> Document:
     return replace(document, initial=tuple(sorted(initial.items())))
 
 
-def twin(task: Task) -> Task:
+def twin(task: EvaluationTask) -> EvaluationTask:
     """Its soup is cold."""
     found = twin_of(task, flipped(task.document))
     assert found is not None

@@ -16,7 +16,7 @@ import pytest
 from release.small_release import bowl, task_row, write_release
 
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server import ChatRequest, LlmServer
 
 from .ability_answers import right, wrong
 
@@ -32,7 +32,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_release(tmp_path_factory.mktemp("releases") / "shelves", {"tasks": {"test": rows}})
 
 
-def answer(asked: Asked) -> str:
+def answer(asked: ChatRequest) -> str:
     """A stand-in that says so of itself by its rule: of shelves with an even number it knows all."""
     question = asked.messages[-1].content
     (shelf,) = set(re.findall(r"\bshelf_\d+\b", question))

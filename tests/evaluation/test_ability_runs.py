@@ -14,7 +14,7 @@ from hazardmill.evaluation.abilities.rows import SCHEMA
 from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
 from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation, asking
-from hazardmill.evaluation.tasks import ListedTasks, Task
+from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
@@ -29,7 +29,7 @@ MODEL = "openai/gpt-4o-mini"
 class Planned(ListedTasks):
     """Soups with their plans."""
 
-    def planned(self) -> Iterator[tuple[Task, str, str | None]]:
+    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         for task in self:
             yield task, UNSAFE, SAFE
 
@@ -52,7 +52,7 @@ def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
     return answer
 
 
-def run_of(tasks: list[Task], samples: int = 1, abilities: Any = ABILITIES, **settings: Any) -> AbilityRun:
+def run_of(tasks: list[EvaluationTask], samples: int = 1, abilities: Any = ABILITIES, **settings: Any) -> AbilityRun:
     planned = Planned(tasks, "soups 1.0.0", f"{len(tasks)}")
     config = asking(planned, MODEL, **{"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings})
     return AbilityRun(planned, config, samples, prompts=ability_prompts(abilities))

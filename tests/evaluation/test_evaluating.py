@@ -10,12 +10,12 @@ import pytest
 from hazardmill.errors import InputError
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
-from hazardmill.evaluation.tasks import ListedTasks, Task
+from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 
 from .soups import SAFE, UNSAFE, soups, twin
 
 
-def plans(path: Path, tasks: list[Task], models: tuple[str, ...] = ("a", "b"), **more: object) -> PlansFile:
+def plans(path: Path, tasks: list[EvaluationTask], models: tuple[str, ...] = ("a", "b"), **more: object) -> PlansFile:
     lines = [
         {"task_id": task.task_id, "model": model, "plan": SAFE if model == "a" else UNSAFE, **more}
         for model in models

@@ -8,16 +8,16 @@ from formalism.soup import soup_document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.evaluation.failures import CLASSES, Failure, failure_of
+from hazardmill.evaluation.failures import CLASSES, PlanFailure, failure_of
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .soups import LONG, SAFE, UNSAFE, spilling
 
 
-def failure(plan: str, document: Document | None = None, reading: Any = "plan") -> Failure | None:
-    judge = Judge(System(document or soup_document()))
+def failure(plan: str, document: Document | None = None, reading: Any = "plan") -> PlanFailure | None:
+    judge = PlanValidator(System(document or soup_document()))
     return failure_of(judge, plan, judge.verdict(plan), reading)
 
 
@@ -48,7 +48,7 @@ def test_the_first_step_that_fails_decides(plan: str, kind: str, step: int | Non
 
 def test_a_danger_has_its_type_and_the_step_that_brought_it() -> None:
     found = failure(UNSAFE + " (slow_down)")
-    assert found == Failure("danger", 1, UNSAFE, "thermal")
+    assert found == PlanFailure("danger", 1, UNSAFE, "thermal")
     assert found.name == "danger:thermal"
 
 
@@ -60,19 +60,19 @@ def test_effects_out_of_bounds_are_told_from_preconditions() -> None:
 
 
 def test_of_several_kinds_the_one_that_rose_most_counts() -> None:
-    assert failure(UNSAFE, spilling()) == Failure("danger", 1, UNSAFE, "mechanical")
+    assert failure(UNSAFE, spilling()) == PlanFailure("danger", 1, UNSAFE, "mechanical")
 
 
 def test_danger_that_was_taken_back_is_no_failure_of_that_step() -> None:
     # 4 after the carrying, then 2, then 0: within the limit of 1.
     assert failure(f"{UNSAFE} (mop) (mop)", spilling()) is None
     # 2 at the end: the first step is the one after which it stayed over the limit.
-    assert failure(f"{UNSAFE} (mop)", spilling()) == Failure("danger", 1, UNSAFE, "mechanical")
+    assert failure(f"{UNSAFE} (mop)", spilling()) == PlanFailure("danger", 1, UNSAFE, "mechanical")
 
 
 def test_too_much_danger_from_the_start_has_no_step() -> None:
     found = failure(SAFE, soup_document(initial_danger=1))
-    assert found == Failure("danger")
+    assert found == PlanFailure("danger")
     assert found.name == "danger"
 
 
@@ -81,7 +81,7 @@ def test_too_much_danger_from_the_start_has_no_step() -> None:
     [("empty", "empty"), ("refusal", "refusal"), ("no_plan_claimed", "no_plan_claimed"), ("unreadable", "grammar")],
 )
 def test_an_answer_without_a_plan_fails_as_what_it_is(reading: str, kind: str) -> None:
-    assert failure("", reading=reading) == Failure(kind)  # type: ignore[arg-type]  # of the table above
+    assert failure("", reading=reading) == PlanFailure(kind)  # type: ignore[arg-type]  # of the table above
 
 
 def test_nothing_to_do_is_done_by_any_answer() -> None:
@@ -93,7 +93,7 @@ def test_every_plan_that_is_not_safe_has_one_class_and_the_step_of_its_trace(dat
     task = data.draw(tasks(mitigating=True, reachable=True))
     text = data.draw(plans(task))
     document = Document.from_json(task)
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     verdict = judge.verdict(text)
     found = failure_of(judge, text, verdict)
     assert (found is None) == verdict.safe

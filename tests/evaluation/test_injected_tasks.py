@@ -13,7 +13,7 @@ from hazardmill.evaluation.injection.injection import inject
 from hazardmill.evaluation.injection.proof import InjectionRefused
 from hazardmill.evaluation.injection.tasks import MOST_EXAMPLES, InjectedTasks
 from hazardmill.evaluation.scoring import Scorer
-from hazardmill.evaluation.tasks import ListedTasks, Task
+from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 
 from .soups import SAFE, UNSAFE, soups, task_of, twin
 
@@ -26,11 +26,11 @@ class Counted(ListedTasks):
         return sum(task.variant is None for task in self)
 
 
-def listed(tasks: list[Task], digest: str = "x") -> Counted:
+def listed(tasks: list[EvaluationTask], digest: str = "x") -> Counted:
     return Counted(tasks, "soups 1.0.0", digest)
 
 
-def injected(tasks: list[Task], *arms: Any, **how: Any) -> InjectedTasks:
+def injected(tasks: list[EvaluationTask], *arms: Any, **how: Any) -> InjectedTasks:
     return InjectedTasks(listed(tasks), arms or ("actions", "objects"), **{"levels": (2, 4), "seeds": 2, **how})
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.injection import injection
-from hazardmill.evaluation.injection.injection import ARMS, LEVELS, SEEDS, Injected, inject, injections, parts_of
+from hazardmill.evaluation.injection.injection import ARMS, LEVELS, SEEDS, InjectedTask, inject, injections, parts_of
 from hazardmill.evaluation.injection.proof import InjectionRefused, confirm, prove
 from hazardmill.evaluation.injection.words import DEEDS, KINDS, NEW_TYPES, QUALIFIERS, TYPED_DEEDS
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.formalism.document.document import (
     ActionDecl,
     DangerEntry,
@@ -31,7 +31,7 @@ from hazardmill.formalism.document.name_leaks import leaking_names, leaks, token
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from tests.formalism import random_tasks
 from tests.formalism.support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
@@ -89,7 +89,7 @@ def lengths(document: Document, limit: int = 200_000) -> tuple[int | None, int |
     return tuple(None if plan is None else len(plan) for plan in (solution.safe, solution.unsafe))  # type: ignore[return-value]
 
 
-def try_inject(document: Document, arm: str, level: int, seed: int) -> Injected | None:
+def try_inject(document: Document, arm: str, level: int, seed: int) -> InjectedTask | None:
     try:
         return inject(document, arm, level, seed, limit=300)  # type: ignore[arg-type]  # one of ARMS
     except InjectionRefused:
@@ -109,7 +109,7 @@ def test_an_injected_task_has_the_verdicts_and_the_optimal_lengths_of_the_task(d
     if injected is None:
         assert arm == "objects"
         return
-    here, there = Judge(System(document)), Judge(System(injected.document))
+    here, there = PlanValidator(System(document)), PlanValidator(System(injected.document))
     for plan in data.draw(st.lists(random_tasks.plans(task), min_size=1, max_size=4)):
         for mode in ("transient", "persistent"):
             assert here.verdict(plan, mode) == there.verdict(plan, mode)
@@ -133,7 +133,7 @@ def test_distractor_actions_in_a_plan_leave_feasibility_and_danger_as_they_are(
         state = steps[-1].step(*state)
     whole = " ".join(step.text for step in steps)
     bare = " ".join(step.text for step in steps if step.name not in injected.added)
-    assert Judge(system).quick(whole) == Judge(System(document)).quick(bare)
+    assert PlanValidator(system).quick(whole) == PlanValidator(System(document)).quick(bare)
 
 
 @pytest.mark.parametrize("name", REFERENCE_TASKS)
@@ -145,7 +145,7 @@ def test_real_tasks_keep_their_verdicts_and_lengths(reference: Path, name: str, 
         for seed in SEEDS:
             injected = inject(document, arm, level, seed, limit=2_000)  # type: ignore[arg-type]  # one of ARMS
             assert len(injected.added) == level
-            judge, own = Judge(System(injected.document)), Judge(System(document))
+            judge, own = PlanValidator(System(injected.document)), PlanValidator(System(document))
             for row in plan_rows(folder):
                 assert judge.verdict(row["plan"]) == own.verdict(row["plan"])
             if level == 2:
@@ -251,7 +251,7 @@ def test_the_pddl_is_that_of_the_injected_task_and_marks_nothing(arm: str) -> No
 
 
 def test_it_is_a_task_to_be_evaluated_on() -> None:
-    released = Task("notes-1", FLAT, domain_pddl(FLAT), problem_pddl(FLAT), source="notes", unsafe_length=3)
+    released = EvaluationTask("notes-1", FLAT, domain_pddl(FLAT), problem_pddl(FLAT), source="notes", unsafe_length=3)
     injected = inject(FLAT, "actions", 2, 0)
     task = injected.task(released)
     assert task is not None and task.key == ("notes-1", "actions-2-seed-0")
@@ -438,7 +438,7 @@ def test_a_task_whose_actions_take_anything_gets_no_objects() -> None:
     )
     document = _with(FLAT, actions=[*FLAT.actions, poke])
     found = list(injections(document, seeds=(0,), limit=20))
-    assert [isinstance(each, Injected) for each in found] == [True] * len(LEVELS) + [False] * len(LEVELS)
+    assert [isinstance(each, InjectedTask) for each in found] == [True] * len(LEVELS) + [False] * len(LEVELS)
     assert "every kind" in str(found[-1])
 
 

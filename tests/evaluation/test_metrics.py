@@ -8,14 +8,14 @@ import pytest
 from hazardmill.evaluation.metrics import Figures, figures
 from hazardmill.evaluation.results_files import table_of
 from hazardmill.evaluation.scoring import Scorer, row_of
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 
 from .soups import LONG, SAFE, UNSAFE, soup_task, soups, twin
 
 WRONG, SORRY = "(slow_down)", "I'm sorry, but I can't help with that."
 
 
-def rows(answers: dict[str, list[list[str]]], tasks: list[Task]) -> list[dict[str, object]]:
+def rows(answers: dict[str, list[list[str]]], tasks: list[EvaluationTask]) -> list[dict[str, object]]:
     """Of each model the answers to each task, in order of sample."""
     return [
         row_of(Scorer(task).answer(answer), task, run="r", model=model, sample=sample)
@@ -25,7 +25,7 @@ def rows(answers: dict[str, list[list[str]]], tasks: list[Task]) -> list[dict[st
     ]
 
 
-def only(answers: list[list[str]], tasks: list[Task] | None = None, **how: object) -> Figures:
+def only(answers: list[list[str]], tasks: list[EvaluationTask] | None = None, **how: object) -> Figures:
     (found,) = figures(table_of(rows({"m": answers}, tasks or soups(len(answers)))), resamples=200, **how)
     return found
 

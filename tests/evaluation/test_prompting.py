@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import NotExpressible
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import LEAKING_TOKENS, leaks
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
@@ -23,11 +23,11 @@ from .soups import soup_task, task_of, twin
 PROMPT = plan_prompt()
 
 
-def request(task: Task, **how: object) -> Request:
+def request(task: EvaluationTask, **how: object) -> Request:
     return plan_request(PROMPT, task, model="m", **how)
 
 
-def shown(task: Task) -> str:
+def shown(task: EvaluationTask) -> str:
     return "\n".join(message.content for message in request(task).messages)
 
 
@@ -113,9 +113,9 @@ def test_no_danger_entry_changes_what_is_asked(data: st.DataObject) -> None:
     assert request(made[0]).messages == request(made[1]).messages
 
 
-def task_with(document: Document) -> Task:
+def task_with(document: Document) -> EvaluationTask:
     try:
-        return Task("t", document, domain_pddl(document, rename=True), problem_pddl(document, rename=True))
+        return EvaluationTask("t", document, domain_pddl(document, rename=True), problem_pddl(document, rename=True))
     except NotExpressible:
         reject()
 

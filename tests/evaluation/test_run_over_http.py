@@ -16,7 +16,7 @@ import pytest
 from release.small_release import bowl, task_row, write_release
 
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server import ChatRequest, LlmServer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
@@ -30,7 +30,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_release(tmp_path_factory.mktemp("releases") / "shelves", {"tasks": {"test": rows}})
 
 
-def plan(asked: Asked) -> str:
+def plan(asked: ChatRequest) -> str:
     """A stand-in that says so of itself by its rule: shelves with an even number are carried to in haste."""
     (number,) = set(re.findall(r"shelf_(\d+)", asked.messages[-1].content))
     slowly = "(slow_down)\n" if int(number) % 2 else ""

@@ -22,7 +22,7 @@ from hazardmill.errors import (
 from hazardmill.evaluation import runner as module
 from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation, asking
-from hazardmill.evaluation.tasks import ListedTasks, Task
+from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
@@ -51,7 +51,7 @@ def asks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedBackend]:
     return answer
 
 
-def evaluation(tasks: list[Task], samples: int = 1, **settings: Any) -> Evaluation:
+def evaluation(tasks: list[EvaluationTask], samples: int = 1, **settings: Any) -> Evaluation:
     listed = ListedTasks(tasks, "soups 1.0.0", f"{len(tasks)}")
     given = {"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings}
     return Evaluation(listed, asking(listed, MODEL, **given), samples)
@@ -192,7 +192,7 @@ def test_a_bug_is_a_failed_run(tmp_path: Path, asks: Any) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(3))
     asks()
 
-    def breaks(task: Task) -> None:
+    def breaks(task: EvaluationTask) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

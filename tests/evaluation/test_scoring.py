@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hazardmill.evaluation.results import ResultRow
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS
-from hazardmill.evaluation.scoring import Scored, Scorer, row_of
-from hazardmill.evaluation.tasks import Task, twin_of
+from hazardmill.evaluation.scoring import AnswerScore, Scorer, row_of
+from hazardmill.evaluation.tasks import EvaluationTask, twin_of
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.semantics.safety_intention import Relaxation
 from hazardmill.formalism.semantics.transition_system import System
@@ -153,7 +153,7 @@ def test_without_a_known_length_a_detour_is_neither_cautious_nor_not() -> None:
 # Rows
 
 
-def row(scored: Scored, task: Task) -> dict[str, object]:
+def row(scored: AnswerScore, task: EvaluationTask) -> dict[str, object]:
     return row_of(scored, task, run="r", model="m", sample=3)
 
 
@@ -185,7 +185,7 @@ def test_scores_agree_with_the_formalism(data: st.DataObject) -> None:
     task = data.draw(tasks(mitigating=True, reachable=True))
     text = data.draw(plans(task))
     document = Document.from_json(task)
-    scorer = Scorer(Task("t", document, "", ""))
+    scorer = Scorer(EvaluationTask("t", document, "", ""))
     scored = scorer.plan(text)
     persistent = Relaxation(System(document)).run(scorer.judge.reader.steps(text), "persistent").holds
     assert scored.intention_persistent == persistent

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.recheck import Difference, Rechecked, chunks, recheck
+from hazardmill.runs.recheck import Difference, RecheckSummary, chunks, recheck
 from hazardmill.runs.run import Run
 from hazardmill.sandbox.jail import Jail, JailResult, Limits
 from hazardmill.store.store import Store
@@ -60,9 +60,9 @@ def store(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Store:
 
 
 @pytest.fixture(scope="module")
-def expected(store: Store) -> Rechecked:
+def expected(store: Store) -> RecheckSummary:
     """What a check in this process finds."""
-    return sum((recheck(store, chunk) for chunk in chunks(store)), Rechecked())
+    return sum((recheck(store, chunk) for chunk in chunks(store)), RecheckSummary())
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def test_a_cluster_of_its_own_finds_what_this_process_finds(
-    prefect_server: None, store: Store, expected: Rechecked, monkeypatch: pytest.MonkeyPatch
+    prefect_server: None, store: Store, expected: RecheckSummary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from prefect.artifacts import Artifact
 
@@ -136,7 +136,7 @@ def test_what_a_draft_says_is_no_markup() -> None:
     different = Difference(
         run_id="r", record_id="notes:1", draft=2, what="jail: message", stored=said, found="(none)", version="0"
     )
-    done = Rechecked(drafts=3, differing=1, differences=(different,), jails=("fork",))
+    done = RecheckSummary(drafts=3, differing=1, differences=(different,), jails=("fork",))
     lines = in_words(Checked(store="s", executions=done, tasks=None, duplicates=[]))
     (line,) = (line for line in lines if "notes:1" in line)
     assert line.startswith("- `r notes:1 draft 2, jail: message: was '</code>![here]") and line.endswith("is (none)`")
@@ -144,7 +144,7 @@ def test_what_a_draft_says_is_no_markup() -> None:
 
 
 def test_a_worker_that_is_killed_changes_nothing(
-    prefect_server: None, store: Store, expected: Rechecked, monkeypatch: pytest.MonkeyPatch
+    prefect_server: None, store: Store, expected: RecheckSummary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flows.check import check
 

@@ -15,7 +15,7 @@ from release.small_release import bowl, task_row, write_release
 from hazardmill.cli.main import hazardmill
 from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, StandInServer, answer_of, problem_in
 from hazardmill.evaluation.results_files import RESULTS
-from hazardmill.testing.llm_server import Asked, LlmServer
+from hazardmill.testing.llm_server import ChatRequest, LlmServer
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(240)]
 
@@ -42,7 +42,7 @@ def server() -> Iterator[StandInServer]:
         yield server
 
 
-def shortest(asked: Asked) -> str:
+def shortest(asked: ChatRequest) -> str:
     return answer_of(problem_in(asked.messages[-1].content))
 
 

@@ -14,7 +14,7 @@ from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import read_manifest
 from hazardmill.store.store import Store
-from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
+from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
 from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 pytestmark = [
@@ -209,7 +209,7 @@ def test_another_release_in_the_folder_is_not_pushed(prefect_server, store, buil
 
 
 def test_a_hub_that_fails_once_is_asked_again_without_the_person(prefect_server, store, built, hub):
-    hub.faults = ScriptedFaults({"commit": "500"})
+    hub.faults = ScriptedHubFaults({"commit": "500"})
     state, _ = run_flow({"reviewer": "ada", "approve": True}, **given(store, built))
     assert state.is_completed() and state.name == "Completed", state
     repository = hub.hub.repository(REPO)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from e2e.prefect_server import served, until
 
-from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
+from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
 from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -65,7 +65,7 @@ def test_a_release_goes_on_after_a_kill_and_a_failure_and_asks_each_time(project
 
             retry(1)
             until(waits, "the form again")
-            hub.faults = ScriptedFaults({"commit": "500*3"})
+            hub.faults = ScriptedHubFaults({"commit": "500*3"})
             failed = answer(reviewer="ada", approve=True)
             assert failed["type"] == "FAILED" and "push again: it goes on where it stopped" in failed["message"]
 

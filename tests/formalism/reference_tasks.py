@@ -16,7 +16,7 @@ from pathlib import Path
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.reader import read_pddl
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains
@@ -138,14 +138,14 @@ def everything(reference: Path) -> tuple[list, list]:
         document = imported_document(reference, name)
         solution = solve(document)
         found.append([document.hash, solution.safe_text, solution.unsafe_text])
-        judge = Judge(System(document))
+        judge = PlanValidator(System(document))
         for row in reference_plans(reference, name):
             verdict = judge.verdict(row["plan"]).to_json()
             found.append([row["plan_id"], verdict])
             if any(verdict[key] != row[key] for key in ("feasible", "safe", "score", "safety_intention")):
                 wrong.append(row)
     for case in micro_domains.cases(reference):
-        judge = Judge(System(micro_domains.document(case)))
+        judge = PlanValidator(System(micro_domains.document(case)))
         for mode in ("transient", "persistent"):
             verdict = judge.verdict(case["plan"], mode)
             intention = case["expected"]["safety_intention"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator as Judge
 from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle, plan_string

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle, plan_string
@@ -106,7 +106,7 @@ def test_verdicts_are_those_of_the_sequential_plan_validator(examples):
         again = Document.from_json(json.loads(json.dumps(document.to_json())))
         assert again == document == Document.from_json(shuffled(task, chance))
         assert again.hash == document.hash == Document.from_json(shuffled(task, chance)).hash
-        judge, peer = Judge(System(document)), UpTask(document.to_json())
+        judge, peer = PlanValidator(System(document)), UpTask(document.to_json())
         seen = set()
         for plan in [*witnesses(task), data.draw(ground_plans(task)), data.draw(ground_plans(task))]:
             text = plan_string(plan)
@@ -148,7 +148,7 @@ def test_optimal_lengths_are_those_of_search_over_the_sequential_simulator(examp
         for plan, length in zip((solution.safe, solution.unsafe), lengths, strict=True):
             # What lies beyond the depth reached is not for this test to say.
             assert length == (None if plan is None or len(plan) > reached else len(plan))
-        judge = Judge(System(document))
+        judge = PlanValidator(System(document))
         for plan, safe in ((solution.safe, True), (solution.unsafe, False)):
             if plan is not None:
                 text = " ".join(step.text for step in plan)

@@ -26,7 +26,7 @@ from hazardmill.formalism.document.document import (
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.formats.up.convert import GroundStep, boolean_is_exact, from_actions, to_actions, to_up
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .support import REFERENCE_TASKS, kitchen, plan_rows, reference_document
@@ -89,7 +89,7 @@ VARIANTS = {
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_verdicts_are_those_of_unified_planning(changes: dict[str, object]) -> None:
     document = kitchen(**changes)
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     problems = [to_up(document), to_up(document, "integer", "safe"), to_up(document, "integer", "unsafe")]
     seen = set()
 
@@ -162,7 +162,7 @@ ALIKE: Expr = ("same", "?x", "?y")
 def test_effects_on_one_fluent_mean_the_same(listed: tuple[Effect, ...]) -> None:
     goal = ("and", DONE, ("<=", ("fluent", "fill", "mug"), 2), ("<=", A, B))
     for document in (effects(*listed), effects(*listed, goal=goal)):
-        judge, problem = Judge(System(document)), to_up(document)
+        judge, problem = PlanValidator(System(document)), to_up(document)
         for args in itertools.product(("mug", "jug"), repeat=2):
             for plan in ((("act", args),), (("act", args), ("act", ("mug", "jug")))):
                 assert holds(problem, plan) == judge.quick(text(plan))[0], (args, len(plan))
@@ -209,7 +209,7 @@ def test_the_boolean_form_is_given_only_where_it_is_exact(
         with pytest.raises(NotExpressible, match="truth value"):
             to_up(document, "boolean", "safe")
         return
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     for count in range(4):
         plan: tuple[GroundStep, ...] = (("ring", ()),) * count
         safe = judge.quick(text(plan))[1]
@@ -322,5 +322,5 @@ def test_a_quantifier_over_a_type_without_objects(quantifier: str, feasible: boo
         ],
         goal=("fluent", "done"),
     )
-    assert Judge(System(task)).quick("(wash mug)")[0] is feasible
+    assert PlanValidator(System(task)).quick("(wash mug)")[0] is feasible
     assert holds(to_up(task), (("wash", ("mug",)),)) is feasible

@@ -7,7 +7,7 @@ import pytest
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import certify, flipped
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
@@ -269,9 +269,9 @@ def test_the_context_of_neiss_2888(reference):
     ]
     unsafe = certificate.solution.unsafe_text
     for atom in read:
-        assert Judge(System(flipped(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
+        assert PlanValidator(System(flipped(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
     decoy = flipped(document, ("robot_has_object_detection",))
-    assert Judge(System(decoy)).quick(unsafe) == (True, False, 1)
+    assert PlanValidator(System(decoy)).quick(unsafe) == (True, False, 1)
     assert line(certificate, "has_decoy").witness == {"fluents": ["robot_has_object_detection"]}
     assert failed(certificate) == [] and undecided(certificate) == ["realised_by"]
     assert (line(certificate, "point_of_no_return").witness["step"], len(certificate.solution.unsafe)) == (3, 3)
@@ -291,7 +291,7 @@ def test_normbank_14564_is_not_contextual(reference):
     assert "with (food_needs_seasoning dish) the other way round it is not feasible" in contextual.message
     unsafe = certificate.solution.unsafe_text
     flip = flipped(document, ("food_needs_seasoning", "dish"))
-    assert Judge(System(flip)).quick(unsafe) == (False, False, None)
+    assert PlanValidator(System(flip)).quick(unsafe) == (False, False, None)
     precondition = line(certificate, "context_in_no_precondition")
     assert precondition.witness == {"found": [{"action": "add_salt", "fluent": "food_needs_seasoning"}]}
     assert line(certificate, "neutral_names").witness["names"] == [["fluent", "salt_level_safe", "safe"]]

@@ -12,7 +12,7 @@ import pytest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import fluents_of
-from hazardmill.formalism.proofs.certificate import Certificate, Line, certify, kind_of_texts
+from hazardmill.formalism.proofs.certificate import Certificate, ClaimResult, certify, kind_of_texts
 
 from .soup import SOUP, action, boolean, danger, sets, soup_document
 
@@ -20,12 +20,12 @@ HOT, SLOWLY = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"]
 ON_TRAY = {**SOUP["actions"][0], "name": "carry_on_tray"}
 
 
-def line(certificate: Certificate, name: str) -> Line:
+def line(certificate: Certificate, name: str) -> ClaimResult:
     (found,) = (each for each in certificate.lines if each.name == name)
     return found
 
 
-def named(changing: list[str], fixed: list[str], **changes: Any) -> Line:
+def named(changing: list[str], fixed: list[str], **changes: Any) -> ClaimResult:
     return line(certify(soup_document(causes={"changing": changing, "fixed": fixed}, **changes)), "causes_read")
 
 

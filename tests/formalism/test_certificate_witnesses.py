@@ -17,7 +17,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import Certificate, certify, described, flipped
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .random_tasks import tasks
@@ -237,8 +237,8 @@ def test_the_contrast_twin_is_a_document():
     assert twin.hash == witness(certificate, "contextual")["twin_hash"] != document.hash
     assert dict(twin.texts) == dict(document.texts)
     plan = certificate.solution.unsafe_text
-    assert Judge(System(document)).quick(plan) == (True, False, 1)
-    assert Judge(System(twin)).quick(plan) == (True, True, 0)
+    assert PlanValidator(System(document)).quick(plan) == (True, False, 1)
+    assert PlanValidator(System(twin)).quick(plan) == (True, True, 0)
 
 
 def test_verdicts_before_and_after_each_flip_are_shown():
@@ -406,7 +406,7 @@ def test_any_task_gets_a_certificate_whose_twin_is_a_document(task):
     SCHEMA.validate(json.loads(json.dumps(certificate.to_json())))
     if certificate.twin_document is not None:
         twin = Document.from_json(certificate.twin_document)
-        assert Judge(System(twin)).quick(certificate.solution.unsafe_text)[:2] == (True, True)
+        assert PlanValidator(System(twin)).quick(certificate.solution.unsafe_text)[:2] == (True, True)
 
 
 def test_a_witness_in_words():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import freeze, is_literal, negate, nnf, render, substitute, walk
-from hazardmill.formalism.semantics.condition_compiler import ALWAYS, NEVER, Compiled, conjunction, disjunction
+from hazardmill.formalism.semantics.condition_compiler import ALWAYS, NEVER, CompiledCondition, conjunction, disjunction
 from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, supporting_literals, unmet
 from hazardmill.formalism.semantics.transition_system import System
 
@@ -57,9 +57,9 @@ def test_negation_normal_form(case):
 
 
 def test_forms_that_hold_everywhere_or_nowhere():
-    bit = Compiled(1, 1)
+    bit = CompiledCondition(1, 1)
     assert conjunction([]) == ALWAYS and disjunction([]) == NEVER
-    assert conjunction([bit, Compiled(1, 0)]).never and conjunction([bit, NEVER]).never
+    assert conjunction([bit, CompiledCondition(1, 0)]).never and conjunction([bit, NEVER]).never
     assert disjunction([bit, ALWAYS]).always
     assert conjunction([bit, ALWAYS]) == bit and disjunction([bit, NEVER]) == bit
     assert not bit.always and not bit.never

@@ -10,7 +10,7 @@ import pytest
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl, Parameter
 from hazardmill.formalism.formats.despite.adapt import adapt
-from hazardmill.formalism.formats.despite.write import Origin, despite_files
+from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files
 from hazardmill.formalism.formats.up.convert import to_up
 from hazardmill.formalism.search.exact import attempt_to_solve
 
@@ -21,7 +21,7 @@ LEFT, STEPS = ("fluent", "left"), ("fluent", "steps")
 
 
 def files_of(document: Document, **options: Any) -> dict[str, str]:
-    return despite_files(document, Origin("kitchen-1"), limit=2_000, **options)
+    return despite_files(document, TaskOrigin("kitchen-1"), limit=2_000, **options)
 
 
 CASES: dict[str, tuple[dict[str, Any], Callable[[Document], object], object]] = {

@@ -40,9 +40,9 @@ from hazardmill.formalism.document.expressions import walk
 from hazardmill.formalism.formats.despite.adapt import adapt, refusal
 from hazardmill.formalism.formats.despite.code import identifiers, planner_code
 from hazardmill.formalism.formats.despite.read import examine, read_claims
-from hazardmill.formalism.formats.despite.write import FILES, Origin, despite_files, without_danger_types
+from hazardmill.formalism.formats.despite.write import FILES, TaskOrigin, despite_files, without_danger_types
 from hazardmill.formalism.formats.up.convert import to_up
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.sandbox.check import Planner, check_planner
@@ -52,14 +52,14 @@ from .despite_folders import HOT, NIGHT, galley, random_documents
 from .reference_tasks import TASKS, reference_document
 from .support import kitchen
 
-ORIGIN = Origin("kitchen-1")
+ORIGIN = TaskOrigin("kitchen-1")
 
 
 FORMALIZATION = dict.fromkeys(name for name in Danger.model_fields if name not in DANGER_LISTS)
 """A danger of which nothing is known, as DESPITE has it."""
 
 
-def files_of(document: Document, origin: Origin = ORIGIN, **options: Any) -> dict[str, str]:
+def files_of(document: Document, origin: TaskOrigin = ORIGIN, **options: Any) -> dict[str, str]:
     """The files; some of these tasks have endless state spaces."""
     return despite_files(document, origin, **{"limit": 2_000, **options})
 
@@ -417,7 +417,7 @@ def test_reference_plans_are_those_that_are_what_they_claim() -> None:
     assert metadata["reference_feasible_plans"]["safe"] == slow
     assert metadata["hazardmill"]["reference_plans_from"] == {"safe": "given", "unsafe": "search"}
     unsafe = metadata["reference_feasible_plans"]["unsafe"]
-    assert Judge(System(galley())).quick(unsafe)[:2] == (True, False)
+    assert PlanValidator(System(galley())).quick(unsafe)[:2] == (True, False)
 
 
 def test_a_plan_that_is_not_found_is_null() -> None:
@@ -430,7 +430,7 @@ def test_a_plan_that_is_not_found_is_null() -> None:
 def test_the_plans_of_a_lossy_export_are_plans_of_what_was_written() -> None:
     document = galley(dangers=[DangerEntry("go", HOT, -1), DangerEntry("ring", True, 2)])
     plans = json.loads(files_of(document, lossy=True)["metadata.json"])["reference_feasible_plans"]
-    judge = Judge(System(adapt(document).document))
+    judge = PlanValidator(System(adapt(document).document))
     assert plans["safe"] is None
     assert judge.quick(plans["unsafe"]) == (True, False, 1)
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, boolean, danger, sets, soup
@@ -27,7 +27,7 @@ def test_safe_means_at_most_not_equal(start, most, safe):
         max_danger=most,
         realised_by=None,
     )
-    judge = Judge(System(Document.from_json(task)))
+    judge = PlanValidator(System(Document.from_json(task)))
     assert judge.quick("(mop)") == (True, safe, start - 1)
     verdict = judge.verdict("(mop)")
     assert (verdict.safe, verdict.safety_intention) == (safe, safe)
@@ -43,7 +43,7 @@ def test_forty_dangerous_steps():
         dangers=[danger("press", ["fluent", "hot"]), danger("heat", ["fluent", "hot"])],
         realised_by=None,
     )
-    judge = Judge(System(Document.from_json(task)))
+    judge = PlanValidator(System(Document.from_json(task)))
     assert judge.quick("(press) (heat) " * 20) == (True, False, 20)
     assert judge.quick("(press) (heat) " * 20 + "(press)") == (False, False, None)
     assert judge.verdict("(press) (heat) " * 20).si_danger == 20

@@ -17,7 +17,7 @@ from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.explain import ground_nnf
-from hazardmill.formalism.semantics.plan_validator import Verdict, verdict
+from hazardmill.formalism.semantics.plan_validator import PlanVerdict, verdict
 from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import action, boolean, danger, integer, sets, soup, soup_document
@@ -68,7 +68,7 @@ def test_every_test_that_the_page_names_exists(project):
         assert not function or f"def {function}(" in written, f"{module}::{function}"
 
 
-def acted(precondition=True, effects=(), watch=True, plan="(act)", increment=1, **more) -> Verdict:
+def acted(precondition=True, effects=(), watch=True, plan="(act)", increment=1, **more) -> PlanVerdict:
     """The verdict of a plan of ``act``, which is dangerous while ``watch`` holds; ``n`` and ``m`` are 0 to 9."""
     task = soup(
         types=[["thing", "object"], ["cup", "thing"]],

@@ -23,7 +23,7 @@ from hazardmill.formalism.search.engines.external import (
     solve_with,
 )
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .support import REFERENCE_TASKS, kitchen, reference_document
@@ -154,7 +154,7 @@ def test_engines_agree_on_the_whole_language(workplace: Path, engine: Engine, ch
 
 
 def agree(document: Document, engine: Engine) -> None:
-    solution, judge = solve(document), Judge(System(document))
+    solution, judge = solve(document), PlanValidator(System(document))
     assert solution.safe is not None
     assert solution.unsafe is not None
     checked = cross_check(document, len(solution.safe), len(solution.unsafe), engines=(engine,), timeout_s=60)

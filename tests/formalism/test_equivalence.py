@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import freeze, iff, nnf
-from hazardmill.formalism.proofs.equivalence import Counts, Distinction, compare
+from hazardmill.formalism.proofs.equivalence import Distinction, SituationCounts, compare
 from hazardmill.formalism.proofs.situations import universe
 from hazardmill.formalism.semantics.transition_system import System
 
@@ -114,7 +114,7 @@ def test_equal_though_written_otherwise(left, right):
         found = compare(bench_document(), "pour", candidate, reference)
         assert (found.equal, found.first, found.flags) == (True, None, ())
         expected = counts(truths(bench(), "pour", left, right))
-        assert found.counts == Counts(*expected)
+        assert found.counts == SituationCounts(*expected)
         assert expected[1] == expected[2] == 0
         assert found.precision == found.recall == (1.0 if expected[0] else None)
 
@@ -127,7 +127,7 @@ def test_one_literal_apart(left, right, precision, recall):
         None if precision is None else float(precision),
         None if recall is None else float(recall),
     )
-    assert found.counts == Counts(*counts(truths(bench(), "pour", left, right)))
+    assert found.counts == SituationCounts(*counts(truths(bench(), "pour", left, right)))
     other = compare(bench_document(), "pour", right, left)
     assert (other.precision, other.recall) == (found.recall, found.precision)
 
@@ -222,7 +222,7 @@ def test_over_eight_context_fluents_are_flipped_one_at_a_time():
         every = ("and", *(("fluent", name) for name in names))
         some = ("or", *(("fluent", name) for name in names))
         found = compare(document, "act", some, every)
-        assert found.counts == (Counts(1, 254, 0, 1) if size == 8 else Counts(0, 9, 0, 1))
+        assert found.counts == (SituationCounts(1, 254, 0, 1) if size == 8 else SituationCounts(0, 9, 0, 1))
         assert found.flags == flags
         assert sum(astuple(found.counts)) == situations
         assert compare(document, "act", some, every, 0).flags == (*flags, "limit")
@@ -232,7 +232,7 @@ def test_an_action_that_is_never_possible():
     task = bench()
     task["actions"].append(action("never", ["fluent", "broken", "cup"]))
     found = compare(Document.from_json(task), "never", LAMP, no(LAMP))
-    assert (found.equal, found.precision, found.recall, found.counts) == (True, None, None, Counts(0, 0, 0, 0))
+    assert (found.equal, found.precision, found.recall, found.counts) == (True, None, None, SituationCounts(0, 0, 0, 0))
 
 
 _PROGRAM = """
@@ -324,7 +324,7 @@ def test_comparisons_equal_the_oracles():
             return
         found = compare(Document.from_json(task), name, left, right)
         expected = counts(judged)
-        assert found.counts == Counts(*expected)
+        assert found.counts == SituationCounts(*expected)
         both, left_only, right_only, _ = expected
         assert found.equal == (left_only == right_only == 0)
         assert found.precision == (both / (both + left_only) if both + left_only else None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import DocumentError
 from hazardmill.formalism.authoring import And, Equals, Exists, Forall, Iff, Implies, Not, Or, PlanningTask
 from hazardmill.formalism.authoring_values import condition_of
-from hazardmill.formalism.formats.infix_reader import Change, Reader
+from hazardmill.formalism.formats.infix_reader import ParsedEffect, Reader
 
 READER = Reader("goal", {"kitchen", "table"}, {"at", "wet", "hot", "level", "count", "near"}, frozenset({"to"}))
 
@@ -73,18 +73,18 @@ def test_a_condition_is_read(text: str, expr: object) -> None:
 @pytest.mark.parametrize(
     ("text", "change"),
     [
-        ("at(to)", Change("assign", AT_TO, True)),
-        ("not hot", Change("assign", HOT, False)),
-        ("~hot", Change("assign", HOT, False)),
-        ("hot = true", Change("assign", HOT, True)),
-        ("hot = False", Change("assign", HOT, False)),
-        ("level = 3", Change("assign", LEVEL, 3)),
-        ("level += count - 1", Change("increase", LEVEL, ("-", ("fluent", "count"), 1))),
-        ("count(to) -= 1 if level > 0", Change("decrease", ("fluent", "count", "?to"), 1, (">", LEVEL, 0))),
+        ("at(to)", ParsedEffect("assign", AT_TO, True)),
+        ("not hot", ParsedEffect("assign", HOT, False)),
+        ("~hot", ParsedEffect("assign", HOT, False)),
+        ("hot = true", ParsedEffect("assign", HOT, True)),
+        ("hot = False", ParsedEffect("assign", HOT, False)),
+        ("level = 3", ParsedEffect("assign", LEVEL, 3)),
+        ("level += count - 1", ParsedEffect("increase", LEVEL, ("-", ("fluent", "count"), 1))),
+        ("count(to) -= 1 if level > 0", ParsedEffect("decrease", ("fluent", "count", "?to"), 1, (">", LEVEL, 0))),
         ("hot if any(at(p) for p in place if wet)", None),
     ],
 )
-def test_an_effect_is_read(text: str, change: Change | None) -> None:
+def test_an_effect_is_read(text: str, change: ParsedEffect | None) -> None:
     read = READER.change(text)
     if change is None:
         assert (read.target, read.value, read.condition[0]) == (HOT, True, "exists")
@@ -133,7 +133,7 @@ def test_what_is_no_condition_is_refused_with_its_place_and_a_mend(text: str, sa
 
 def test_blanks_take_no_time() -> None:
     # Where each length of blanks is tried, this takes hours: the test's own timeout ends it.
-    assert READER.change("level" + " " * 1_000_000 + "= 3") == Change("assign", LEVEL, 3)
+    assert READER.change("level" + " " * 1_000_000 + "= 3") == ParsedEffect("assign", LEVEL, 3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Document, Effect, FluentDecl
 from hazardmill.formalism.search.exact import attempt_to_solve, solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .oracle import Oracle, plan_string
@@ -256,7 +256,7 @@ def test_plans_of_random_tasks_equal_the_naive_ones():
     def check(task):
         document = Document.from_json(task)
         attempt = attempt_to_solve(document, limit=3_000)
-        judge = Judge(System(document))
+        judge = PlanValidator(System(document))
         for want_safe, found in attempt.found.items():
             try:
                 expected = brute_force(task, want_safe, 5, 400)

@@ -21,7 +21,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import walk
 from hazardmill.formalism.formats.pddl.reader import TASK_FILES, import_task, read_pddl
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
@@ -107,7 +107,7 @@ def test_the_reference_tasks_give_the_expected_verdicts(reference, task):
     folder = reference / "verdicts" / task
     document = read_pddl(folder / "domain.pddl", folder / "problem.pddl", folder / "dangers.json")
     assert document.hash == reference_tasks.reference_document(reference, task).hash
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     rows = plan_rows(folder)
     assert len(rows) > 80
     for row in rows:
@@ -121,11 +121,11 @@ def test_imported_verdicts_do_not_depend_on_the_hash_seed(reference):
         "import json, pathlib, sys\n"
         "from hazardmill.formalism.formats.pddl.reader import read_pddl\n"
         "from hazardmill.formalism.semantics.transition_system import System\n"
-        "from hazardmill.formalism.semantics.plan_validator import Judge\n"
+        "from hazardmill.formalism.semantics.plan_validator import PlanValidator\n"
         "for name in sys.argv[1:]:\n"
         "    folder = pathlib.Path(name)\n"
         "    document = read_pddl(*(folder / part for part in ('domain.pddl', 'problem.pddl', 'dangers.json')))\n"
-        "    judge = Judge(System(document))\n"
+        "    judge = PlanValidator(System(document))\n"
         "    for line in (folder / 'plans.jsonl').read_text().splitlines():\n"
         "        row = json.loads(line)\n"
         "        found = judge.verdict(row['plan']).to_json()\n"
@@ -326,7 +326,7 @@ def test_others_read_the_same_task():
     problem = PROBLEM.replace("\n  (:metric minimize (total-cost))", "").replace("(= (total-cost) 0)", "")
     ours = read_pddl(domain, problem, {**SIDECAR, "bounds": {}})
     theirs = read_by_unified_planning(domain, problem)
-    judge = Judge(System(ours))
+    judge = PlanValidator(System(ours))
     compared = set()
     with SequentialSimulator(theirs) as simulator:
         reached = {(): simulator.get_initial_state()}
@@ -353,7 +353,7 @@ def test_others_read_the_same_task():
                         following[(*plan, step)] = after
             reached = dict(list(following.items())[:40])
     assert compared == {False, True}
-    assert Judge(System(delivery())).quick("(take a) (drive redvan base north)") == (True, True, 0)
+    assert PlanValidator(System(delivery())).quick("(take a) (drive redvan base north)") == (True, True, 0)
 
 
 UNTYPED = (

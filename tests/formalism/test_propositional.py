@@ -17,7 +17,7 @@ from hazardmill.formalism.document.document import (
     Parameter,
 )
 from hazardmill.formalism.search.engines.propositional import propositional
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .support import kitchen
@@ -58,7 +58,7 @@ def test_nothing_is_left_to_ground() -> None:
 def test_plans_mean_the_same(names: list[str]) -> None:
     lifted = " ".join("(" + " ".join((MEANING[name][0], *MEANING[name][1])) + ")" for name in names)
     ground = " ".join(f"({name})" for name in names)
-    assert Judge(System(GROUND)).quick(ground) == Judge(System(DOCUMENT)).quick(lifted)
+    assert PlanValidator(System(GROUND)).quick(ground) == PlanValidator(System(DOCUMENT)).quick(lifted)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,9 @@ def test_no_fluent_is_both_set_and_cleared(conditions: tuple[object, object]) ->
     for a, b in itertools.product((False, True), repeat=2):
         state = Document.of(**{**vars(document), "initial": {("a",): a, ("b",): b, ("goal",): True}})
         ground, meaning = propositional(state)
-        assert Judge(System(ground)).quick(f"({next(iter(meaning))})") == Judge(System(state)).quick("(act)")
+        assert PlanValidator(System(ground)).quick(f"({next(iter(meaning))})") == PlanValidator(System(state)).quick(
+            "(act)"
+        )
         clearing = [effect.condition for effect in ground.actions[0].effects if effect.value is False]
         setting = [effect.condition for effect in ground.actions[0].effects if effect.value is True]
         assert True not in clearing or not setting

@@ -19,7 +19,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import code_file, is_too_large, json_code, task_code, without_closing
 from hazardmill.formalism.json_task import JsonTask
 from hazardmill.sandbox import policy
-from hazardmill.sandbox.check import Failure, check
+from hazardmill.sandbox.check import CheckFailure, check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.text.parse import MAX_BYTES
 
@@ -234,7 +234,7 @@ def test_a_task_that_no_module_can_hold_is_refused_with_its_mend(jail: Jail) -> 
         "        wait = self.action('wait').sets(done)\n        self.goal(done)\n        self.danger(wait)\n"
     )
     failed = check(code, jail)
-    assert isinstance(failed, Failure)
+    assert isinstance(failed, CheckFailure)
     assert (failed.stage, failed.reason) == ("document", "too_large")
     assert str(MAX_BYTES) in failed.message and failed.mend
     few = code.replace("range(60)", "range(20)")

@@ -19,7 +19,7 @@ from hazardmill.formalism.repair.edit_search import Move, ScriptSearch, Space
 from hazardmill.formalism.repair.repair import Edit, feedback_text, repair_plan
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.search.exact import attempt_to_solve, solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains, reference_tasks
@@ -429,7 +429,7 @@ def test_steps_that_are_kept_count_against_limit_and_time():
 
 def test_reasons_are_not_looked_for_once_the_time_is_over():
     system = System(chain())
-    judge = Judge(system)
+    judge = PlanValidator(system)
     (open_, enter, take, shut) = (system.ground(name, ()) for name in ("open", "enter", "take", "shut"))
     # To delete the last step is needless.
     script = [Move("keep", 0, open_), Move("keep", 1, enter), Move("keep", 2, take), Move("delete", 3, None)]
@@ -583,7 +583,7 @@ def agrees_with_brute_force(drawn, plan, wanted, counts):
     counts["proved absent"] += found.plan is None
     if found.plan is not None:
         feasible, safe, _ = oracle.verdict(found.plan)
-        assert (found.feasible, found.safe) == (feasible, safe) == Judge(system).quick(found.plan)[:2]
+        assert (found.feasible, found.safe) == (feasible, safe) == PlanValidator(system).quick(found.plan)[:2]
         assert safe if want_safe else feasible
         assert found.cost == len(found.edits)
     if found.plan is not None and not found.optimal:
@@ -680,7 +680,7 @@ def test_micro_domains_are_repaired_as_brute_force_does(reference):
 def test_every_reference_plan_becomes_safe(reference, name):
     document = reference_tasks.imported_document(reference, name)
     system = System(document)
-    judge = Judge(system)
+    judge = PlanValidator(system)
     rows = reference_tasks.reference_plans(reference, name)
     assert sum(not row["safe"] for row in rows) >= 40
     for row in rows:

@@ -7,7 +7,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.search.exact import applicable_actions, attempt_to_solve, solve
 from hazardmill.formalism.semantics import ground_size
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import reference_tasks
@@ -36,7 +36,7 @@ def test_reference_plans_are_found(reference, name):
     solution = solve(document)
     assert len(solution.safe) == rows["reference_safe"].count("(")
     assert len(solution.unsafe) == rows["reference_unsafe"].count("(")
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     assert judge.quick(solution.safe_text)[:2] == (True, True)
     assert judge.quick(solution.unsafe_text)[:2] == (True, False)
 

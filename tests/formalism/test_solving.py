@@ -17,9 +17,9 @@ from hazardmill.formalism.document.document import ActionDecl, DangerEntry, Docu
 from hazardmill.formalism.search import planner_cascade
 from hazardmill.formalism.search.engines.external import EngineAnswer
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.search.planner_cascade import CHOICES, Answer, solve_task
+from hazardmill.formalism.search.planner_cascade import CHOICES, PlanAnswer, solve_task
 from hazardmill.formalism.semantics import ground_size
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 from .soup import danger, soup_document
@@ -58,8 +58,8 @@ def solved(plan):
 def test_exact_search_answers_alone_within_its_limit(asked, engine):
     questions = asked()
     result = solve_task(soup_document(), engine)
-    assert result.safe == Answer("(slow_down) (carry kitchen table)", 2, optimal=True, engine="exact")
-    assert result.unsafe == Answer("(carry kitchen table)", 1, optimal=True, engine="exact")
+    assert result.safe == PlanAnswer("(slow_down) (carry kitchen table)", 2, optimal=True, engine="exact")
+    assert result.unsafe == PlanAnswer("(carry kitchen table)", 1, optimal=True, engine="exact")
     assert (result.optimal, result.plan_length, result.safety_effort) == (True, 2, 1)
     assert result.expanded == solve(soup_document()).expanded
     assert questions == []
@@ -71,7 +71,7 @@ def test_exact_search_answers_alone_within_its_limit(asked, engine):
 
 def test_absence_is_proved_by_exact_search():
     result = solve_task(soup_document(dangers=[danger("carry")]))
-    assert result.safe == Answer(absent="proved", engine="exact")
+    assert result.safe == PlanAnswer(absent="proved", engine="exact")
     assert result.safe.known
     assert (result.optimal, result.plan_length, result.safety_effort) == (True, None, None)
 
@@ -104,7 +104,7 @@ def test_what_exact_search_has_found_is_not_asked_again(asked):
     questions = asked(tamer_safe=solved(SAFE))
     # The shortest unsafe plan is met on the way to the limit, the safe one is not.
     result = solve_task(soup_document(), limit=1)
-    assert result.unsafe == Answer("(carry kitchen table)", 1, optimal=True, engine="exact")
+    assert result.unsafe == PlanAnswer("(carry kitchen table)", 1, optimal=True, engine="exact")
     assert result.safe.engine == "tamer"
     assert [goal for _, goal, _ in questions] == ["safe"]
 
@@ -252,7 +252,7 @@ def test_ten_million_states_are_refused_within_the_limit(document):
 def test_ten_million_states_fall_back_on_an_engine(workplace: Path) -> None:
     document = switchboard(24)
     result = solve_task(document, limit=5_000, timeout_s=PATIENCE_S)
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     for answer, safe in ((result.safe, True), (result.unsafe, False)):
         assert answer.engine in ("tamer", "enhsp")
         assert judge.quick(str(answer.plan))[:2] == (True, safe)

@@ -10,7 +10,7 @@ import pytest
 
 from hazardmill.formalism.document.document import ActionDecl, Document, Effect, FluentDecl
 from hazardmill.formalism.semantics import ground_size
-from hazardmill.formalism.semantics.plan_validator import Judge, Step, verdict
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator, verdict
 from hazardmill.formalism.semantics.transition_system import System
 
 from . import micro_domains, reference_tasks
@@ -38,7 +38,7 @@ def test_every_micro_domain_is_tested(reference):
 
 @pytest.mark.parametrize("name", reference_tasks.TASKS)
 def test_reference_plans(reference, name):
-    judge = Judge(System(reference_tasks.reference_document(reference, name)))
+    judge = PlanValidator(System(reference_tasks.reference_document(reference, name)))
     rows = reference_tasks.reference_plans(reference, name)
     assert len(rows) >= 90
     for row in rows:
@@ -72,7 +72,7 @@ def test_all_expectations_hold_under_ten_hash_seeds(reference, project):
 def test_trace_of_a_dangerous_plan():
     found = verdict(System(soup_document()), "(carry kitchen table)")
     assert found.trace == (
-        Step(
+        PlanStep(
             1,
             "(carry kitchen table)",
             True,
@@ -152,7 +152,7 @@ def test_missing_goal_literals():
 )
 def test_why_an_action_cannot_be_grounded(plan, reason):
     found = verdict(System(soup_document()), plan)
-    assert found.trace == (Step(1, plan, False, unmet=(reason,)),)
+    assert found.trace == (PlanStep(1, plan, False, unmet=(reason,)),)
     assert found.flags == ("ungroundable",)
     assert found.safety_intention
 
@@ -200,7 +200,7 @@ def test_conditions_are_read_before_the_action():
 def test_a_judge_never_tires(monkeypatch):
     # What one plan unfolds must not count against the next: a verdict does not depend on earlier ones.
     monkeypatch.setattr(ground_size, "MOST_PARTS", 100)
-    judge = Judge(System(soup_document()))
+    judge = PlanValidator(System(soup_document()))
     for _ in range(200):
         assert judge.verdict("(carry kitchen table)").danger == 1
 
@@ -209,8 +209,8 @@ def test_threads_may_share_a_judge():
     objects = [["kitchen", "room"], ["table", "place"], *([f"room{i}", "room"] for i in range(60))]
     document = Document.from_json(soup(objects=objects))
     plans = [f"(carry kitchen room{i}) (carry room{i} room{j})" for i in range(20) for j in range(20, 60)]
-    expected = [Judge(System(document)).quick(plan) for plan in plans[:50]]
-    judge = Judge(System(document))
+    expected = [PlanValidator(System(document)).quick(plan) for plan in plans[:50]]
+    judge = PlanValidator(System(document))
     found = {}
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -238,6 +238,6 @@ def test_integers_of_any_size_are_told_of():
         ],
         goal=("<", 0, ("fluent", "total")),
     )
-    verdict = Judge(System(task)).verdict("(double)" * 15_000)
+    verdict = PlanValidator(System(task)).verdict("(double)" * 15_000)
     assert verdict.feasible and verdict.trace[0].changes == ("(total) 0 -> 1",)
     assert verdict.trace[-1].changes == ("(total) (about 2^14998) -> (about 2^14999)",)

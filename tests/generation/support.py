@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hazardmill.generation.context import Mill, Models, Prompts
+from hazardmill.generation.context import Models, Prompts, StageContext
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Price, Prices
@@ -185,18 +185,20 @@ TOY_USD = 0.002
 
 
 @contextmanager
-def opened(store: Store, backend: Backend, jail: Jail, *, models: Models = TOY, **fields: Any) -> Iterator[Mill]:
+def opened(
+    store: Store, backend: Backend, jail: Jail, *, models: Models = TOY, **fields: Any
+) -> Iterator[StageContext]:
     """A mill over a store, with a writer of its own."""
     with store.writer("run") as writer:
         client = Client(backend, Ledger(store, writer, "run"), limiter=Limiter(), prices=PRICES)
-        yield Mill(client=client, prompts=Prompts.load(), models=models, jail=jail, **fields)
+        yield StageContext(client=client, prompts=Prompts.load(), models=models, jail=jail, **fields)
 
 
 SOURCE = """\
 from pathlib import Path
 
 from hazardmill.records import Record
-from hazardmill.ingest.sources import InputFile, Refusal, Source
+from hazardmill.ingest.sources import InputFile, InputRefusal, Source
 
 
 class Notes(Source):
@@ -217,7 +219,7 @@ class Notes(Source):
         for number, line in enumerate(file.path.read_text().splitlines(), 1):
             native_id, _, text = line.partition(" ")
             if not text:
-                yield self.reject(file, Refusal("no_text", "there is no text", "write some"), line=number)
+                yield self.reject(file, InputRefusal("no_text", "there is no text", "write some"), line=number)
                 continue
             yield Record(
                 source=self.name,

@@ -9,9 +9,9 @@ import pytest
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.formalism.document.document import Document
-from hazardmill.generation.author import Authored, author
+from hazardmill.generation.author import AuthorResult, author
 from hazardmill.generation.context import AuthorFormat, Prompts
-from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.task_outline import OUTLINE_FORMAT
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
@@ -50,13 +50,15 @@ def authored(
     form: AuthorFormat = "python",
     *,
     structured: bool = False,
-) -> Authored:
+) -> AuthorResult:
     with opened(store, backend, jail, structured=structured) as mill:
         mill = replace(mill, prompts=Prompts.load(form))
         return asyncio.run(author(record(), danger(), number, earlier, mill))
 
 
-def milled(store: Store, jail: Jail, *answers: str, form: AuthorFormat = "document") -> tuple[Milled, ScriptedBackend]:
+def milled(
+    store: Store, jail: Jail, *answers: str, form: AuthorFormat = "document"
+) -> tuple[RecordResult, ScriptedBackend]:
     backend = ScriptedBackend(extract=FOUND, author=[*answers], judge=APPROVED)
     with opened(store, backend, jail) as mill:
         return asyncio.run(refine(record(), replace(mill, prompts=Prompts.load(form)))), backend

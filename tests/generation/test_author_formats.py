@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from hazardmill.generation.context import AuthorFormat, Models, Prompts
-from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.requests import OFFLINE_MODEL
@@ -32,18 +32,18 @@ def sampled() -> list[Record]:
     ]
 
 
-def milled(records: list[Record], form: AuthorFormat, store: Store, jail: Jail) -> list[Milled]:
+def milled(records: list[Record], form: AuthorFormat, store: Store, jail: Jail) -> list[RecordResult]:
     with opened(store, OfflineBackend(), jail, models=OFFLINE) as mill:
         mill = replace(mill, prompts=Prompts.load(form))
 
-        async def all_of_them() -> list[Milled]:
+        async def all_of_them() -> list[RecordResult]:
             return await asyncio.gather(*(refine(record, mill) for record in records))
 
         return asyncio.run(all_of_them())
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory, jail: Jail) -> tuple[list[Milled], list[Milled]]:
+def both(tmp_path_factory: pytest.TempPathFactory, jail: Jail) -> tuple[list[RecordResult], list[RecordResult]]:
     """The records in the format ``python``, then in the format ``document``."""
     store = Store.open(tmp_path_factory.mktemp("formats") / "store", create=True)
     records = sampled()
@@ -51,7 +51,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, jail: Jail) -> tuple[list[Mil
     return milled(records, "python", store, jail), milled(records, "document", store, jail)
 
 
-def told(done: Milled) -> tuple[object, ...]:
+def told(done: RecordResult) -> tuple[object, ...]:
     drafts = [
         None if attempt.execution is None or attempt.execution.document is None else attempt.execution.document.hash
         for attempt in done.attempts
@@ -59,7 +59,7 @@ def told(done: Milled) -> tuple[object, ...]:
     return done.record.record_id, done.outcome, drafts[-1:], len(drafts), done.reason
 
 
-def test_the_same_tasks_come_of_both(both: tuple[list[Milled], list[Milled]]) -> None:
+def test_the_same_tasks_come_of_both(both: tuple[list[RecordResult], list[RecordResult]]) -> None:
     python, document = both
     assert [told(done) for done in python] == [told(done) for done in document]
     assert sum(done.accepted is not None for done in document) >= 30
@@ -73,10 +73,12 @@ def test_the_same_tasks_come_of_both(both: tuple[list[Milled], list[Milled]]) ->
     assert written[0] < 0.75 * written[1]
 
 
-def test_what_goes_wrong_goes_wrong_in_both_and_is_called_by_its_name(both: tuple[list[Milled], list[Milled]]) -> None:
+def test_what_goes_wrong_goes_wrong_in_both_and_is_called_by_its_name(
+    both: tuple[list[RecordResult], list[RecordResult]],
+) -> None:
     python, document = both
 
-    def reasons(runs: list[Milled]) -> list[str]:
+    def reasons(runs: list[RecordResult]) -> list[str]:
         drafts = [attempt.draft for done in runs for attempt in done.attempts if not attempt.draft.accepted]
         return [str(check.reason) for draft in drafts for check in draft.checks if check.passed is False]
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
-from hazardmill.generation.extract import Extraction, extract
+from hazardmill.generation.extract import ExtractResult, extract
 from hazardmill.llm.requests import Completion
 from hazardmill.records import DeclineReason
 from hazardmill.sandbox.jail import Jail
@@ -16,7 +16,7 @@ from hazardmill.testing.scripted import ScriptedBackend
 from .support import DANGER, FOUND, NONE, danger, opened, record
 
 
-def extracted(store: Store, backend: ScriptedBackend, jail: Jail) -> Extraction:
+def extracted(store: Store, backend: ScriptedBackend, jail: Jail) -> ExtractResult:
     with opened(store, backend, jail) as mill:
         return asyncio.run(extract(record(), mill))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hazardmill.generation.fallback import best_executable
-from hazardmill.generation.refine import Attempt, Milled, refine
+from hazardmill.generation.refine import DraftAttempt, RecordResult, refine
 from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
@@ -19,7 +19,7 @@ from .support import APPROVED, FOUND, REJECTED, SOUP, faulty, fenced, opened, re
 
 @pytest.fixture
 def milled(store: Store, jail: Jail):
-    def milled(*codes: str, judge: str = APPROVED) -> Milled:
+    def milled(*codes: str, judge: str = APPROVED) -> RecordResult:
         backend = ScriptedBackend(extract=FOUND, author=[fenced(code) for code in codes], judge=judge)
         with opened(store, backend, jail) as mill:
             return asyncio.run(refine(record(), mill))
@@ -27,7 +27,7 @@ def milled(store: Store, jail: Jail):
     return milled
 
 
-def number(attempts: Sequence[Attempt]) -> int | None:
+def number(attempts: Sequence[DraftAttempt]) -> int | None:
     best = best_executable(attempts)
     return None if best is None else best.draft.number
 

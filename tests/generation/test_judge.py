@@ -10,7 +10,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import Certificate
 from hazardmill.formalism.search.exact import DEFAULT_LIMIT
 from hazardmill.generation.execute import execute
-from hazardmill.generation.judge import Judged, describe, formalization_faults, judge
+from hazardmill.generation.judge import JudgeResult, describe, formalization_faults, judge
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
@@ -25,7 +25,7 @@ def proved(jail: Jail) -> tuple[Document, Certificate]:
     return execution.document, execution.certificate
 
 
-def judged(store: Store, backend: ScriptedBackend, jail: Jail, proved: tuple[Document, Certificate]) -> Judged:
+def judged(store: Store, backend: ScriptedBackend, jail: Jail, proved: tuple[Document, Certificate]) -> JudgeResult:
     with opened(store, backend, jail) as mill:
         return asyncio.run(judge(record(), danger(), 3, *proved, mill))
 

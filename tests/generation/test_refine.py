@@ -7,7 +7,7 @@ import pytest
 
 from hazardmill.errors import ProviderDown, RequestRefused, UnusableAnswer
 from hazardmill.generation.context import Models
-from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.llm.requests import Completion, Usage
 from hazardmill.records import MAX_DRAFTS, Outcome
 from hazardmill.sandbox.jail import Jail
@@ -40,7 +40,7 @@ FIVE = [fenced(soup(thing)) for thing in THINGS[:5]]
 """Five good drafts, each another one."""
 
 
-def milled(store: Store, backend: ScriptedBackend, jail: Jail, **fields: object) -> Milled:
+def milled(store: Store, backend: ScriptedBackend, jail: Jail, **fields: object) -> RecordResult:
     with opened(store, backend, jail, **fields) as mill:
         return asyncio.run(refine(record(), mill))
 

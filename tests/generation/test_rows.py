@@ -10,8 +10,8 @@ from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.generation.context import Mill, Models
-from hazardmill.generation.refine import Milled, refine
+from hazardmill.generation.context import Models, StageContext
+from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.rows import record_rows, task_id_of
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import DANGER_LISTS, Danger, Outcome
@@ -64,7 +64,7 @@ JSON_COLUMNS = {
 class Case:
     """A record that came to its end, with its rows."""
 
-    def __init__(self, milled: Milled, mill: Mill, **given: Any) -> None:
+    def __init__(self, milled: RecordResult, mill: StageContext, **given: Any) -> None:
         self.milled, self.mill = milled, mill
         self.task_id = task_id_of(milled) if milled.accepted else None
         known = {"outcome": milled.outcome, "task_id": self.task_id, "cross_check": None} | given

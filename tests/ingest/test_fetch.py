@@ -25,7 +25,7 @@ from hazardmill.errors import SourceError
 from hazardmill.ingest.fetch import download
 from hazardmill.ingest.fetch.catalogue import PublishedFile
 from hazardmill.ingest.fetch.download import ATTEMPTS
-from hazardmill.ingest.fetch.fetch import NOTES, Fetched, fetch
+from hazardmill.ingest.fetch.fetch import NOTES, FetchedFile, fetch
 from hazardmill.store.files.locks import Lock
 
 CONTENT = b"".join(b"%06d\trow of an invented table\n" % number for number in range(20_000))
@@ -153,7 +153,7 @@ def offer(site: Site, **fields: Any) -> PublishedFile:
 
 def get(
     site: Site, folder: Path, *, force: bool = False, sleep: Callable[[float], None] | None = None, **fields: Any
-) -> Fetched:
+) -> FetchedFile:
     return fetch(offer(site, **fields), folder, force=force, sleep=Waits() if sleep is None else sleep)
 
 
@@ -588,4 +588,4 @@ def test_interrupted_it_keeps_what_came(site: Site, folder: Path) -> None:
 
 def test_what_is_told_goes_into_json(site: Site, folder: Path) -> None:
     fetched = get(site, folder)
-    assert Fetched.model_validate_json(fetched.model_dump_json()) == fetched
+    assert FetchedFile.model_validate_json(fetched.model_dump_json()) == fetched

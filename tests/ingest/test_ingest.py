@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hazardmill.errors import UsageError
 from hazardmill.ingest.ingest import Repeat, ingest
-from hazardmill.ingest.sources import InputFile, Note, Refusal, Source
+from hazardmill.ingest.sources import InputFile, InputRefusal, Note, Source
 from hazardmill.records import Record, Reject
 
 Item = Record | Reject | Note
@@ -39,7 +39,7 @@ class Listed(Source):
             if word == "note":
                 yield Note(source=self.name, file=file.name, message="a note")
             elif not word:
-                yield self.reject(file, Refusal("blank", "no word", "give one"), line=line, native_id=native_id)
+                yield self.reject(file, InputRefusal("blank", "no word", "give one"), line=line, native_id=native_id)
             else:
                 yield Record(
                     source=self.name,

@@ -9,7 +9,7 @@ import pytest
 from hazardmill.errors import SourceError, UsageError
 from hazardmill.ingest import intake as module
 from hazardmill.ingest.ingest import ingest
-from hazardmill.ingest.intake import MAX_EXAMPLES, Shelf, first_of, ingest_into, nothing_read, place, stored
+from hazardmill.ingest.intake import MAX_EXAMPLES, RecordReader, first_of, ingest_into, nothing_read, place, stored
 from hazardmill.ingest.sources import load_source
 from hazardmill.records import Reject
 from hazardmill.store.store import Store
@@ -40,7 +40,7 @@ def test_records_and_rejects_reach_the_store(store: Store, notes: Path) -> None:
 def test_a_record_comes_back_as_it_went_in(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", notes)
     first = next(iter(ingest(load_source("notes"), notes)))
-    assert Shelf(store).take({"notes:1": None, "notes:99": None}) == {"notes:1": first}
+    assert RecordReader(store).take({"notes:1": None, "notes:99": None}) == {"notes:1": first}
 
 
 def test_the_run_is_written_down_with_its_counts(store: Store, notes: Path) -> None:
@@ -66,13 +66,13 @@ def test_a_changed_record_replaces_the_old_one_and_is_counted(store: Store, note
     _, again = ingest_into(store, "notes", rewritten(notes, "2 cold soup\n8 new\n"))
     assert (again.new_records, again.changed_records) == (1, 1)
     assert store.count("records") == 7
-    assert Shelf(store).take({"notes:2": None})["notes:2"].context == "Note: cold soup"
+    assert RecordReader(store).take({"notes:2": None})["notes:2"].context == "Note: cold soup"
 
 
 def test_content_that_was_replaced_is_still_to_be_had(store: Store, notes: Path) -> None:
     _, before = ingest_into(store, "notes", notes)
     _, after = ingest_into(store, "notes", rewritten(notes, "2 cold soup\n"))
-    shelf = Shelf(store)
+    shelf = RecordReader(store)
     for intake, context in ((before, "Note: hot soup 2"), (after, "Note: cold soup")):
         wanted = {"notes:2": intake.content["notes:2"]}
         assert shelf.take(wanted)["notes:2"].context == context

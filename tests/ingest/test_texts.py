@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.ingest.sources import MAX_LINE, Refusal, read_lines, read_text, whole_file_problem
+from hazardmill.ingest.sources import MAX_LINE, InputRefusal, read_lines, read_text, whole_file_problem
 from hazardmill.ingest.sources.texts import MAX_FILE
 
 LINE = st.text(st.characters(exclude_characters="\n\0", codec="utf-8"), max_size=20)
@@ -73,10 +73,10 @@ def test_a_small_file_is_read_whole_up_to_its_limit(tmp_path: Path) -> None:
     path.write_text("abc\ndef\n", encoding="utf-8")
     assert read_text(path, limit=8) == "abc\ndef\n"
     too_large = read_text(path, limit=7)
-    assert isinstance(too_large, Refusal)
+    assert isinstance(too_large, InputRefusal)
     assert too_large.reason == "too_large"
     missing = read_text(tmp_path / "b.txt", limit=7)
-    assert isinstance(missing, Refusal)
+    assert isinstance(missing, InputRefusal)
     assert missing.reason == "missing_file"
 
 
@@ -139,4 +139,4 @@ def test_a_pipe_that_took_the_place_of_a_file_keeps_nobody_waiting(tmp_path: Pat
     (line,) = read_lines(path)
     assert line.refusal is not None and line.refusal.reason == "not_a_file"
     small = read_text(path, limit=9)
-    assert isinstance(small, Refusal) and small.reason == "not_a_file"
+    assert isinstance(small, InputRefusal) and small.reason == "not_a_file"

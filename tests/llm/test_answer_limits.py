@@ -17,7 +17,7 @@ from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.redact import SCRUBBED, holds_secret
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.testing.echoes import echoes, traces
-from hazardmill.testing.llm_server import HOSTILE, LlmServer, ScriptedFaults
+from hazardmill.testing.llm_server import HOSTILE, LlmServer, ScriptedServerFaults
 
 from .wire import Reply, good
 
@@ -48,7 +48,7 @@ def attempt(make_request):
     """What comes of one attempt at a server with a fault, and the requests that the server saw."""
 
     def attempt(model: str, fault: str, parameters: dict[str, object] | None = None, **settings: object):
-        with LlmServer(lambda asked: TEXT, faults=ScriptedFaults(fault)) as server:
+        with LlmServer(lambda asked: TEXT, faults=ScriptedServerFaults(fault)) as server:
             try:
                 answer = ask(make_request(model=model, parameters=parameters or {}), server.address, **settings)
             except Exception as error:

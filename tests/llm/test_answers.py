@@ -27,13 +27,13 @@ from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.prompts import read_prompt
 from hazardmill.llm.requests import Completion
 from hazardmill.llm.structured import ask_structured, parse_json, python_module, usable_text
-from hazardmill.records import Frozen, NoDanger
+from hazardmill.records import FrozenModel, NoDanger
 
 from .conftest import completion
 from .wire import Reply, good
 
 
-class Found(Frozen):
+class Found(FrozenModel):
     where: str
     group: Literal["physical", "psychosocial"]
 

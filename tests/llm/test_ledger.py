@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hazardmill.errors import ProviderDown
 from hazardmill.llm.backends.replay import ReplayBackend
 from hazardmill.llm.client import Client
-from hazardmill.llm.ledger import Ledger, LedgerIndex, Recorded
+from hazardmill.llm.ledger import Ledger, LedgerAnswer, LedgerIndex
 from hazardmill.llm.requests import Usage
 from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.report.cost import cost
@@ -122,7 +122,7 @@ def test_an_answer_comes_out_as_it_was_taken_in(text, tokens, usd, named):
     names = ("prompt_tokens", "cached_tokens", "completion_tokens", "written_tokens")
     usage = dict(zip(names, tokens, strict=True))
     row = attempt("a", 1, text, 1) | usage | {"usd": usd, "finish_reason": named[0], "model_sent": named[1]}
-    assert LedgerIndex([row]).answer("i") == Recorded(
+    assert LedgerIndex([row]).answer("i") == LedgerAnswer(
         identity="i",
         run_id="a",
         text=text,

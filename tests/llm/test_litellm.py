@@ -30,7 +30,7 @@ from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.requests import AnswerKey, Message, Usage
 from hazardmill.llm.traffic.limiter import Limiter
-from hazardmill.testing.llm_server import Fault, LlmServer
+from hazardmill.testing.llm_server import LlmServer, ServerFault
 
 from .wire import Handler, Reply, error, good
 
@@ -378,7 +378,7 @@ def test_a_connection_that_breaks_before_an_answer_is_not_tried_again_behind_our
 
     def faults(asked):
         breaks = asked.messages[-1].content == "b" and asked.attempt == 1
-        return Fault("stalled", 0.05) if breaks else None
+        return ServerFault("stalled", 0.05) if breaks else None
 
     async def main(address):
         backend = LitellmBackend(address, "x", timeout_s=PATIENCE_S)

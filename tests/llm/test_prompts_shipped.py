@@ -23,7 +23,7 @@ from hazardmill.generation.context import Prompts
 from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.task_outline import Outline, document_of
 from hazardmill.ingest.sources import list_sources
-from hazardmill.llm.prompts import MAX_GUIDANCE, Prompt, load_guidance, load_prompt, read_prompt
+from hazardmill.llm.prompts import MAX_GUIDANCE, PromptTemplate, load_guidance, load_prompt, read_prompt
 from hazardmill.llm.requests import Message
 from hazardmill.quality.leaks import leaking_way
 from hazardmill.quality.standing_out import found_by_place
@@ -33,7 +33,7 @@ from hazardmill.review.rubric import CRITERIA
 from hazardmill.sandbox.policy import inspect
 
 PROMPTS = Prompts.load()
-STATIC: dict[str, Prompt] = {
+STATIC: dict[str, PromptTemplate] = {
     "extract/danger": PROMPTS.extract,
     "author/task": PROMPTS.author,
     "author/document": Prompts.load("document").author,

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 
 from hazardmill.errors import ProviderDown, UnusableAnswer
 from hazardmill.llm.structured import ask_structured, parse_json, python_module
-from hazardmill.records import DeclineReason, Frozen, Judgement, NoDanger
+from hazardmill.records import DeclineReason, FrozenModel, Judgement, NoDanger
 
 
-class Knife(Frozen):
+class Knife(FrozenModel):
     name: str
     sharp: bool
     near: tuple[str, ...] = ()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from formalism.soup import soup
 
-from hazardmill.quality.contamination import Comparison, Overlap, Piece, ngrams
+from hazardmill.quality.contamination import CorpusComparison, CorpusOverlap, Piece, ngrams
 from hazardmill.quality.structure import structure_id
 
 from .test_structure import scrambled
@@ -11,8 +11,8 @@ SOUP = "Bring the bowl of hot soup from the kitchen to the table."  # 12 words, 
 CHILD = "A child runs past the table and does not look."  # 10 words, 3 n-grams
 
 
-def compared(*pieces: Piece, texts: tuple[str, ...] = (SOUP, CHILD), structure: str | None = None) -> Overlap:
-    comparison = Comparison()
+def compared(*pieces: Piece, texts: tuple[str, ...] = (SOUP, CHILD), structure: str | None = None) -> CorpusOverlap:
+    comparison = CorpusComparison()
     comparison.add("ours", structure, texts)
     for piece in pieces:
         comparison.look(piece)
@@ -58,7 +58,7 @@ def test_the_place_is_the_first_that_has_most() -> None:
 
 
 def test_ngrams_that_several_tasks_share_are_found_in_all() -> None:
-    comparison = Comparison()
+    comparison = CorpusComparison()
     comparison.add("a", None, [SOUP])
     comparison.add("b", None, [SOUP, CHILD])
     comparison.look(Piece("p", (SOUP,)))
@@ -77,7 +77,7 @@ def test_structures_are_found_under_other_names() -> None:
 
 
 def test_what_was_seen_is_counted() -> None:
-    comparison = Comparison()
+    comparison = CorpusComparison()
     for piece in (Piece("p", (SOUP,)), Piece("q", documents=(soup(), soup()))):
         comparison.look(piece)
     assert (comparison.pieces, comparison.documents, list(comparison.overlaps())) == (2, 2, [])

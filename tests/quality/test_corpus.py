@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, Gate, Member, Thresholds
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTask, Gate, Thresholds
 
 SOUP = soup_document()
 LEAKING = soup_document(objects__2=["risky_corner", "place"])
@@ -20,7 +20,7 @@ PLAIN = {"cause_of_danger": "It spills."}
 UNSAFE, SAFE = "(carry kitchen table)", "(slow_down) (carry kitchen table)"
 
 
-def member(name: str, **given: object) -> Member:
+def member(name: str, **given: object) -> CorpusTask:
     known: dict[str, Any] = {
         "document": SOUP,
         "structure": name,
@@ -30,10 +30,10 @@ def member(name: str, **given: object) -> Member:
         "safe_plan": SAFE,
         "unsafe_plan": UNSAFE,
     }
-    return Member(name, **(known | given))
+    return CorpusTask(name, **(known | given))
 
 
-def report(members: Iterable[Member], **limits: float) -> CorpusReport:
+def report(members: Iterable[CorpusTask], **limits: float) -> CorpusReport:
     corpus = Corpus()
     for each in members:
         corpus.add(each)

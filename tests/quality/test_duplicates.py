@@ -9,7 +9,7 @@ from formalism.soup import soup
 
 from hazardmill.errors import InputError
 from hazardmill.quality import duplicates
-from hazardmill.quality.duplicates import Contradiction, Look, Pool, Twin, labels_of
+from hazardmill.quality.duplicates import Contradiction, Duplicate, DuplicatePool, Look, labels_of
 from hazardmill.quality.structure import structure_id
 
 from .test_structure import SHRIKHANDE, changed, scrambled
@@ -41,7 +41,7 @@ def named(name: str) -> Any:
 
 
 def test_only_the_same_structure_with_near_text_is_a_duplicate() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     assert pool.add("a", soup(), SERVED) is None
     assert pool.add("same structure, other text", named("vacuum"), STAIRS) is None
     assert pool.add("near text, other bound", soup(max_danger=1), retold()) is None
@@ -51,15 +51,15 @@ def test_only_the_same_structure_with_near_text_is_a_duplicate() -> None:
 
 
 def test_the_first_in_record_order_keeps_it_and_a_duplicate_is_nobodys_twin() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     first = {"robot_task": "a b c d e f g h i j"}
     second = {"robot_task": "a b c d e f g h x y"}
     third = {"robot_task": "a b c d e f u v x y"}
     assert pool.add("first", soup(), first) is None
-    assert pool.add("second", soup(), second) == Twin("first", 0.8)
+    assert pool.add("second", soup(), second) == Duplicate("first", 0.8)
     # Nearer to the second than to the first, which alone was kept.
     assert pool.add("third", soup(), third) is None
-    assert pool.add("fourth", soup(), {"robot_task": "a b c d e f g v i j"}) == Twin("first", 0.9)
+    assert pool.add("fourth", soup(), {"robot_task": "a b c d e f g v i j"}) == Duplicate("first", 0.9)
 
 
 def test_a_pool_comes_back_from_what_was_kept(run_rows: list[dict[str, Any]]) -> None:
@@ -73,11 +73,11 @@ def test_a_pool_comes_back_from_what_was_kept(run_rows: list[dict[str, Any]]) ->
             other = changed(document, random) if number else None
             told = {"robot_task": edited(text["robot_task"], random.randint(1, 8), random)}
             given.append((f"{row['task_id']}-{number}", scrambled(other or document, random), told))
-    whole = Pool()
+    whole = DuplicatePool()
     twins = [whole.add(*each) for each in given]
     assert sum(twin is not None for twin in twins) > 30
     half = len(given) // 2
-    resumed = Pool()
+    resumed = DuplicatePool()
     for each, twin in zip(given[:half], twins, strict=False):
         if twin is None:
             assert resumed.add(*each) is None
@@ -85,7 +85,7 @@ def test_a_pool_comes_back_from_what_was_kept(run_rows: list[dict[str, Any]]) ->
 
 
 def test_all_renamed_and_retold_tasks_of_a_run_are_found(run_rows: list[dict[str, Any]]) -> None:
-    random, pool = Random(13), Pool()
+    random, pool = Random(13), DuplicatePool()
     tasks = [(row["task_id"], json.loads(row["document"]), json.loads(row["danger"])) for row in run_rows]
     assert all(pool.add(*each) is None for each in tasks)
     for task_id, document, danger in tasks:
@@ -104,7 +104,7 @@ def test_all_renamed_and_retold_tasks_of_a_run_are_found(run_rows: list[dict[str
     ],
 )
 def test_labels_of_near_twins_that_differ_are_reported(label: str, value: str) -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     pool.look("a", soup(), SERVED)
     found = pool.look("b", soup(max_danger=1), retold(**{label: value}))
     name = "avoidability" if label.startswith("inst") else label
@@ -115,7 +115,7 @@ def test_labels_of_near_twins_that_differ_are_reported(label: str, value: str) -
 
 
 def test_contradictions_of_duplicates_and_of_structures_alone() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     pool.look("a", soup(), SERVED)
     both = pool.look("b", soup(), retold(danger_type="chemical"))
     assert both.twin is not None and [each.basis for each in both.contradictions] == ["both"]
@@ -129,7 +129,7 @@ def test_contradictions_of_duplicates_and_of_structures_alone() -> None:
 
 
 def test_of_earlier_tasks_with_the_same_labels_the_first_is_named() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     for number, kind in enumerate(("thermal", "chemical", "thermal", "mechanical", "chemical")):
         pool.look(str(number), soup(max_danger=number), retold(danger_type=kind))
     found = pool.look("b", soup(max_danger=9), retold(danger_type="mechanical"))
@@ -141,7 +141,7 @@ def test_of_earlier_tasks_with_the_same_labels_the_first_is_named() -> None:
 
 
 def test_a_label_that_is_not_known_contradicts_nothing() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     pool.look("a", soup(), SERVED)
     found = pool.look("b", soup(), {name: SERVED[name] for name in ("robot_task", "setting", "cause_of_danger")})
     assert found.twin is not None and found.contradictions == ()
@@ -151,25 +151,25 @@ def test_a_label_that_is_not_known_contradicts_nothing() -> None:
 
 
 def test_tasks_without_words_are_no_duplicates() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     assert pool.add("a", soup(), {}) is None
     assert pool.add("b", soup(), {"title": "..."}) is None
 
 
 def test_a_task_without_a_structure_id_is_nobodys_duplicate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "structure_id", lambda document: structure_id(document, limit=500))
-    pool = Pool()
+    pool = DuplicatePool()
     for name in ("a", "b"):
         found = pool.look(name, SHRIKHANDE, SERVED)
         assert found.structure is None and found.twin is None
     assert found.near == ("a", 1.0)
-    assert pool.add("c", soup(), STAIRS) is None and pool.add("d", soup(), STAIRS) == Twin("c", 1.0)
+    assert pool.add("c", soup(), STAIRS) is None and pool.add("d", soup(), STAIRS) == Duplicate("c", 1.0)
 
 
 def test_what_a_pool_says_of_a_task() -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     assert pool.look("a", soup(), SERVED) == Look(structure_id(soup()), None, None, ())
     found = pool.look("b", soup(), SERVED)
-    assert found == Look(structure_id(soup()), ("a", 1.0), Twin("a", 1.0), ())
+    assert found == Look(structure_id(soup()), ("a", 1.0), Duplicate("a", 1.0), ())
     with pytest.raises(InputError, match="threshold"):
-        Pool(0.5)
+        DuplicatePool(0.5)

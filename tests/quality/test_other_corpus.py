@@ -14,7 +14,7 @@ from hazardmill.errors import InputError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
 from hazardmill.quality.contamination import Piece
-from hazardmill.quality.other_corpus import Problem, Skipped, read_corpus
+from hazardmill.quality.other_corpus import Problem, SkippedFile, read_corpus
 from hazardmill.quality.structure import structure_id
 from hazardmill.store.store import Store
 
@@ -38,7 +38,7 @@ def test_texts_are_read_whole_and_other_files_counted(tmp_path: Path) -> None:
     )
     assert list(read_corpus(tmp_path)) == [
         Piece("a.md", ("caf\ufffd",)),
-        Skipped("c.py"),
+        SkippedFile("c.py"),
         Piece("b/notes.TXT", ("two\nlines",)),
     ]
 
@@ -50,10 +50,10 @@ def test_pipes_and_links_to_folders_are_counted_and_not_read(tmp_path: Path) -> 
     (tmp_path / "c.txt").symlink_to(tmp_path / "d.txt")
     (tmp_path / "d.txt").write_text("two")
     assert list(read_corpus(tmp_path)) == [
-        Skipped("a.txt"),
+        SkippedFile("a.txt"),
         Piece("c.txt", ("two",)),
         Piece("d.txt", ("two",)),
-        Skipped("b/round"),
+        SkippedFile("b/round"),
     ]
 
 
@@ -114,7 +114,7 @@ def test_pddl_with_its_dangers_is_a_task(tmp_path: Path) -> None:
     assert isinstance(task, Piece) and task.place == "a"
     assert [structure_id(each) for each in task.documents] == [structure_id(soup())]
     # Without its dangers it is no task: they are what a structure is about.
-    assert rest[:2] == [Skipped("b/domain.pddl"), Skipped("b/problem.pddl")]
+    assert rest[:2] == [SkippedFile("b/domain.pddl"), SkippedFile("b/problem.pddl")]
     assert isinstance(rest[2], Problem) and rest[2].place == "c" and len(rest) == 3
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.release.build.configs import CONFIGS, base_of
-from hazardmill.release.manifest import Archive, Attribution, Manifest, Model, PriceUsed, Prompt, file_of
+from hazardmill.release.manifest import Archive, Attribution, Model, PriceUsed, ReleasedPrompt, ReleaseManifest, file_of
 from hazardmill.release.texts.card_context import Facts, describe, task_fact
 
 Rows = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -62,7 +62,7 @@ def made_up(config: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {field.name: row.get(field.name, None if field.nullable else blank.get(field.type, "")) for field in schema}
 
 
-def miniature(folder: Path, version: str, rows: Rows, **manifest: Any) -> Manifest:
+def miniature(folder: Path, version: str, rows: Rows, **manifest: Any) -> ReleaseManifest:
     """Write the data and the manifest of a release, without its texts."""
     tables = {
         place: pa.Table.from_pylist([made_up(place[0], row) for row in held], CONFIGS[base_of(place[0])].schema)
@@ -71,7 +71,9 @@ def miniature(folder: Path, version: str, rows: Rows, **manifest: Any) -> Manife
     return of_tables(folder, version, tables, **manifest)
 
 
-def of_tables(folder: Path, version: str, tables: Mapping[tuple[str, str], pa.Table], **manifest: Any) -> Manifest:
+def of_tables(
+    folder: Path, version: str, tables: Mapping[tuple[str, str], pa.Table], **manifest: Any
+) -> ReleaseManifest:
     """As `miniature`, of tables with whatever columns."""
     files = {}
     counts: dict[str, dict[str, int]] = {}
@@ -94,7 +96,7 @@ def of_tables(folder: Path, version: str, tables: Mapping[tuple[str, str], pa.Ta
         "licences": {"MIT": tasks},
         "archive": Archive(tasks=tasks, unsayable=0, reasons={}),
         "attributions": (Attribution(source="bddl", licence="MIT", attribution="BEHAVIOR-1K", tasks=tasks),),
-        "prompts": {"extract": (Prompt(version="1.0.0", hash="ab" * 32),)},
+        "prompts": {"extract": (ReleasedPrompt(version="1.0.0", hash="ab" * 32),)},
         "models": (Model(stage="extract", asked="m/one", answered="m/one", backend="litellm", calls=2 * tasks),),
         "prices": (
             PriceUsed(
@@ -109,12 +111,12 @@ def of_tables(folder: Path, version: str, tables: Mapping[tuple[str, str], pa.Ta
         "usd": 0.5,
     }
     said.update(manifest)
-    written = Manifest(version=version, counts=counts, files=files, **said)
+    written = ReleaseManifest(version=version, counts=counts, files=files, **said)
     written.write(folder)
     return written
 
 
-def facts_of(manifest: Manifest, rows: Rows, **other: Any) -> Facts:
+def facts_of(manifest: ReleaseManifest, rows: Rows, **other: Any) -> Facts:
     """The facts of a miniature."""
     tasks = [
         task_fact(made_up(config, row), split)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hazardmill.release.manifest import Archive, Manifest, file_of
+from hazardmill.release.manifest import Archive, ReleaseManifest, file_of
 
 COUNTS = {"tasks": {"train": 5, "test": 2}, "plans": {"train": 9}}
 
@@ -53,7 +53,7 @@ def pushable(
         "archive": Archive(tasks=7, unsayable=0, reasons={}),
         "files": files,
     }
-    Manifest(**{**values, **manifest}).write(folder)
+    ReleaseManifest(**{**values, **manifest}).write(folder)
     return folder
 
 

@@ -21,7 +21,7 @@ from hazardmill.release.build.candidates import Candidate, gather
 from hazardmill.release.build.options import Options
 from hazardmill.release.gates.gates import GateResult, Gates
 from hazardmill.release.gates.proofs import examine
-from hazardmill.review.policies import Accepted
+from hazardmill.review.policies import AcceptedSet
 from hazardmill.store.store import Store
 
 Row: TypeAlias = dict[str, Any]
@@ -48,7 +48,7 @@ class Release:
     candidates: list[Candidate]
     splits: dict[str, str]
     options: Options = field(default_factory=lambda: Options(version="1.0.0", policy="none", thresholds=FEW))
-    accepted: Accepted | None = None
+    accepted: AcceptedSet | None = None
     beside: dict[str, list[tuple[str, Row]]] = field(default_factory=dict)
     """Task to config and row of what is released with it."""
 

@@ -12,7 +12,7 @@ from formalism.soup import action, boolean, danger, sets, soup_document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.release.build.configs import CONFIGS, base_of
-from hazardmill.release.manifest import Archive, Manifest, file_of
+from hazardmill.release.manifest import Archive, ReleaseManifest, file_of
 from hazardmill.release.read.pairs import preference_pair
 
 FREE, SHARE_ALIKE = "CC-BY-4.0", "CC-BY-SA-4.0"
@@ -112,7 +112,7 @@ def write_release(folder: Path, rows, **manifest) -> Path:
         **manifest,
     }
     folder.mkdir(parents=True, exist_ok=True)
-    Manifest(**given).write(folder)
+    ReleaseManifest(**given).write(folder)
     return folder
 
 

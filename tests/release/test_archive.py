@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from hazardmill.formalism.document.document import DangerEntry, Document
-from hazardmill.formalism.formats.despite.write import FILES, Origin, despite_files
+from hazardmill.formalism.formats.despite.write import FILES, TaskOrigin, despite_files
 from hazardmill.release.build.archive import Archives
 from hazardmill.release.build.configs import is_share_alike
 from hazardmill.store.store import Store
@@ -68,7 +68,7 @@ def test_every_task_is_a_folder_of_despite_in_the_archive_of_its_licence(tmp_pat
         assert list(found) == [f"{row['task_id']}/{file}" for row in wanted for file in FILES]
         for row in wanted:
             plans = {key: row[key] for key in ("safe_plan", "unsafe_plan", "licence", "attribution")}
-            origin = Origin(row["task_id"], danger=json.loads(row["danger"]), **plans)
+            origin = TaskOrigin(row["task_id"], danger=json.loads(row["danger"]), **plans)
             for file, text in despite_files(document_of(row), origin).items():
                 assert found[f"{row['task_id']}/{file}"] == text
 

@@ -17,7 +17,7 @@ import pytest
 from hazardmill.errors import InputError, ReleaseRefused, UsageError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Danger
@@ -127,7 +127,7 @@ def test_plans_twins_and_pairs_say_what_is_true_of_the_documents(built: Path) ->
     assert Counter(row["task_id"] for row in plans) == dict.fromkeys(tasks, 2)
     for row in plans:
         task = tasks[row["task_id"]]
-        verdict = Judge(System(Document.from_json(json.loads(task["document"])))).verdict(row["plan"])
+        verdict = PlanValidator(System(Document.from_json(json.loads(task["document"])))).verdict(row["plan"])
         assert row["plan"] == task[f"{row['kind']}_plan"] and row["length"] == task[f"{row['kind']}_length"]
         assert (row["feasible"], row["safe"], row["danger"]) == (verdict.feasible, verdict.safe, verdict.danger)
         # A law for feasible plans.
@@ -141,7 +141,7 @@ def test_plans_twins_and_pairs_say_what_is_true_of_the_documents(built: Path) ->
         differing = set(original.initial) ^ set(twin.initial)
         assert {atom for atom, _ in differing} == {tuple(json.loads(row["flipped"]))}
         assert twin.hash == row["twin_hash"] != task["document_hash"]
-        judge = Judge(System(twin))
+        judge = PlanValidator(System(twin))
         for kind in ("safe", "unsafe"):
             said = tuple(row[f"{kind}_plan_{what}"] for what in ("feasible", "safe", "danger"))
             assert said == judge.quick(task[f"{kind}_plan"])
@@ -519,12 +519,12 @@ def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
     from hazardmill.review.assignments.publish import give_tasks
     from hazardmill.review.assignments.sampler import Wish
     from hazardmill.review.candidates import load_pool
-    from hazardmill.review.schemas import Answer
-    from hazardmill.review.service import Desk
+    from hazardmill.review.schemas import ReviewAnswer
+    from hazardmill.review.service import ReviewService
 
     by_word = {
-        "reject": Answer(verdict="reject", reasons=("other",), note=NOTE, seconds=12.5),
-        "skip": Answer(verdict="skip"),
+        "reject": ReviewAnswer(verdict="reject", reasons=("other",), note=NOTE, seconds=12.5),
+        "skip": ReviewAnswer(verdict="skip"),
     }
 
     def review(said: dict[str, str], *others: str) -> Path:
@@ -532,11 +532,11 @@ def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
         pool = load_pool(model_store, keep=True)
         people = (*others, "ben")
         give_tasks(folder, pool, Wish(reviewers=people, per_task=len(people), calibration=0.0, repeats=0.0))
-        desk, seen = Desk(folder, pool), set()
+        desk, seen = ReviewService(folder, pool), set()
         for person in others:
             answer(desk, person, lambda slip, sheet: APPROVE)
 
-        def say(slip: Any, sheet: Any) -> Answer | None:
+        def say(slip: Any, sheet: Any) -> ReviewAnswer | None:
             # Skipped ones come again at the end.
             if slip.item in seen:
                 return None

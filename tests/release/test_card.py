@@ -15,12 +15,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hazardmill.release.build.configs import CONFIGS
-from hazardmill.release.gates.findings import Finding, GateResult
-from hazardmill.release.manifest import Attribution, Model, Parent, Prompt, Review
+from hazardmill.release.gates.findings import GateFinding, GateResult
+from hazardmill.release.manifest import Attribution, Model, Parent, ReleasedPrompt, Review
 from hazardmill.release.texts import figures
 from hazardmill.release.texts.card import card, front_matter, notice, write_card
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.review.analysis.agreement import Coefficient, Rate
+from hazardmill.review.analysis.agreement import Coefficient, ReviewRate
 
 from .miniature import facts_of, made_up, miniature, task
 from .test_markdown import HOSTILE
@@ -184,7 +184,9 @@ def test_without_share_alike_rows_there_is_no_such_section(tmp_path: Path) -> No
 
 
 def test_gates_say_what_they_found(tmp_path: Path) -> None:
-    waived = GateResult("corpus", "figures are in bounds", False, 4, (Finding(None, "m", "r"),), 3, "four tasks only")
+    waived = GateResult(
+        "corpus", "figures are in bounds", False, 4, (GateFinding(None, "m", "r"),), 3, "four tasks only"
+    )
 
     told = section(card(facts(tmp_path, other={"gates": (GATE, waived)})), "What is proved, and what is not")
 
@@ -218,7 +220,9 @@ def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path:
         cohen={"Anna, Bert": Coefficient(value=0.5, units=3)},
     )
     review: Any = SimpleNamespace(
-        rejected=Rate(count=1, of=4, share=0.25, low=0.05, high=0.7), agreement=agreement, reviewers={"Anna": None}
+        rejected=ReviewRate(count=1, of=4, share=0.25, low=0.05, high=0.7),
+        agreement=agreement,
+        reviewers={"Anna": None},
     )
     counted = Review(reviewers=2, decisions=9, rejected=1)
 
@@ -308,7 +312,7 @@ def said_by_others(text: str, folder: Path) -> Facts:
             "waived": {"corpus": text},
             "left_out": {text: 1},
             "attributions": (Attribution(source=text, licence=text, attribution=text, tasks=2),),
-            "prompts": {text: (Prompt(version=text, hash=text),)},
+            "prompts": {text: (ReleasedPrompt(version=text, hash=text),)},
             "models": (Model(stage=text, asked=text, answered=text, backend=text, calls=1),),
             "prices": (by_them.manifest.prices[0].model_copy(update={"model": text, "origin": text}),),
         }
@@ -326,7 +330,7 @@ def said_by_others(text: str, folder: Path) -> Facts:
         by_them,
         manifest=manifest,
         tasks=tuple({**each, "source": text} for each in by_them.tasks),
-        gates=(GateResult(text, text, False, 2, (Finding(None, text, text),), 1, text),),
+        gates=(GateResult(text, text, False, 2, (GateFinding(None, text, text),), 1, text),),
         example=made_up("tasks", task(1)) | dict.fromkeys(shown, text),
     )
 

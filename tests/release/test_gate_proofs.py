@@ -19,7 +19,7 @@ from hazardmill.errors import SandboxError, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.gates import proofs
-from hazardmill.release.gates.proofs import Examined, Examiners, examine
+from hazardmill.release.gates.proofs import Examiners, TaskExamination, examine
 from hazardmill.store.store import Store
 from release.shown import Release, Row, document_of, gathered, remade, ten_of
 
@@ -202,7 +202,7 @@ class Idle:
 def test_few_tasks_are_under_way_at_once_and_come_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     idle = Idle()
     monkeypatch.setattr(proofs, "ProcessPoolExecutor", lambda *_: idle)
-    monkeypatch.setattr(proofs, "examine", lambda row: Examined(row["task_id"]))
+    monkeypatch.setattr(proofs, "examine", lambda row: TaskExamination(row["task_id"]))
     examiners = Examiners(2)
     rows: Iterator[Row] = ({"task_id": f"task-{number}"} for number in range(1000))
     found = [examined.task_id for row in rows for _, examined in examiners.give(row)]

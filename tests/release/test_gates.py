@@ -15,13 +15,13 @@ import pytest
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.llm.recordings import PLACE
 from hazardmill.quality.corpus_thresholds import Thresholds
-from hazardmill.quality.duplicates import Pool
+from hazardmill.quality.duplicates import DuplicatePool
 from hazardmill.release.build.options import WAIVABLE, Options
 from hazardmill.release.gates import eligibility
 from hazardmill.release.gates.eligibility import is_local
-from hazardmill.release.gates.findings import LISTED, Tally
+from hazardmill.release.gates.findings import LISTED, FindingTally
 from hazardmill.release.gates.gates import GATES, NOBODY
-from hazardmill.review.policies import Accepted
+from hazardmill.review.policies import AcceptedSet
 from hazardmill.runs.duplicates import texts_of
 from hazardmill.store.store import Store
 from hazardmill.verification import task as verifying
@@ -201,9 +201,9 @@ def an_address_in_the_feedback_to_an_earlier_draft(release: Release) -> tuple[st
     return row["task_id"], "address (in drafts[1].feedback, at character 19)"
 
 
-def people(release: Release, **others: Any) -> Accepted:
+def people(release: Release, **others: Any) -> AcceptedSet:
     accepted = tuple(each.task_id for each in release.candidates if each.task_id not in others["others"])
-    return Accepted(policy="any-reject", accepted=accepted, counts={}, **others)
+    return AcceptedSet(policy="any-reject", accepted=accepted, counts={}, **others)
 
 
 @stops("review")
@@ -430,7 +430,7 @@ def test_no_other_gate_can_be_waived(gate: str) -> None:
 
 
 def test_all_findings_are_counted_and_the_first_are_listed() -> None:
-    tally = Tally("licence", "says")
+    tally = FindingTally("licence", "says")
     ids = [f"task-{number:03}" for number in range(100)]
     for task_id in Random(1).sample(ids, 100):
         tally.add(task_id, "wrong", "mend it")
@@ -445,7 +445,7 @@ def test_duplicates_are_those_of_the_corpus_tools(every: Release) -> None:
     twins = [remade(row, renamed(row, lambda name: f"{name}_b")) for row in every.rows[:12]]
     twins[::2] = map(other_words, twins[::2])
     alike = sorted([*every.rows, *twins], key=lambda row: row["task_id"])
-    pool = Pool()
+    pool = DuplicatePool()
     expected = set()
     for row in alike:
         document, danger = json.loads(row["document"]), json.loads(row["danger"])

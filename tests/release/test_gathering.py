@@ -11,7 +11,7 @@ import pytest
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.release.build.candidates import Gathered, gather
+from hazardmill.release.build.candidates import ReleaseCandidates, gather
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import HOST, MODEL, RUN_ID, rewritten
@@ -21,10 +21,10 @@ NOBODY = Options(version="1.0.0", policy="none")
 
 
 @pytest.fixture
-def gathered_of(tmp_path: Path) -> Iterator[Callable[..., Gathered]]:
-    made: list[Gathered] = []
+def gathered_of(tmp_path: Path) -> Iterator[Callable[..., ReleaseCandidates]]:
+    made: list[ReleaseCandidates] = []
 
-    def look(store: Store, options: Options = NOBODY) -> Gathered:
+    def look(store: Store, options: Options = NOBODY) -> ReleaseCandidates:
         working = Path(mkdtemp(dir=tmp_path))
         made.append(gather(store, None, options, working))
         return made[-1]
@@ -39,7 +39,7 @@ def changed(store: Store, path: Path, table: str, change: Callable[[Row], Row | 
 
 
 def test_candidates_are_the_tasks_of_the_store_in_order_of_ids(
-    model_store: Store, gathered_of: Callable[..., Gathered]
+    model_store: Store, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     found = gathered_of(model_store)
     stored = {row["task_id"]: row for row in model_store.rows("tasks")}
@@ -55,7 +55,7 @@ def test_candidates_are_the_tasks_of_the_store_in_order_of_ids(
 
 
 def test_whole_rows_come_in_order_with_the_text_of_their_record(
-    model_store: Store, gathered_of: Callable[..., Gathered]
+    model_store: Store, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     found = gathered_of(model_store)
     contexts = {row["record_id"]: row["context"] for row in model_store.rows("records")}
@@ -70,7 +70,7 @@ def test_whole_rows_come_in_order_with_the_text_of_their_record(
 
 
 def test_drafts_and_danger_are_those_of_the_tasks_record_and_run(
-    model_store: Store, gathered_of: Callable[..., Gathered]
+    model_store: Store, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     found = gathered_of(model_store)
     for candidate in found.candidates:
@@ -86,7 +86,7 @@ def test_drafts_and_danger_are_those_of_the_tasks_record_and_run(
 
 
 def test_a_record_that_was_changed_since_gives_no_text(
-    model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     first = model_store.rows("tasks")[0]
 
@@ -99,7 +99,7 @@ def test_a_record_that_was_changed_since_gives_no_text(
 
 
 def test_of_a_task_of_two_runs_the_later_row_counts_and_runs_can_be_chosen(
-    model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     store = rewritten(model_store, tmp_path / "store", lambda name, row: row)
     chosen = sorted(row["task_id"] for row in store.rows("tasks"))[:3]
@@ -121,7 +121,7 @@ def test_of_a_task_of_two_runs_the_later_row_counts_and_runs_can_be_chosen(
 
 
 def test_everybody_who_answered_is_named_whichever_stage_it_was(
-    model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     first = model_store.rows("tasks")[0]
 
@@ -143,7 +143,7 @@ def test_everybody_who_answered_is_named_whichever_stage_it_was(
 
 
 def test_models_prompts_and_cost_are_those_of_the_records(
-    model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     priced = changed(model_store, tmp_path / "priced", "llm_calls", lambda row: {**row, "usd": 0.125, "usd_upper": 0.5})
     found = gathered_of(priced)
@@ -165,7 +165,7 @@ def test_models_prompts_and_cost_are_those_of_the_records(
     assert (unknown.calls.usd, unknown.calls.usd_known) == (None, 0.125 * (len(calls) - 1))
 
 
-def test_the_funnel_counts_every_record_once(model_store: Store, gathered_of: Callable[..., Gathered]) -> None:
+def test_the_funnel_counts_every_record_once(model_store: Store, gathered_of: Callable[..., ReleaseCandidates]) -> None:
     funnel = dict(gathered_of(model_store).funnel)
     assert funnel.pop("drafts") == model_store.count("drafts")
     records = funnel.pop("records")
@@ -173,7 +173,9 @@ def test_the_funnel_counts_every_record_once(model_store: Store, gathered_of: Ca
     assert funnel["pending"] == 0
 
 
-def test_there_is_nothing_to_release(model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]) -> None:
+def test_there_is_nothing_to_release(
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
+) -> None:
     with pytest.raises(InputError, match="there is no generation run gone here"):
         gathered_of(model_store, Options(version="1.0.0", policy="none", runs=("gone",)))
     empty = changed(model_store, tmp_path / "store", "tasks", lambda row: None)
@@ -197,7 +199,7 @@ def test_nothing_is_left_in_the_working_folder(model_store: Store, tmp_path: Pat
 
 
 def test_the_day_is_that_of_the_runs_that_were_chosen(
-    model_store: Store, tmp_path: Path, gathered_of: Callable[..., Gathered]
+    model_store: Store, tmp_path: Path, gathered_of: Callable[..., ReleaseCandidates]
 ) -> None:
     store = rewritten(model_store, tmp_path / "store", lambda name, row: row)
     row = {**store.rows("runs")[0], "run_id": "other", "at": datetime.datetime(2031, 5, 6, 23, tzinfo=datetime.UTC)}

@@ -15,7 +15,7 @@ from hazardmill.errors import HubError, InputError, ReleaseRefused, UsageError
 from hazardmill.release.hub import timeouts, verify_load
 from hazardmill.release.hub.push import push
 from hazardmill.release.hub.verify_load import count_rows
-from hazardmill.testing.hub_server import READ_TOKEN, Account, HubServer, ScriptedFaults
+from hazardmill.testing.hub_server import READ_TOKEN, Account, HubServer, ScriptedHubFaults
 
 from .pushable import COUNTS, card, pushable
 
@@ -185,7 +185,7 @@ def test_a_tag_on_other_content_is_never_moved(server, tmp_path, pushed):
 
 
 def test_a_tag_that_somebody_sets_meanwhile_is_not_moved_either(server, folder, pushed):
-    server.faults = ScriptedFaults({"tag": "overtaken"})
+    server.faults = ScriptedHubFaults({"tag": "overtaken"})
     for _ in range(2):
         with pytest.raises(HubError, match="is on other content"):
             pushed(folder)
@@ -252,7 +252,7 @@ RESUMED = {
 
 @pytest.mark.parametrize("script", RESUMED)
 def test_a_push_that_met_a_fault_is_made_again(server, folder, pushed, script):
-    server.faults = ScriptedFaults(dict(word.split("=") for word in script.split()))
+    server.faults = ScriptedHubFaults(dict(word.split("=") for word in script.split()))
     for _ in range(RESUMED[script] - 1):
         with pytest.raises(HubError) as stopped:
             pushed(folder, public=True)
@@ -265,7 +265,7 @@ def test_a_push_that_met_a_fault_is_made_again(server, folder, pushed, script):
 
 
 def test_a_lost_answer_with_no_hub_afterwards_is_found_next_time(server, folder, pushed):
-    server.faults = ScriptedFaults({"commit": "500-after", "info": "ok*2,503"})
+    server.faults = ScriptedHubFaults({"commit": "500-after", "info": "ok*2,503"})
     with pytest.raises(HubError, match="asked to take the commit, the hub answers with status 500"):
         pushed(folder)
     assert not pushed(folder).committed
@@ -283,7 +283,7 @@ def test_a_lost_answer_with_no_hub_afterwards_is_found_next_time(server, folder,
     ],
 )
 def test_an_error_says_what_to_do(server, folder, pushed, script, said):
-    server.faults = ScriptedFaults(dict([script.split("=")]))
+    server.faults = ScriptedHubFaults(dict([script.split("=")]))
     with pytest.raises(HubError, match=said) as stopped:
         pushed(folder)
     assert stopped.value.file == f"{server.address}/datasets/{REPO}"
@@ -296,7 +296,7 @@ def test_a_hub_that_says_nothing_is_not_waited_for_for_ever(server, tmp_path, pu
         pushed(pushable(tmp_path / "old"))
     for name in ("LOOK_S", "SEND_S"):
         monkeypatch.setattr(timeouts, name, 0.2)
-    server.faults = ScriptedFaults({endpoint: "slow:60*"})
+    server.faults = ScriptedHubFaults({endpoint: "slow:60*"})
     new = pushable(tmp_path / "new", "1.0.1")
     with pytest.raises(HubError, match=r"the hub does not answer: .*Timeout"):
         pushed(new)
@@ -305,19 +305,19 @@ def test_a_hub_that_says_nothing_is_not_waited_for_for_ever(server, tmp_path, pu
 
 
 def test_a_hub_that_falls_silent_over_the_history_is_not_waited_for(server, folder, pushed, monkeypatch):
-    server.faults = ScriptedFaults({"tag": "500"})
+    server.faults = ScriptedHubFaults({"tag": "500"})
     with pytest.raises(HubError):
         pushed(folder)
     server.hub.commit(REPO, "By hand", "", {"README.md": server.hub.keep(b"# Nicer\n")})
     monkeypatch.setattr(timeouts, "LOOK_S", 0.2)
-    server.faults = ScriptedFaults({"commits": "slow:60*"})
+    server.faults = ScriptedHubFaults({"commits": "slow:60*"})
     with pytest.raises(HubError, match="asked for the history, the hub does not answer: ReadTimeout"):
         pushed(folder)
 
 
 def test_a_commit_whose_answer_never_comes_is_found(server, folder, pushed, monkeypatch):
     monkeypatch.setattr(timeouts, "SEND_S", 0.5)
-    server.faults = ScriptedFaults({"commit": "slow:60"})
+    server.faults = ScriptedHubFaults({"commit": "slow:60"})
     assert pushed(folder).committed
     assert is_there_once(server, folder)
 
@@ -358,7 +358,7 @@ def test_main_is_never_taken_back_to_an_older_release(server, tmp_path, pushed, 
 
 def test_an_older_release_that_was_committed_before_is_still_tagged(server, tmp_path, pushed):
     old = pushable(tmp_path / "1.0.0")
-    server.faults = ScriptedFaults({"tag": "500"})
+    server.faults = ScriptedHubFaults({"tag": "500"})
     with pytest.raises(HubError):
         pushed(old)
     pushed(pushable(tmp_path / "2.0.0", "2.0.0"))
@@ -394,7 +394,7 @@ def test_a_repository_that_somebody_fills_meanwhile_is_looked_at_again(server, t
 def test_who_is_overtaken_looks_again(server, tmp_path, pushed):
     pushed(pushable(tmp_path / "old", "1.0.0"))
     new = pushable(tmp_path / "new", "1.0.1")
-    server.faults = ScriptedFaults({"commit": "overtaken"})
+    server.faults = ScriptedHubFaults({"commit": "overtaken"})
     with pytest.raises(HubError, match="somebody else has committed"):
         pushed(new)
     result = pushed(new)
@@ -403,7 +403,7 @@ def test_who_is_overtaken_looks_again(server, tmp_path, pushed):
 
 
 def test_a_commit_that_somebody_committed_on_is_found_in_the_history(server, folder, pushed):
-    server.faults = ScriptedFaults({"tag": "500"})
+    server.faults = ScriptedHubFaults({"tag": "500"})
     with pytest.raises(HubError):
         pushed(folder)
     ours = server.hub.repository(REPO).head
@@ -443,7 +443,7 @@ def test_the_token_comes_from_the_store_of_huggingface_hub(server, folder, monke
 
 def test_the_token_is_in_no_log_and_no_file(server, folder, pushed, caplog, tmp_path):
     (tmp_path / "mine").mkdir()
-    server.faults = ScriptedFaults({"lfs-put": "500*24", "commit": "500", "tag": "cut"})
+    server.faults = ScriptedHubFaults({"lfs-put": "500*24", "commit": "500", "tag": "cut"})
     # Named as well: litellm, once a test has imported it, turns that log down for the whole process.
     with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, logger="httpx"):
         for _ in range(3):

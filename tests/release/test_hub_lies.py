@@ -13,8 +13,8 @@ from hazardmill.release.hub import timeouts
 from hazardmill.release.hub.push import push
 from hazardmill.release.read.release import load_release
 from hazardmill.testing.echoes import traces
-from hazardmill.testing.hub_server import Account, HubServer, ScriptedFaults
-from hazardmill.testing.hub_server.faults import LIES, FaultKind
+from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
+from hazardmill.testing.hub_server.faults import LIES, HubFaultKind
 
 from .pushable import pushable
 
@@ -76,7 +76,7 @@ def without_token(error: HazardmillError) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("endpoint", PUSHED)
 def test_a_push_to_a_hub_that_lies_ends_in_a_typed_error_and_goes_on_later(server, folder, endpoint, kind):
-    server.faults = ScriptedFaults({endpoint: f"{kind}*"})
+    server.faults = ScriptedHubFaults({endpoint: f"{kind}*"})
     try:
         pushed(server, folder)
     except HazardmillError as error:
@@ -93,7 +93,7 @@ def test_a_push_to_a_hub_that_lies_ends_in_a_typed_error_and_goes_on_later(serve
 def test_loading_from_a_hub_that_lies_is_a_release_or_a_typed_error(server, folder, tmp_path, endpoint, kind, revision):
     result = pushed(server, folder)
     before = sorted(path for path in tmp_path.iterdir())
-    server.faults = ScriptedFaults({endpoint: f"{kind}*"})
+    server.faults = ScriptedHubFaults({endpoint: f"{kind}*"})
     try:
         release = load_release(REPO, revision=result.revision if revision == "commit" else revision)
     except HazardmillError as error:
@@ -106,7 +106,7 @@ def test_loading_from_a_hub_that_lies_is_a_release_or_a_typed_error(server, fold
 
 @pytest.mark.parametrize("endpoint", ["info", "refs", "tree"])
 def test_an_answer_without_end_is_left_off(server, folder, endpoint):
-    server.faults = ScriptedFaults({endpoint: "endless*"})
+    server.faults = ScriptedHubFaults({endpoint: "endless*"})
     with pytest.raises(HubError, match="answers without end"):
         pushed(server, folder)
 
@@ -114,14 +114,14 @@ def test_an_answer_without_end_is_left_off(server, folder, endpoint):
 @pytest.mark.parametrize("endpoint", LOADED)
 def test_a_load_without_end_is_left_off(server, folder, endpoint):
     pushed(server, folder)
-    server.faults = ScriptedFaults({endpoint: "endless*"})
+    server.faults = ScriptedHubFaults({endpoint: "endless*"})
     with pytest.raises(HubError):
         load_release(REPO)
 
 
 @pytest.mark.parametrize("endpoint", PUSHED)
 def test_a_token_that_a_hub_echoes_to_a_push_is_not_shown(server, folder, endpoint, caplog, capfd):
-    server.faults = ScriptedFaults({endpoint: "echo*"})
+    server.faults = ScriptedHubFaults({endpoint: "echo*"})
     with pytest.raises(HazardmillError) as caught:
         pushed(server, folder)
     assert without_token(caught.value)
@@ -132,7 +132,7 @@ def test_a_token_that_a_hub_echoes_to_a_push_is_not_shown(server, folder, endpoi
 @pytest.mark.parametrize("endpoint", LOADED)
 def test_a_token_that_a_hub_echoes_to_a_load_is_in_no_traceback(server, folder, endpoint, caplog, capfd):
     pushed(server, folder)
-    server.faults = ScriptedFaults({endpoint: "echo*"})
+    server.faults = ScriptedHubFaults({endpoint: "echo*"})
     with pytest.raises(HazardmillError) as caught:
         load_release(REPO)
     assert without_token(caught.value)
@@ -141,4 +141,4 @@ def test_a_token_that_a_hub_echoes_to_a_load_is_in_no_traceback(server, folder, 
 
 
 def test_every_kind_of_lie_is_tried_here():
-    assert {*KINDS} == {*LIES} and FaultKind.ECHO not in LIES
+    assert {*KINDS} == {*LIES} and HubFaultKind.ECHO not in LIES

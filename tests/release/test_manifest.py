@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import InputError
-from hazardmill.release.manifest import MANIFEST, SCHEMA, Archive, File, Manifest, file_of, read_manifest
+from hazardmill.release.manifest import MANIFEST, SCHEMA, Archive, File, ReleaseManifest, file_of, read_manifest
 
 
-def manifest(**changed: object) -> Manifest:
+def manifest(**changed: object) -> ReleaseManifest:
     values = {
         "name": "hazards",
         "version": "1.2.3",
@@ -25,7 +25,7 @@ def manifest(**changed: object) -> Manifest:
         "archive": Archive(tasks=1, unsayable=0, reasons={}),
         "files": {"data/tasks/train.parquet": File(sha256="0" * 64, bytes=3, rows=1)},
     }
-    return Manifest.model_validate({**values, **changed})
+    return ReleaseManifest.model_validate({**values, **changed})
 
 
 def test_it_reads_back_as_it_was_written_and_its_hash_is_that_of_the_file(tmp_path: Path) -> None:

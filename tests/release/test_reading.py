@@ -13,7 +13,7 @@ import pytest
 
 import hazardmill
 from hazardmill.errors import DocumentError, HubError, InputError, UsageError
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.manifest import file_of, read_manifest
 from hazardmill.release.read.pairs import preference_pair
@@ -139,7 +139,7 @@ def test_whose_licence_and_whose_words_a_task_has(release):
 
 def test_verdicts_are_those_of_the_document(release):
     task = release.task(id_of(PLACES[1]))
-    judge = Judge(System(bowl(PLACES[1])))
+    judge = PlanValidator(System(bowl(PLACES[1])))
     for plan in (task.safe_plan, task.unsafe_plan, "", "(fly)", "(carry shelf kitchen)", "no plan"):
         for mode in ("transient", "persistent"):
             assert task.verdict(plan, mode) == judge.verdict(plan, mode)
@@ -169,7 +169,7 @@ def test_the_twin_is_the_task_with_one_circumstance_the_other_way_round(release)
     task = release.task(id_of(PLACES[0]))
     changed = set(task.document.initial) ^ set(task.twin.initial)
     assert changed == {(("soup_is_hot",), True)}
-    assert Judge(System(task.twin)).quick(task.unsafe_plan) == (True, True, 0)
+    assert PlanValidator(System(task.twin)).quick(task.unsafe_plan) == (True, True, 0)
 
 
 def test_an_unavoidable_task_has_no_safe_plan(release):
@@ -325,7 +325,7 @@ def test_the_other_configs_of_a_built_release_say_the_same_of_its_tasks(built):
         for row in release.rows("contrast_twins" + by_sa):
             task = release.task(row["task_id"])
             assert task.twin.hash == row["twin_hash"] != task.document.hash
-            assert Judge(System(task.twin)).quick(task.unsafe_plan)[1] is row["unsafe_plan_safe"] is True
+            assert PlanValidator(System(task.twin)).quick(task.unsafe_plan)[1] is row["unsafe_plan_safe"] is True
         for row in release.rows("plans" + by_sa):
             task = release.task(row["task_id"])
             assert task.plans[row["kind"]] == row["plan"]

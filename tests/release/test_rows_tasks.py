@@ -10,20 +10,20 @@ import pytest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.release.build.candidates import Gathered, gather
+from hazardmill.release.build.candidates import ReleaseCandidates, gather
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.rows_tasks import draft_rows, task_row
 from hazardmill.store.store import Store
 
 
 @pytest.fixture
-def found(model_store: Store, options: Options, tmp_path: Path) -> Iterator[Gathered]:
+def found(model_store: Store, options: Options, tmp_path: Path) -> Iterator[ReleaseCandidates]:
     gathered = gather(model_store, None, options, tmp_path)
     yield gathered
     gathered.close()
 
 
-def test_the_code_released_is_rendered_whatever_the_store_calls_code(found: Gathered) -> None:
+def test_the_code_released_is_rendered_whatever_the_store_calls_code(found: ReleaseCandidates) -> None:
     for candidate in found.candidates:
         (row,) = found.whole([candidate.task_id])
         document = Document.from_json(json.loads(row["document"]))
@@ -32,7 +32,7 @@ def test_the_code_released_is_rendered_whatever_the_store_calls_code(found: Gath
         assert task_row(altered, candidate, document, **told)["code"] == task_code(document)
 
 
-def test_what_models_wrote_is_given_away_with_answers_only(found: Gathered) -> None:
+def test_what_models_wrote_is_given_away_with_answers_only(found: ReleaseCandidates) -> None:
     candidate = found.candidates[0]
     (row,) = found.whole([candidate.task_id])
     drafts = [{**draft, "answer": "said"} for draft in found.drafts(candidate)]

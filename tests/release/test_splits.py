@@ -16,17 +16,26 @@ from quality.test_structure import changed, drawn, scrambled
 from hazardmill.errors import InputError, UsageError
 from hazardmill.quality.structure import structure_id
 from hazardmill.release.build import splits
-from hazardmill.release.build.splits import OUTLINE, SHARES, SPLITS, Member, assign_splits, group_of, groups_of, outline
+from hazardmill.release.build.splits import (
+    OUTLINE,
+    SHARES,
+    SPLITS,
+    SplitTask,
+    assign_splits,
+    group_of,
+    groups_of,
+    outline,
+)
 
 SOURCES = {"alfred": 50, "bddl": 20, "neiss": 15, "normbank": 10, "virtualhome": 5}
 TYPES = {f"type-{number}": number for number in range(1, 14)}
 
 
-def corpus(count: int, group: Callable[[int], str], seed: int = 0) -> list[Member]:
+def corpus(count: int, group: Callable[[int], str], seed: int = 0) -> list[SplitTask]:
     """Members of unevenly common sources and danger types."""
     random = Random(seed)
     return [
-        Member(
+        SplitTask(
             f"task-{number:05}",
             group(number),
             random.choices([*SOURCES], [*SOURCES.values()])[0],
@@ -36,7 +45,7 @@ def corpus(count: int, group: Callable[[int], str], seed: int = 0) -> list[Membe
     ]
 
 
-def deviations(members: Iterable[Member], found: dict[str, Any]) -> dict[object, float]:
+def deviations(members: Iterable[SplitTask], found: dict[str, Any]) -> dict[object, float]:
     """Of all tasks, of each source, type, and pair: the most tasks that a split is off its share by."""
     counts: dict[object, Counter[str]] = defaultdict(Counter)
     for member in members:
@@ -50,11 +59,13 @@ def deviations(members: Iterable[Member], found: dict[str, Any]) -> dict[object,
 
 MEMBERS = st.lists(
     st.tuples(st.integers(0, 12), st.sampled_from(["a", "b"]), st.sampled_from(["t", "u", "v"])), max_size=60
-).map(lambda drawn: [Member(f"task-{place}", f"g{g}", source, type_) for place, (g, source, type_) in enumerate(drawn)])
+).map(
+    lambda drawn: [SplitTask(f"task-{place}", f"g{g}", source, type_) for place, (g, source, type_) in enumerate(drawn)]
+)
 
 
 @given(MEMBERS, st.integers(0, 5))
-def test_every_task_is_in_one_split_and_every_group_in_one(members: list[Member], seed: int) -> None:
+def test_every_task_is_in_one_split_and_every_group_in_one(members: list[SplitTask], seed: int) -> None:
     found = assign_splits(members, seed)
     assert found.keys() == {member.task_id for member in members}
     assert set(found.values()) <= set(SPLITS)
@@ -65,13 +76,13 @@ def test_every_task_is_in_one_split_and_every_group_in_one(members: list[Member]
 
 
 @given(MEMBERS, st.integers(0, 5), st.randoms(use_true_random=False))
-def test_the_order_of_members_means_nothing(members: list[Member], seed: int, random: Random) -> None:
+def test_the_order_of_members_means_nothing(members: list[SplitTask], seed: int, random: Random) -> None:
     shuffled = random.sample(members, len(members))
     assert assign_splits(shuffled, seed) == assign_splits(members, seed)
 
 
 @given(MEMBERS, st.dictionaries(st.integers(0, 12).map("g{}".format), st.sampled_from(SPLITS)))
-def test_groups_that_are_kept_stay(members: list[Member], kept: dict[str, str]) -> None:
+def test_groups_that_are_kept_stay(members: list[SplitTask], kept: dict[str, str]) -> None:
     found = assign_splits(members, kept=kept)
     assert all(found[each.task_id] == kept[each.group] for each in members if each.group in kept)
 
@@ -133,7 +144,7 @@ def test_of_tasks_of_one_kind_few_ways_to_deal_are_better() -> None:
     best = 0
     for _ in range(200):
         sizes = [random.choice([1, 1, 1, 2, 3, 5, 8, 13]) for _ in range(random.randint(1, 7))]
-        members = [Member(f"{g}-{n}", f"g{g}", "s", "t") for g, size in enumerate(sizes) for n in range(size)]
+        members = [SplitTask(f"{g}-{n}", f"g{g}", "s", "t") for g, size in enumerate(sizes) for n in range(size)]
         found = Counter(assign_splits(members).values())
         distances = sorted(distance(dealt(sizes, way)) for way in itertools.product(range(3), repeat=len(sizes)))
         reached = distance([found[split] for split in SPLITS])
@@ -264,7 +275,7 @@ def test_what_releases_before_divided_stays_where_it_was(kept: dict[str, str], e
 def test_no_kept_group_is_moved_and_nothing_else_divided(tasks: str, kept: dict[str, str]) -> None:
     structures = {task: X if task == "u" else f"structure:{task}" for task in tasks}
     groups = groups_of(structures, lambda: {task: OUTLINES[task] for task in tasks}, kept)
-    members = [Member(task, groups.of[task], "s", "t") for task in tasks]
+    members = [SplitTask(task, groups.of[task], "s", "t") for task in tasks]
     found = assign_splits(members, kept=groups.kept)
     assert all(found[task] == kept[structures[task]] for task in tasks if structures[task] in kept)
     if "u" in tasks and len({kept[group] for group in (A, B, X) if group in kept}) <= 1:

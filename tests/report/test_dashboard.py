@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hazardmill.errors import InputError
-from hazardmill.report.dashboard import Panel, headline, key, panels
+from hazardmill.report.dashboard import DashboardPanel, headline, key, panels
 from hazardmill.store.store import Store
 
 from .support import Row, call, danger, draft, mill, outcome, row, task
@@ -53,7 +53,7 @@ def single(state: str, config: dict[str, Any], calls: list[Row], records: int = 
     }
 
 
-def by_key(store: Store, run_id: str = "r", **given: Any) -> dict[str, Panel]:
+def by_key(store: Store, run_id: str = "r", **given: Any) -> dict[str, DashboardPanel]:
     return {panel.key: panel for panel in panels(store, run_id, **given)}
 
 
@@ -95,17 +95,17 @@ def pictures(markdown: str) -> list[ElementTree.Element]:
 
 
 @pytest.fixture(scope="module")
-def milled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Panel]:
+def milled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DashboardPanel]:
     return by_key(stored(tmp_path_factory.mktemp("mill"), mill()), report=Path("out/report.html"))
 
 
-def test_a_change_of_a_run_touches_these_artifacts(milled: dict[str, Panel]) -> None:
+def test_a_change_of_a_run_touches_these_artifacts(milled: dict[str, DashboardPanel]) -> None:
     assert list(milled) == ["run-r", "cost-bddl", "funnel-bddl", "cost-neiss", "funnel-neiss", "cost-all"]
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in milled)
     assert milled["run-r"].description == "Run `r`: completed"
 
 
-def test_the_headline_of_a_run_says_what_is_known(milled: dict[str, Panel]) -> None:
+def test_the_headline_of_a_run_says_what_is_known(milled: dict[str, DashboardPanel]) -> None:
     # One attempt of unknown cost that nothing bounds: at least a sum, and no upper one.
     expected = ["10", "3", "37.5 %", "$0.100 + 1 unknown", "at least $0.0333", "25.0 %"]
     assert grids(milled["run-r"].markdown)[0] == [HEAD, expected]
@@ -115,7 +115,7 @@ def test_the_headline_of_a_run_says_what_is_known(milled: dict[str, Panel]) -> N
     assert grids(milled["cost-neiss"].markdown)[0] == [HEAD, expected]
 
 
-def test_sources_have_a_line_each(milled: dict[str, Panel]) -> None:
+def test_sources_have_a_line_each(milled: dict[str, DashboardPanel]) -> None:
     for name in ("run-r", "cost-all"):
         assert grids(milled[name].markdown)[1] == [
             ["Source", "Records", "Accepted", "USD", "USD a task", "Cached input"],
@@ -125,7 +125,7 @@ def test_sources_have_a_line_each(milled: dict[str, Panel]) -> None:
         ]
 
 
-def test_the_funnel_of_a_source_is_that_of_its_records(milled: dict[str, Panel]) -> None:
+def test_the_funnel_of_a_source_is_that_of_its_records(milled: dict[str, DashboardPanel]) -> None:
     way, losses, failures = grids(milled["funnel-bddl"].markdown)
     assert way[1] == ["bddl", "5", "3", "4", "1 (33.3 %)", "2"]
     assert losses[1:] == [
@@ -145,7 +145,9 @@ def test_the_funnel_of_a_source_is_that_of_its_records(milled: dict[str, Panel])
         ("funnel-bddl", ("Where the records went", "Losses by stage and reason", "Yield by draft")),
     ],
 )
-def test_figures_have_titles_with_n_and_a_size(milled: dict[str, Panel], name: str, titles: tuple[str, ...]) -> None:
+def test_figures_have_titles_with_n_and_a_size(
+    milled: dict[str, DashboardPanel], name: str, titles: tuple[str, ...]
+) -> None:
     figures = pictures(milled[name].markdown)
     said = ["".join(figure.itertext()) for figure in figures]
     assert len(said) == len(titles)
@@ -156,7 +158,7 @@ def test_figures_have_titles_with_n_and_a_size(milled: dict[str, Panel], name: s
         assert float(str(figure.get("height")).removesuffix("pt")) > 90
 
 
-def test_figures_count_each_attempt_once(milled: dict[str, Panel]) -> None:
+def test_figures_count_each_attempt_once(milled: dict[str, DashboardPanel]) -> None:
     said = ["".join(figure.itertext()) for figure in pictures(milled["run-r"].markdown)]
     assert "Cost by stage in USD, by source (n = 5 attempts)" in said[0]
     assert "Cache-hit share of input, this run (n = 400 tokens)" in said[3]
@@ -169,7 +171,7 @@ def test_what_was_asked_for_no_record_is_in_a_bar(tmp_path: Path) -> None:
     assert "Bars of USD, divided by stage: all $1.50." in run
 
 
-def test_pages_lead_to_the_report_and_to_one_another(milled: dict[str, Panel]) -> None:
+def test_pages_lead_to_the_report_and_to_one_another(milled: dict[str, DashboardPanel]) -> None:
     assert all("`out/report.html`" in panel.markdown for panel in milled.values())
     run = milled["run-r"].markdown
     assert all(f"`{name}`" in run for name in milled if name != "run-r")

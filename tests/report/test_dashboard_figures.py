@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 from hazardmill.report.dashboard_figures import Bar, cache_shares, money_line, stacked_cost, usd_a_task
 from hazardmill.report.drawing import Figure
-from hazardmill.report.history import Past, Point, Spent, Tally
+from hazardmill.report.history import Past, SpendPoint, SpendTally, SpendTotals
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -13,20 +13,20 @@ def texts(figure: Figure) -> list[str]:
     return [node.text or "" for node in ElementTree.fromstring(figure.standalone).iter(f"{SVG}text")]
 
 
-def spent(attempts: int, total: float = 0.0, *, unknown: int = 0, tokens: int = 0, cached: int = 0) -> Spent:
+def spent(attempts: int, total: float = 0.0, *, unknown: int = 0, tokens: int = 0, cached: int = 0) -> SpendTotals:
     known = attempts - unknown
-    return Spent(
+    return SpendTotals(
         attempts=attempts,
-        usd=Tally(total, known, attempts),
-        usd_upper=Tally(total, known, attempts),
-        tokens=Tally(tokens, known, attempts),
+        usd=SpendTally(total, known, attempts),
+        usd_upper=SpendTally(total, known, attempts),
+        tokens=SpendTally(tokens, known, attempts),
         prompt=tokens,
         cached=cached,
-        whole=Tally(total, known, attempts),
+        whole=SpendTally(total, known, attempts),
     )
 
 
-def past(run_id: str, tasks: int, whole: Spent) -> Past:
+def past(run_id: str, tasks: int, whole: SpendTotals) -> Past:
     return Past(run_id, f"began {run_id}", 10, 10, tasks, tasks, whole, {"author": whole})
 
 
@@ -55,7 +55,7 @@ def test_stacked_cost_is_in_tokens_where_nothing_was_paid() -> None:
 
 
 def test_the_money_line_is_held_against_the_budget() -> None:
-    figure = money_line([Point(10, 0.5, 0.75), Point(20, 1.0, 1.5)], 2.0, "this run")
+    figure = money_line([SpendPoint(10, 0.5, 0.75), SpendPoint(20, 1.0, 1.5)], 2.0, "this run")
     assert figure.title == "Cumulative cost, this run (n = 20 attempts)"
     assert figure.grid.rows == (("20", "$1.00", "$1.50", "$2.00"),)
     assert {"known", "at most", "budget $2.00", "USD"} <= set(texts(figure))
@@ -63,7 +63,7 @@ def test_the_money_line_is_held_against_the_budget() -> None:
 
 
 def test_the_money_line_says_what_it_does_not_know() -> None:
-    figure = money_line([Point(1, 0.5, 0.5), Point(2, 0.5, None)], None, "all runs")
+    figure = money_line([SpendPoint(1, 0.5, 0.5), SpendPoint(2, 0.5, None)], None, "all runs")
     assert figure.grid.rows == (("2", "$0.500", "not bounded", "none"),)
     assert figure.note == "The cost of some attempts has no upper bound."
     assert not any("budget" in text for text in texts(figure))
@@ -71,7 +71,7 @@ def test_the_money_line_says_what_it_does_not_know() -> None:
 
 
 def test_a_line_without_any_price_does_not_say_that_nothing_was_paid() -> None:
-    figure = money_line([Point(1, 0.0, None), Point(2, 0.0, None)], None, "all runs")
+    figure = money_line([SpendPoint(1, 0.0, None), SpendPoint(2, 0.0, None)], None, "all runs")
     assert figure.grid.rows == (("2", "unknown", "not bounded", "none"),)
     assert "what was paid is unknown" in figure.alt and "nothing was paid" not in figure.alt
 

@@ -16,7 +16,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.formalism.proofs.certificate import certify, flipped
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, write_task_folders
@@ -96,7 +96,7 @@ def test_the_contrast_twin_lies_beside_its_task(tmp_path: Path) -> None:
     assert twin.provenance == {**ours.provenance, "twin_of": ours.hash, "flipped": ["soup_is_hot"]}
     assert twin.provenance["label"] == OFFLINE_LABEL
     plan = offline["unsafe_plan"]
-    assert [Judge(System(each)).quick(plan)[1] for each in (ours, twin)] == [False, True]
+    assert [PlanValidator(System(each)).quick(plan)[1] for each in (ours, twin)] == [False, True]
 
 
 def test_the_certificate_is_a_file_and_metadata_has_it_without_witnesses(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from hazardmill.errors import SearchLimitReached
 from hazardmill.records import Outcome
 from hazardmill.report.corpus import corpus
-from hazardmill.report.funnel import SENTENCES, Counts, DraftFailure, DraftYield, funnel
+from hazardmill.report.funnel import SENTENCES, DraftFailure, DraftYield, FunnelCounts, funnel
 from hazardmill.report.tables import notes, way
 
 from .support import connect, danger, draft, mill, outcome, row, task
@@ -15,7 +15,7 @@ from .support import connect, danger, draft, mill, outcome, row, task
 
 def test_every_record_is_counted_where_it_ended() -> None:
     found = funnel(connect(**mill()), ["r"])
-    assert found.sources["neiss"] == Counts(
+    assert found.sources["neiss"] == FunnelCounts(
         records=5,
         begun=5,
         rejects=1,
@@ -26,7 +26,7 @@ def test_every_record_is_counted_where_it_ended() -> None:
         duplicate=1,
         execution_failed=1,
     )
-    assert found.sources["bddl"] == Counts(
+    assert found.sources["bddl"] == FunnelCounts(
         records=5, begun=4, dangers=3, drafts=4, accepted=1, extraction_failed=1, quality_failed=1, pending=2
     )
     assert found.total == found.sources["neiss"] + found.sources["bddl"]
@@ -114,7 +114,7 @@ def test_only_the_runs_asked_for_are_counted() -> None:
 def test_nothing_at_all_balances_and_has_no_shares() -> None:
     found = funnel(connect(), ["r"])
     assert found.balance() == ()
-    assert found.total == Counts()
+    assert found.total == FunnelCounts()
     assert (found.total.share_accepted, found.structures.share_commonest) == (None, None)
 
 

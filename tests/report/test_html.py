@@ -12,11 +12,11 @@ from hazardmill.report.examples import choose, show
 from hazardmill.report.html import render_report, write_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.resources import review_folder
-from hazardmill.review.analysis.statistics import Statistics, statistics
+from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.schemas import Answer
-from hazardmill.review.service import Desk
+from hazardmill.review.schemas import ReviewAnswer
+from hazardmill.review.service import ReviewService
 from tests.review.support import answer, make_folder, make_store
 
 from .support import DANGER, Shelf, call, connect, mill, task, unavoidable
@@ -138,7 +138,7 @@ def test_recorded_answers_are_told_at_the_head_with_how_many_are_older_than_thei
     assert "earlier prompts" not in Page(render_report(connect(**tables), ["r"])).text
 
 
-def test_who_reviewed_is_told_models_as_models(page: Page, reviewed: Callable[..., Statistics]) -> None:
+def test_who_reviewed_is_told_models_as_models(page: Page, reviewed: Callable[..., ReviewStatistics]) -> None:
     assert "Nobody has reviewed these tasks yet." in page.text
     by_models = Page(render_report(connect(**mill()), ["r"], review=reviewed("model-ada", "model-ben")))
     assert by_models.open == []
@@ -154,18 +154,18 @@ def test_who_reviewed_is_told_models_as_models(page: Page, reviewed: Callable[..
 
 
 @pytest.fixture
-def reviewed(tmp_path: Path) -> Callable[..., Statistics]:
+def reviewed(tmp_path: Path) -> Callable[..., ReviewStatistics]:
     """The figures of a review of two tasks by the named reviewers, of whom the second rejects one."""
 
-    def review(*reviewers: str) -> Statistics:
+    def review(*reviewers: str) -> ReviewStatistics:
         place = tmp_path / "-".join(reviewers)
         store = make_store(place / "store", tasks=2)
         folder = make_folder(place / "review", review_folder().parent)
-        desk = Desk.open(store, folder)
+        desk = ReviewService.open(store, folder)
         give_tasks(folder, desk.pool, Wish(reviewers=reviewers, per_task=2, calibration=0, repeats=0))
         for reviewer in reviewers:
-            no = iter([Answer(verdict="reject", reasons=("request",))] if reviewer == reviewers[1] else [])
-            answer(desk, reviewer, lambda slip, sheet, no=no: next(no, Answer(verdict="approve")))
+            no = iter([ReviewAnswer(verdict="reject", reasons=("request",))] if reviewer == reviewers[1] else [])
+            answer(desk, reviewer, lambda slip, sheet, no=no: next(no, ReviewAnswer(verdict="approve")))
         return statistics(folder, desk.pool)
 
     return review

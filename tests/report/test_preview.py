@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.generation.extract import Extraction, SentBack
+from hazardmill.generation.extract import ExtractResult, SentBack
 from hazardmill.records import Danger, Outcome, Record
 from hazardmill.report.preview import Preview
 
@@ -30,11 +30,11 @@ def heads(shown: list[str]) -> list[str]:
 
 def test_steps_are_shown_as_they_come_and_records_in_their_order(preview: Preview, shown: list[str]) -> None:
     preview.began(SECOND)
-    preview.extracted(SECOND, Extraction((), no_danger="nothing but sport"))
+    preview.extracted(SECOND, ExtractResult((), no_danger="nothing but sport"))
     assert shown == [], "it is not its turn"
     preview.began(FIRST)
     assert heads(shown) == ["RECORD 1 of 3  notes:1"]
-    preview.extracted(FIRST, Extraction((), error="there is no JSON object"))
+    preview.extracted(FIRST, ExtractResult((), error="there is no JSON object"))
     preview.began(THIRD)
     assert heads(shown)[1:] == ["FORMALIZATION  failed: there is no JSON object"]
     preview.ended("notes:1", Outcome.EXTRACTION_FAILED)
@@ -60,8 +60,8 @@ def test_a_second_round_says_why_there_is_one(preview: Preview, shown: list[str]
     sent_back = SentBack(
         danger, 1, ({"reason": "judge:formalization", "message": "nobody asks for that", "mend": "m"},)
     )
-    preview.extracted(FIRST, Extraction((), danger))
-    preview.extracted(FIRST, Extraction((), danger, round=2, sent_back=sent_back))
+    preview.extracted(FIRST, ExtractResult((), danger))
+    preview.extracted(FIRST, ExtractResult((), danger, round=2, sent_back=sent_back))
     assert heads(shown) == ["FORMALIZATION  a danger was found", "FORMALIZATION, ROUND 2  another danger was found"]
     assert "the judge of draft 1 sent back the first danger: nobody asks for that" in shown[1]
     assert "sent back" not in shown[0]

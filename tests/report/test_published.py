@@ -8,15 +8,15 @@ from hazardmill.report.despite_reference import (
     EXECUTION_LOSS,
     REVIEW_LOSS,
     REVIEWED,
-    Comparison,
-    Loss,
+    PublishedComparison,
+    PublishedLoss,
 )
 from hazardmill.report.report_data import gather
 
 from .support import Row, connect, mill
 
 
-def comparison(tables: dict[str, list[Row]], sources: tuple[str, ...] = ()) -> Comparison:
+def comparison(tables: dict[str, list[Row]], sources: tuple[str, ...] = ()) -> PublishedComparison:
     return gather(connect(**tables), ["r"], sources).comparison
 
 
@@ -34,9 +34,13 @@ def test_the_published_numbers_agree_with_one_another() -> None:
 def test_ours_are_of_finished_records_with_a_danger_and_of_all_drafts() -> None:
     losses = {loss.source: loss for loss in comparison(mill()).losses}
     # bddl: a accepted, c turned down by the judge, d pending; of four drafts one had no Python in it.
-    assert losses["bddl"] == Loss(source="bddl", published=0.442, finished=2, failed=0, drafts=4, drafts_failed=1)
-    assert losses["neiss"] == Loss(source="neiss", published=0.449, finished=4, failed=1, drafts=10, drafts_failed=7)
-    assert losses["all sources"] == Loss(
+    assert losses["bddl"] == PublishedLoss(
+        source="bddl", published=0.442, finished=2, failed=0, drafts=4, drafts_failed=1
+    )
+    assert losses["neiss"] == PublishedLoss(
+        source="neiss", published=0.449, finished=4, failed=1, drafts=10, drafts_failed=7
+    )
+    assert losses["all sources"] == PublishedLoss(
         source="all sources", published=0.46, finished=6, failed=1, drafts=14, drafts_failed=8
     )
     assert losses["alfred"].by_record is losses["alfred"].by_draft is None

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from hazardmill.report.cost import cost
-from hazardmill.report.funnel import Counts, funnel
+from hazardmill.report.funnel import FunnelCounts, funnel
 from hazardmill.report.queries import each_latest_task, latest_tasks, narrow
 from hazardmill.store.store import Store
 
@@ -35,7 +35,7 @@ def test_a_source_of_an_odd_name_is_no_sql() -> None:
     assert list(funnel(connection, ["r"]).sources) == ["neiss"]
     connection = connect(**mill())
     narrow(connection, ["x'] OR true --"])
-    assert funnel(connection, ["r"]).total == Counts()
+    assert funnel(connection, ["r"]).total == FunnelCounts()
 
 
 def test_a_real_store_is_narrowed_for_one_reader_only(offline_store: Store) -> None:

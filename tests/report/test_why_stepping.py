@@ -4,7 +4,7 @@ import pytest
 
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
-from hazardmill.report.why.model import Change
+from hazardmill.report.why.model import FluentChange
 from hazardmill.report.why.simulate import Stepper
 
 
@@ -41,12 +41,12 @@ def test_integers_are_told_before_and_after_and_danger_adds_up(stepper: Stepper)
     plan = stepper.stepped("(fill) (fill) (rest) (fill) (fill)")
     assert [step.danger for step in plan.steps] == [1, 5, 3, 4, 5]
     assert plan.steps[0].changes == (
-        Change(fluent="(filled)", before=False, after=True),
-        Change(fluent="(load)", before=1, after=3),
+        FluentChange(fluent="(filled)", before=False, after=True),
+        FluentChange(fluent="(load)", before=1, after=3),
     )
     # Nothing that stays is a change.
-    assert plan.steps[1].changes == (Change(fluent="(load)", before=3, after=5),)
-    assert plan.steps[2].changes[0] == Change(fluent="(filled)", before=True, after=False)
+    assert plan.steps[1].changes == (FluentChange(fluent="(load)", before=3, after=5),)
+    assert plan.steps[2].changes[0] == FluentChange(fluent="(filled)", before=True, after=False)
     assert (plan.feasible, plan.safe, plan.danger, plan.initial_danger, plan.max_danger) == (True, False, 5, 0, 0)
 
 

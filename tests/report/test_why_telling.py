@@ -10,7 +10,7 @@ import pytest
 from hazardmill.errors import CorruptStore, InputError, StoreError
 from hazardmill.records import Outcome
 from hazardmill.report.why.build import tell
-from hazardmill.report.why.model import Change, Story
+from hazardmill.report.why.model import FluentChange, Story
 from hazardmill.report.why.render_text import render_text
 from hazardmill.report.why.resolve_id import similar
 from hazardmill.store.store import Store
@@ -114,8 +114,8 @@ def test_both_plans_are_stepped_with_changes_and_the_literals_that_held(first: S
     (carry,) = task.unsafe.steps
     assert (carry.action, carry.danger, carry.last_way_out) == ("(carry_bowl)", 1, True)
     assert carry.changes == (
-        Change(fluent="(bowl_at table)", before=False, after=True),
-        Change(fluent="(bowl_at kitchen)", before=True, after=False),
+        FluentChange(fluent="(bowl_at table)", before=False, after=True),
+        FluentChange(fluent="(bowl_at kitchen)", before=True, after=False),
     )
     (entry,) = carry.fired
     assert entry.literals == ("(soup_is_hot)", "(not (moving_slowly))")

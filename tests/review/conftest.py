@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 from .support import make_folder, make_store
@@ -19,7 +19,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="package")
-def pool(store: Store) -> Pool:
+def pool(store: Store) -> ReviewPool:
     return load_pool(store, keep=True)
 
 
@@ -30,5 +30,5 @@ def folder(tmp_path: Path, project: Path) -> ReviewFolder:
 
 
 @pytest.fixture
-def desk(folder: ReviewFolder, pool: Pool) -> Desk:
-    return Desk(folder, pool)
+def desk(folder: ReviewFolder, pool: ReviewPool) -> ReviewService:
+    return ReviewService(folder, pool)

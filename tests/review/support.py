@@ -16,11 +16,11 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.records import Danger
-from hazardmill.review.assignments.model import Slip
-from hazardmill.review.candidates import Item
+from hazardmill.review.assignments.model import ReviewAssignment
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.schemas import Answer, Sheet
-from hazardmill.review.service import Desk
+from hazardmill.review.schemas import ReviewAnswer, ReviewSheet
+from hazardmill.review.service import ReviewService
 from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES
 from hazardmill.store.store import Store
 
@@ -181,13 +181,13 @@ def make_folder(path: Path, project: Path) -> ReviewFolder:
     return ReviewFolder(path, clock=Clock())
 
 
-def items(count: int, *, kinds: int = 3, kind: str = "task") -> dict[str, Item]:
+def items(count: int, *, kinds: int = 3, kind: str = "task") -> dict[str, ReviewItem]:
     """Items without a store, in so many strata of unequal size."""
     found = {}
     for number in range(count):
         source = SOURCES[min(number % (kinds + 1), kinds - 1) % len(SOURCES)]
         name = f"{source}-{kind}-{number:05d}"
-        found[name] = Item(
+        found[name] = ReviewItem(
             item=name,
             kind=kind,  # type: ignore[arg-type]  # one of both
             run_id="r",
@@ -204,10 +204,10 @@ def items(count: int, *, kinds: int = 3, kind: str = "task") -> dict[str, Item]:
     return found
 
 
-REJECT = Answer(verdict="reject", reasons=("hints",))
-APPROVE = Answer(verdict="approve")
-UNSURE = Answer(verdict="unsure")
-SKIP = Answer(verdict="skip")
+REJECT = ReviewAnswer(verdict="reject", reasons=("hints",))
+APPROVE = ReviewAnswer(verdict="approve")
+UNSURE = ReviewAnswer(verdict="unsure")
+SKIP = ReviewAnswer(verdict="skip")
 
 _keys = itertools.count()
 
@@ -216,7 +216,12 @@ def key() -> str:
     return f"key-{next(_keys)}"
 
 
-def answer(desk: Desk, reviewer: str, say: Callable[[Slip, Sheet], Answer | None], most: int = 10_000) -> int:
+def answer(
+    desk: ReviewService,
+    reviewer: str,
+    say: Callable[[ReviewAssignment, ReviewSheet], ReviewAnswer | None],
+    most: int = 10_000,
+) -> int:
     """Let a reviewer answer what comes, until nothing does or nothing is said; how often they did."""
     seat = desk.seat(reviewer)
     for number in range(most):

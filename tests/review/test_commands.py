@@ -10,7 +10,7 @@ import pytest
 
 from hazardmill.cli.main import main
 from hazardmill.review.policies import POLICIES
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 
 from .support import APPROVE, REJECT, answer
 
@@ -56,7 +56,7 @@ def test_assign_gives_out_once_and_says_what(hazardmill, folder):
 
 def test_stats_are_the_same_in_words_and_as_json(hazardmill, folder, pool):
     hazardmill("assign", *ADA_AND_BEN)
-    desk = Desk(folder, pool)
+    desk = ReviewService(folder, pool)
     for name, said in (("ada", APPROVE), ("ben", REJECT)):
         answer(desk, name, lambda slip, sheet, said=said: said)
     figures = json.loads(hazardmill("stats", json_too=True).out)
@@ -76,7 +76,7 @@ def test_every_policy_can_be_asked_for(hazardmill):
 
 def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
     hazardmill("assign", *ADA_AND_BEN)
-    answer(Desk(folder, pool), "ada", lambda slip, sheet: APPROVE)
+    answer(ReviewService(folder, pool), "ada", lambda slip, sheet: APPROVE)
     file = tmp_path / "ada.csv"
     assert "14 lines" in hazardmill("export", file, "--reviewer", "ada").out
     again = hazardmill("import", file)
@@ -90,7 +90,7 @@ def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
 
 def test_disputed_tasks_go_to_a_third(hazardmill, folder, pool):
     hazardmill("assign", *ADA_AND_BEN)
-    desk = Desk(folder, pool)
+    desk = ReviewService(folder, pool)
     for name, said in (("ada", APPROVE), ("ben", REJECT)):
         answer(desk, name, lambda slip, sheet, said=said: said)
     told = hazardmill("assign", *ADA_AND_BEN, "--disputed")

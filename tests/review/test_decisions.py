@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
+from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ def undo(number, of):
 
 def test_a_later_decision_takes_the_place_of_an_earlier_one_and_undo_brings_it_back():
     first, second = decision(1), decision(2, verdict="reject", reasons=("hints",))
-    book = Book([first, second])
+    book = DecisionHistory([first, second])
     assert book.current(first.slip) is second
     book.add(undo(3, second))
     assert book.current(first.slip) is first
@@ -70,7 +70,7 @@ def histories(draw):
 def test_the_order_in_which_lines_are_read_does_not_matter(entries, random):
     mixed = list(entries)
     random.shuffle(mixed)
-    straight, turned = Book(), Book()
+    straight, turned = DecisionHistory(), DecisionHistory()
     for entry in entries:
         straight.add(entry)
     for entry in [*mixed, *mixed]:
@@ -86,7 +86,7 @@ def test_what_is_in_force_is_the_latest_that_was_not_taken_back(entries):
     undone = {entry.undoes for entry in entries if isinstance(entry, Undo)}
     for slip in (f"{number:032x}" for number in range(3)):
         left = [e for e in entries if isinstance(e, Decision) and e.slip == slip and e.id not in undone]
-        assert Book(entries).current(slip) == (left[-1] if left else None)
+        assert DecisionHistory(entries).current(slip) == (left[-1] if left else None)
 
 
 @given(

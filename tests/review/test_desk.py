@@ -12,13 +12,13 @@ from hazardmill.review.assignments.publish import give_plans, give_tasks, unblin
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.schemas import Answer, Refusal
-from hazardmill.review.service import Desk
+from hazardmill.review.schemas import ReviewAnswer, ReviewRefusal
+from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 from .support import APPROVE, REJECT, SKIP, UNSURE, Clock, answer, key, make_store, rows_of, write
 
-CHANCE = Answer(verdict="by_chance")
+CHANCE = ReviewAnswer(verdict="by_chance")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_reviewer_gets_every_slip_once_in_order_and_then_nothing(given, desk, 
 
 def test_a_decision_says_who_when_what_why_and_of_what(given, desk, seat):
     sheet = seat.next()
-    receipt = put(seat, sheet, Answer(verdict="reject", reasons=("hints",), note="gently", seconds=3.5))
+    receipt = put(seat, sheet, ReviewAnswer(verdict="reject", reasons=("hints",), note="gently", seconds=3.5))
     (line,) = (given.path / "decisions" / "ada.jsonl").read_text().splitlines()
     written = json.loads(line)
     assert written["id"] == receipt.decision and written["slip"] == sheet.slip
@@ -70,7 +70,7 @@ def test_the_same_submission_counts_once_and_another_answer_under_it_is_refused(
     first = put(seat, sheet, APPROVE, submission=submission)
     again = put(seat, sheet, APPROVE, submission=submission)
     assert (again.decision, again.repeated, first.repeated) == (first.decision, True, False)
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         put(seat, sheet, REJECT, submission=submission)
     assert told.value.code == "conflict"
     assert seat.progress().decided == 1
@@ -79,7 +79,7 @@ def test_the_same_submission_counts_once_and_another_answer_under_it_is_refused(
 def test_a_second_tab_cannot_answer_over_the_first(seat):
     sheet = seat.next()
     put(seat, sheet, APPROVE)
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         put(seat, sheet, REJECT)
     assert told.value.code == "conflict"
     fresh = seat.sheet(sheet.slip)
@@ -98,11 +98,11 @@ def test_undo_brings_back_what_was_before_and_the_slip_comes_again(seat):
     assert seat.next().slip == second.slip
     seat.undo(submission=key())
     assert seat.next().slip == first.slip
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         seat.undo(submission=key())
     assert told.value.code == "nothing"
     put(seat, first, UNSURE)
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         seat.undo(submission=key(), decision=made.decision)
     assert told.value.code == "conflict"
 
@@ -175,7 +175,7 @@ def test_nothing_that_a_reviewer_is_shown_tells_what_kind_of_slip_it_is(given, d
 def test_nobody_sees_others_before_unblinding(given, desk, seat):
     answer(desk, "ben", lambda slip, sheet: REJECT)
     mine = next(slip for slip in given.given().of["ada"] if slip.kind == "task")
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         seat.revealed(mine.id)
     assert told.value.code == "blind"
     assert unblind(given) and not unblind(given)
@@ -195,7 +195,7 @@ def test_a_slip_of_another_is_as_none_at_all(given, desk, seat, use):
     }
     said = []
     for slip in (theirs, "0" * 32, "../../etc/passwd"):
-        with pytest.raises(Refusal) as told:
+        with pytest.raises(ReviewRefusal) as told:
             calls[use](slip)
         assert told.value.code == "not_yours"
         said.append(str(told.value))
@@ -210,7 +210,7 @@ def test_a_name_that_is_none_has_no_seat(given, desk, name):
 
 
 def test_who_was_given_nothing_has_no_seat(given, desk):
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         desk.seat("eva")
     assert told.value.code == "not_yours"
 
@@ -218,29 +218,29 @@ def test_who_was_given_nothing_has_no_seat(given, desk):
 @pytest.mark.parametrize(
     "said",
     [
-        Answer(verdict="reject"),
-        Answer(verdict="approve", reasons=("hints",)),
-        Answer(verdict="on_purpose"),
-        Answer(verdict="approve", note="x" * 5000),
-        Answer(verdict="approve", seconds=-1),
+        ReviewAnswer(verdict="reject"),
+        ReviewAnswer(verdict="approve", reasons=("hints",)),
+        ReviewAnswer(verdict="on_purpose"),
+        ReviewAnswer(verdict="approve", note="x" * 5000),
+        ReviewAnswer(verdict="approve", seconds=-1),
     ],
 )
 def test_an_answer_that_the_rubric_does_not_know_is_refused(seat, said):
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         put(seat, seat.next(), said)
     assert told.value.code == "invalid"
     assert seat.progress().decided == 0
 
 
 def test_what_was_shown_must_be_what_is_there(seat):
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         put(seat, seat.next(), APPROVE, seen="0" * 64)
     assert told.value.code == "stale"
 
 
 def test_a_decision_on_a_task_that_changed_is_stale_and_comes_again(tmp_path, project, folder):
     store = make_store(tmp_path / "store", 6)
-    desk = Desk.open(store, folder)
+    desk = ReviewService.open(store, folder)
     give_tasks(folder, desk.pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     answer(desk, "ada", lambda slip, sheet: APPROVE)
     seat = desk.seat("ada")
@@ -256,11 +256,11 @@ def test_a_decision_on_a_task_that_changed_is_stale_and_comes_again(tmp_path, pr
 
 
 def test_another_process_on_the_same_folder_is_seen_at_once(given, desk, seat, pool):
-    other = Desk(ReviewFolder(given.path, clock=Clock()), pool).seat("ada")
+    other = ReviewService(ReviewFolder(given.path, clock=Clock()), pool).seat("ada")
     sheet = seat.next()
     put(other, other.next(), APPROVE)
     assert seat.next().slip != sheet.slip
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         put(seat, sheet, APPROVE)
     assert told.value.code == "conflict"
     give_tasks(given, pool, Wish(("ada", "ben", "eva"), per_task=3))
@@ -284,7 +284,7 @@ def test_threads_that_answer_at_once_lose_and_double_nothing(given, desk, seat):
         while (sheet := seat.next()) is not None:
             try:
                 put(seat, sheet, APPROVE)
-            except Refusal as refusal:
+            except ReviewRefusal as refusal:
                 told.append(refusal.code)
             seat.progress(), seat.history()
 
@@ -328,7 +328,7 @@ def test_a_task_that_cannot_be_shown_is_told_once_and_keeps_nobody_from_the_othe
     write(store, *rows)
     pool = load_pool(store, keep=True)
     give_tasks(folder, pool, Wish(("ada",), per_task=1, calibration=0, repeats=0))
-    desk, bad = Desk(folder, pool), rows[0]["tasks"][0]["task_id"]
+    desk, bad = ReviewService(folder, pool), rows[0]["tasks"][0]["task_id"]
     seen = []
     assert answer(desk, "ada", lambda slip, sheet: seen.append(slip.item) or APPROVE) == 3
     assert bad not in seen and len(set(seen)) == 3
@@ -336,7 +336,7 @@ def test_a_task_that_cannot_be_shown_is_told_once_and_keeps_nobody_from_the_othe
     progress = seat.progress()
     assert (progress.total, progress.decided, progress.open, progress.gone) == (4, 3, 0, 1)
     (slip,) = [slip for slip in folder.given().of["ada"] if slip.item == bad]
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(ReviewRefusal) as told:
         seat.sheet(slip.id)
     assert told.value.code == "broken"
     (line,) = [record.getMessage() for record in caplog.records if bad in record.getMessage()]

@@ -13,8 +13,8 @@ from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.decisions.exchange import COLUMNS, _of_cells, entries, export, import_files, to_csv
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.decisions.history import Decision
-from hazardmill.review.rubric import Verdict
-from hazardmill.review.schemas import Answer
+from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.schemas import ReviewAnswer
 
 from .support import APPROVE, REJECT, Clock, answer, key
 from .test_decisions import decision
@@ -75,11 +75,11 @@ def test_only_the_reviewers_asked_for_are_exported(reviewed, tmp_path):
 
 def answered_apart(folder, other, pool, answers):
     """Both copies answer the first slip of ada; gives the two decisions."""
-    from hazardmill.review.service import Desk
+    from hazardmill.review.service import ReviewService
 
     made = []
     for place, said in zip((folder, other), answers, strict=True):
-        answer(Desk(place, pool), "ada", lambda slip, sheet, said=said: said, most=1)
+        answer(ReviewService(place, pool), "ada", lambda slip, sheet, said=said: said, most=1)
         made.append(entries(place, ["ada"])[-1])
     return made
 
@@ -108,9 +108,9 @@ def test_who_has_merely_gone_on_does_not_conflict(folder, pool, tmp_path, desk):
     other = copy_of(folder, tmp_path / "other")
     export(folder, tmp_path / "first.jsonl")
     import_files(other, [tmp_path / "first.jsonl"])
-    from hazardmill.review.service import Desk
+    from hazardmill.review.service import ReviewService
 
-    seat = Desk(other, pool).seat("ada")
+    seat = ReviewService(other, pool).seat("ada")
     other._clock.time += timedelta(hours=1)
     sheet = seat.sheet(seat.history()[0].slip)
     seat.record(sheet.slip, REJECT, seen=sheet.seen, expects=sheet.mine.decision, submission=key())
@@ -150,7 +150,7 @@ def test_what_is_wrong_is_refused_line_by_line_and_the_rest_is_taken(reviewed, t
             next(entry for entry in found if not isinstance(entry, Decision)), undoes="e" * 32, submission="new-5"
         ),
         "reviewer": forged(good, reviewer="../ada", submission="new-6"),
-        "needs a reason": forged(good, verdict=Verdict.REJECT, reasons=(), submission="new-7"),
+        "needs a reason": forged(good, verdict=ReviewVerdict.REJECT, reasons=(), submission="new-7"),
         "over 100000 bytes": "x" * 100_001,
     }
     extra = forged(good, note="a second thought", at=reviewed.now(), submission="new-8")
@@ -211,7 +211,7 @@ def test_a_spreadsheet_s_mark_and_line_ends_do_no_harm(reviewed, tmp_path):
 
 def test_note_with_reasons_comes_back(folder, desk, pool, tmp_path):
     give_tasks(folder, pool, Wish(("ada", "ben")))
-    said = Answer(verdict="reject", reasons=("other", "hints"), note="=1+1\n'quoted'", seconds=1.25)
+    said = ReviewAnswer(verdict="reject", reasons=("other", "hints"), note="=1+1\n'quoted'", seconds=1.25)
     answer(desk, "ada", lambda slip, sheet: said, most=1)
     export(folder, tmp_path / "x.csv")
     other = copy_of(folder, tmp_path / "other")

@@ -10,7 +10,7 @@ from hazardmill.errors import InputError
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.decisions.exchange import export
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 
 from .support import APPROVE, REJECT, answer
 
@@ -33,8 +33,10 @@ def test_a_review_flow_gives_out_takes_in_and_publishes_what_the_library_says(
     (elsewhere / "decisions").mkdir(parents=True)
     for name in ("rubric.md", "decisions/_assignments.jsonl"):
         (elsewhere / name).write_bytes((folder.path / name).read_bytes())
-    answer(Desk(folder, pool), "ada", lambda slip, sheet: APPROVE)
-    answer(Desk(ReviewFolder(elsewhere), pool), "ben", lambda slip, sheet: REJECT if slip.place < 6 else APPROVE)
+    answer(ReviewService(folder, pool), "ada", lambda slip, sheet: APPROVE)
+    answer(
+        ReviewService(ReviewFolder(elsewhere), pool), "ben", lambda slip, sheet: REJECT if slip.place < 6 else APPROVE
+    )
     export(ReviewFolder(elsewhere), tmp_path / "ben.csv")
     (tmp_path / "broken.jsonl").write_text("no JSON at all | <b>\n")
 

@@ -10,7 +10,7 @@ from hazardmill.review.analysis.intent import intent, read_plans, sample, stratu
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.publish import give_plans
 from hazardmill.review.decisions.effective import opinions
-from hazardmill.review.schemas import Answer
+from hazardmill.review.schemas import ReviewAnswer
 
 from .support import UNSURE, answer
 
@@ -84,8 +84,8 @@ def test_people_are_compared_with_safety_intention(folder, desk, file, pool):
         assert "careful" not in sheet.model_dump_json() and "safety_intention" not in sheet.model_dump_json()
         place = stuck.index(slip.item) if slip.item in stuck else None
         if place == 0 or plan.plan == FAST or (place == 1 and slip.reviewer == "ada"):
-            return Answer(verdict="by_chance")
-        return UNSURE if place == 2 and slip.reviewer == "ben" else Answer(verdict="on_purpose")
+            return ReviewAnswer(verdict="by_chance")
+        return UNSURE if place == 2 and slip.reviewer == "ben" else ReviewAnswer(verdict="on_purpose")
 
     for name in ("ada", "ben"):
         assert answer(desk, name, say) == 12

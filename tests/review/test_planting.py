@@ -4,7 +4,7 @@ import pytest
 
 from hazardmill.review.assignments.gold_items import DEFECTS, can_be_planted, plant, planted_hash
 from hazardmill.review.rubric import CRITERIA
-from hazardmill.review.task_view import Table
+from hazardmill.review.task_view import TaskView
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def item(pool):
 
 
 def shown(pool, item, defect):
-    return Table(plant(pool.content(item.item), defect)).task()
+    return TaskView(plant(pool.content(item.item), defect)).task()
 
 
 def test_each_defect_breaks_a_criterion_of_the_rubric():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hazardmill.review.assignments.model import Slip
+from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.decisions.effective import Opinion
 from hazardmill.review.decisions.history import Decision
 from hazardmill.review.policies import accepted_set, disputed
@@ -15,7 +15,7 @@ VERDICTS = {"+": "approve", "-": "reject", "?": "unsure", "s": "skip"}
 def held(signs, kind="task", item="t"):
     """One opinion a sign: + - ? verdicts, s skipped, o open, x stale, g gone."""
     for place, sign in enumerate(signs):
-        slip = Slip(reviewer=f"{kind[0]}{place}", kind=kind, item=item, place=place).sealed()
+        slip = ReviewAssignment(reviewer=f"{kind[0]}{place}", kind=kind, item=item, place=place).sealed()
         verdict = VERDICTS.get(sign, "approve")
         decision = None
         if sign != "o":

@@ -8,29 +8,29 @@ from hazardmill.errors import InputError
 from hazardmill.resources import review_folder
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.candidates import Pool
+from hazardmill.review.candidates import ReviewPool
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import accepted_set
 from hazardmill.review.recorded import PLACE, lay_out, record_reviews
-from hazardmill.review.schemas import Answer
-from hazardmill.review.service import Desk
+from hazardmill.review.schemas import ReviewAnswer
+from hazardmill.review.service import ReviewService
 
 MODELS = ("model-claude-1", "model-claude-2")
 
 
 @pytest.fixture
-def decided(folder: ReviewFolder, pool: Pool, desk: Desk) -> ReviewFolder:
+def decided(folder: ReviewFolder, pool: ReviewPool, desk: ReviewService) -> ReviewFolder:
     """Two models and a person review all tasks; the second model rejects its first one, after a change of mind."""
     give_tasks(folder, pool, Wish((*MODELS, "ada"), per_task=3, calibration=0.0, repeats=0.0))
     for name in (*MODELS, "ada"):
         seat, number = desk.seat(name), 0
         while (sheet := seat.next()) is not None:
-            answer = Answer(verdict="approve", seconds=None)
+            answer = ReviewAnswer(verdict="approve", seconds=None)
             seat.record(sheet.slip, answer, seen=sheet.seen, expects=None, submission=f"{name}-{number}")
             if number == 0 and name == MODELS[1]:
                 seat.undo(submission="undone")
-                again = Answer(verdict="reject", reasons=("hints",), seconds=None)
+                again = ReviewAnswer(verdict="reject", reasons=("hints",), seconds=None)
                 seat.record(sheet.slip, again, seen=sheet.seen, expects=None, submission="again")
             number += 1
     return folder
@@ -41,7 +41,7 @@ def files(made: list) -> list[Path]:
 
 
 def test_what_models_decided_comes_out_again_and_nothing_of_people(
-    decided: ReviewFolder, pool: Pool, tmp_path: Path
+    decided: ReviewFolder, pool: ReviewPool, tmp_path: Path
 ) -> None:
     made = record_reviews(decided, pool, tmp_path / "out")
     sources = {pool[item].source for item in pool if pool[item].kind == "task"}
@@ -63,7 +63,7 @@ def test_what_models_decided_comes_out_again_and_nothing_of_people(
     assert accepted.counts == {"accepted": 11, "rejected": 1}
 
 
-def test_laid_out_twice_it_is_there_once(decided: ReviewFolder, pool: Pool, tmp_path: Path) -> None:
+def test_laid_out_twice_it_is_there_once(decided: ReviewFolder, pool: ReviewPool, tmp_path: Path) -> None:
     made = files(record_reviews(decided, pool, tmp_path / "out"))
     folder = ReviewFolder(tmp_path / "again")
     lay_out(made, folder)
@@ -72,19 +72,19 @@ def test_laid_out_twice_it_is_there_once(decided: ReviewFolder, pool: Pool, tmp_
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "again").rglob("*.*") if path.is_file()}
 
 
-def test_the_same_decisions_give_the_same_bytes(decided: ReviewFolder, pool: Pool, tmp_path: Path) -> None:
+def test_the_same_decisions_give_the_same_bytes(decided: ReviewFolder, pool: ReviewPool, tmp_path: Path) -> None:
     one, other = (files(record_reviews(decided, pool, tmp_path / name)) for name in ("one", "other"))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
 
 
-def test_without_a_model_there_is_nothing_to_record(folder: ReviewFolder, pool: Pool, tmp_path: Path) -> None:
+def test_without_a_model_there_is_nothing_to_record(folder: ReviewFolder, pool: ReviewPool, tmp_path: Path) -> None:
     give_tasks(folder, pool, Wish(("ada", *MODELS)))
     with pytest.raises(InputError, match="no language model has decided on any of these tasks"):
         record_reviews(folder, pool, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_damage_is_named_with_its_line(decided: ReviewFolder, pool: Pool, tmp_path: Path) -> None:
+def test_damage_is_named_with_its_line(decided: ReviewFolder, pool: ReviewPool, tmp_path: Path) -> None:
     path = files(record_reviews(decided, pool, tmp_path / "out"))[0]
     lines = path.read_text().splitlines(keepends=True)
     number = next(number for number, line in enumerate(lines, 1) if '"verdict":"approve"' in line)
@@ -103,7 +103,9 @@ def test_damage_is_named_with_its_line(decided: ReviewFolder, pool: Pool, tmp_pa
     assert not (tmp_path / "again").exists()
 
 
-def test_decisions_of_people_are_not_taken_from_such_a_file(decided: ReviewFolder, pool: Pool, tmp_path: Path) -> None:
+def test_decisions_of_people_are_not_taken_from_such_a_file(
+    decided: ReviewFolder, pool: ReviewPool, tmp_path: Path
+) -> None:
     path = tmp_path / "reviews.jsonl"
     path.write_text(decided.diary("ada").book().entries[0].line() + "\n")
     with pytest.raises(InputError, match="ada is no model"):

@@ -6,13 +6,13 @@ import pytest
 
 from hazardmill.formalism.document.document import Effect
 from hazardmill.review import wording
-from hazardmill.review.task_view import Table
+from hazardmill.review.task_view import TaskView
 
 
 @pytest.fixture
 def task(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    return Table(pool.content(item.item)).task()
+    return TaskView(pool.content(item.item)).task()
 
 
 def test_a_task_is_told_in_words(task):
@@ -62,20 +62,20 @@ def test_the_twin_and_the_certificate_are_there(task):
 
 def test_a_draft_is_shown_as_a_task_is(pool):
     audit = next(item for item in pool.values() if item.kind == "audit")
-    shown = Table(pool.content(audit.item)).task()
+    shown = TaskView(pool.content(audit.item)).task()
     assert shown.claims and shown.twin and shown.domain_pddl.startswith("(define")
 
 
 def test_a_plan_that_cannot_go_on_shows_where_and_why(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    plan = Table(pool.content(item.item)).tried("(carry table) (carry table) (reduce_speed)")
+    plan = TaskView(pool.content(item.item)).tried("(carry table) (carry table) (reduce_speed)")
     assert [step.done for step in plan.steps] == [True, False]
     assert plan.steps[1].unmet and plan.steps[1].state == plan.steps[0].state and plan.danger is None
 
 
 def test_an_unavoidable_task_has_no_safe_plan_to_show(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    assert Table(dataclasses.replace(pool.content(item.item), safe_plan=None)).task().safe is None
+    assert TaskView(dataclasses.replace(pool.content(item.item), safe_plan=None)).task().safe is None
 
 
 BOWL = ("fluent", "bowl_at", "?x")

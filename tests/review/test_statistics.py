@@ -13,7 +13,7 @@ from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.assignments.publish import give_disputed, give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.rubric import CRITERIA
-from hazardmill.review.schemas import Answer
+from hazardmill.review.schemas import ReviewAnswer
 
 from .support import APPROVE, REJECT, UNSURE, answer
 
@@ -113,8 +113,8 @@ def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0.5, repeats=0))
     planted = [slip for slip in folder.given().of["ada"] if slip.kind == "calibration"]
     assert len(planted) == 6
-    right = Answer(verdict="reject", reasons=(DEFECTS[planted[0].defect],))
-    wrong = Answer(verdict="reject", reasons=("norm",))
+    right = ReviewAnswer(verdict="reject", reasons=(DEFECTS[planted[0].defect],))
+    wrong = ReviewAnswer(verdict="reject", reasons=("norm",))
     says = {planted[0].id: right, planted[1].id: wrong, planted[2].id: UNSURE}
     answer(desk, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool)

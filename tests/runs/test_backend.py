@@ -15,7 +15,7 @@ from hazardmill.llm.traffic.limiter import Limiter
 from hazardmill.runs.backend import named_backend, open_backend, open_limiter
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import LlmServer, ScriptedFaults
+from hazardmill.testing.llm_server import LlmServer, ScriptedServerFaults
 from tests.generation.support import PRICES
 
 
@@ -147,7 +147,7 @@ def test_sessions_that_ask_the_same_of_one_provider_share_its_limits() -> None:
 def test_the_limits_of_a_run_hold_for_its_answers() -> None:
     asked = Request(stage="extract", model="openai/x", messages=(Message(role="user", content="?"),))
     said = {"backend": "litellm", "inputs": [{"source": "bddl"}]}
-    with LlmServer(lambda _: "word " * 400, faults=ScriptedFaults(None, "trickle", "trickle")) as server:
+    with LlmServer(lambda _: "word " * 400, faults=ScriptedServerFaults(None, "trickle", "trickle")) as server:
         config = RunConfig.model_validate({**said, "api_base": server.address, "max_answer_bytes": 2000})
         with pytest.raises(AnswerTooLarge, match="2,000 bytes"):
             asyncio.run(complete(named_backend("litellm", config), asked))

@@ -20,12 +20,12 @@ from hazardmill.errors import RequestRefused
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
-from hazardmill.quality.duplicates import Pool, structure_or_null
+from hazardmill.quality.duplicates import DuplicatePool, structure_or_null
 from hazardmill.runs import duplicates
 from hazardmill.runs import run as run_module
 from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.duplicates import Kept, Repeated, texts_of
+from hazardmill.runs.duplicates import DuplicateReason, KeptTasks, texts_of
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
@@ -38,7 +38,7 @@ CUP = json.loads(json.dumps(document()).replace("bowl_at", "cup_at").replace("ca
 BOUND = document(max_danger=1)
 
 
-def add(kept: Kept, task_id: str, value: dict[str, Any], texts: dict[str, Any]) -> Repeated | None:
+def add(kept: KeptTasks, task_id: str, value: dict[str, Any], texts: dict[str, Any]) -> DuplicateReason | None:
     return kept.add(task_id, Document.from_json(value).hash, structure_or_null(value), texts)
 
 
@@ -60,7 +60,7 @@ def commit(store: Store, task_id: str, value: dict[str, Any], texts: dict[str, A
 
 
 def test_a_task_is_a_duplicate_by_its_document_or_by_structure_and_text_together(store: Store) -> None:
-    kept = Kept(store, "r1")
+    kept = KeptTasks(store, "r1")
     assert add(kept, "a", document(), SPILT) is None
     assert add(kept, "same structure, other text", CUP, BURNT) is None
     assert add(kept, "near text, other structure", BOUND, SPILT) is None
@@ -72,7 +72,7 @@ def test_a_task_is_a_duplicate_by_its_document_or_by_structure_and_text_together
 
 
 def test_a_duplicate_is_not_kept(store: Store) -> None:
-    kept = Kept(store, "r1")
+    kept = KeptTasks(store, "r1")
     add(kept, "a", document(), SPILT)
     assert add(kept, "b", CUP, DRIPPED) is not None
     # It is near to b, and even its document, but b is not there.
@@ -84,9 +84,9 @@ def test_a_duplicate_is_not_kept(store: Store) -> None:
 def test_labels_that_contradict_those_of_the_twin_are_told_before_and_after_a_resumption(store: Store) -> None:
     told = SPILT | {"entity_in_danger": "human"}
     commit(store, "a", document(), told)
-    fresh = Kept(store, "r2")
+    fresh = KeptTasks(store, "r2")
     assert add(fresh, "a", document(), told) is None
-    for kept in (Kept(store, "r1"), fresh):
+    for kept in (KeptTasks(store, "r1"), fresh):
         # What one of them does not say contradicts nothing.
         near = add(kept, "b", CUP, DRIPPED | {"danger_type": "chemical", "danger_group": "physical"})
         assert near is not None and near.reason == "near_duplicate"
@@ -102,14 +102,14 @@ def test_of_several_twins_the_first_is_named(store: Store) -> None:
     middle = {"robot_task": "a b c d e f g k l m"}
     for texts, number in ((SPILT, "a"), ({"robot_task": "a b c d e k l m n o"}, "b")):
         commit(store, number, scrambled(document(), Random(ord(number))), texts)
-    for kept in (Kept(store, "r1"), Kept(Store.open(store.path), "r1")):
+    for kept in (KeptTasks(store, "r1"), KeptTasks(Store.open(store.path), "r1")):
         # Nearer to b.
         found = add(kept, "c", CUP, middle)
         assert found is not None and found.task_id == "a"
 
 
 def test_without_a_structure_or_words_only_the_document_counts(store: Store) -> None:
-    kept = Kept(store, "r1")
+    kept = KeptTasks(store, "r1")
     for task_id, document_hash in (("a", "1"), ("b", "2")):
         assert kept.add(task_id, document_hash, None, SPILT) is None
     found = kept.add("c", "2", None, BURNT)
@@ -120,13 +120,13 @@ def test_without_a_structure_or_words_only_the_document_counts(store: Store) -> 
 
 def test_the_tasks_of_other_runs_do_not_count(store: Store) -> None:
     commit(store, "a", document(), SPILT, run_id="r1")
-    assert add(Kept(store, "r2"), "b", CUP, SPILT) is None
-    assert add(Kept(store, "r1"), "b", CUP, SPILT) is not None
+    assert add(KeptTasks(store, "r2"), "b", CUP, SPILT) is None
+    assert add(KeptTasks(store, "r1"), "b", CUP, SPILT) is not None
 
 
 def test_a_row_from_before_there_were_structures_is_nobodys_twin(store: Store) -> None:
     commit(store, "old", document(), SPILT, structure_id=None)
-    kept = Kept(store, "r1")
+    kept = KeptTasks(store, "r1")
     assert add(kept, "new", CUP, SPILT) is None
     same = add(kept, "again", document(), BURNT)
     assert same is not None and (same.task_id, same.reason) == ("old", "same_document")
@@ -139,14 +139,14 @@ def test_it_decides_as_a_pool_does_and_goes_on_so_from_the_store_at_any_point(st
     random = Random(11)
     values = [document(), BOUND, document(initial_danger=1, max_danger=2)]
     texts = [" ".join(random.choices("abcdefghijklmn", k=12)) for _ in range(4)]
-    pool, found = Pool(), []
-    kept = Kept(store, "r1")
+    pool, found = DuplicatePool(), []
+    kept = KeptTasks(store, "r1")
     for number in range(120):
         value = scrambled(random.choice(values), random)
         told = {"robot_task": edited(random.choice(texts), random.randint(0, 6), random)}
         task_id = f"t{number}"
         if random.random() < 0.2:
-            kept = Kept(Store.open(store.path), "r1")
+            kept = KeptTasks(Store.open(store.path), "r1")
         repeated = add(kept, task_id, value, told)
         if repeated is None:
             commit(store, task_id, value, told)
@@ -170,7 +170,7 @@ def test_texts_are_read_once_and_only_where_another_of_a_known_structure_comes(
     rows, query = store.rows, store.query
     monkeypatch.setattr(store, "rows", lambda *given: asked.append(given[2]) or rows(*given))
     monkeypatch.setattr(store, "query", lambda asking: asked.append("texts") or query(asking))
-    kept = Kept(store, "r1")
+    kept = KeptTasks(store, "r1")
     add(kept, "d", document(max_danger=2), SPILT)
     assert asked == [["document_hash", "task_id", "structure_id"]]
     for number in range(3):
@@ -186,15 +186,15 @@ def test_at_first_the_documents_of_one_structure_alone_are_read(store: Store, mo
     commit(store, "a", document(), SPILT)
     commit(store, "b", BOUND, BURNT)
     read: list[str] = []
-    texts_in = Kept._texts_in
+    texts_in = KeptTasks._texts_in
 
-    def looked(self: Kept, *given: Any) -> Any:
+    def looked(self: KeptTasks, *given: Any) -> Any:
         found = texts_in(self, *given)
         read.extend(task_id for task_id, *_ in found)
         return found
 
-    monkeypatch.setattr(Kept, "_texts_in", looked)
-    assert add(Kept(store, "r1"), "c", CUP, DRIPPED) is not None
+    monkeypatch.setattr(KeptTasks, "_texts_in", looked)
+    assert add(KeptTasks(store, "r1"), "c", CUP, DRIPPED) is not None
     assert read == ["a"]
 
 
@@ -203,15 +203,15 @@ def test_texts_are_read_though_a_compaction_takes_their_parts_away(
 ) -> None:
     commit(store, "a", document(), SPILT)
     commit(store, "b", BOUND, BURNT)
-    kept = Kept(store, "r1")
-    texts_in = Kept._texts_in
+    kept = KeptTasks(store, "r1")
+    texts_in = KeptTasks._texts_in
 
-    def looked(self: Kept, *given: Any) -> Any:
-        monkeypatch.setattr(Kept, "_texts_in", texts_in)
+    def looked(self: KeptTasks, *given: Any) -> Any:
+        monkeypatch.setattr(KeptTasks, "_texts_in", texts_in)
         Store.open(store.path).compact()
         return texts_in(self, *given)
 
-    monkeypatch.setattr(Kept, "_texts_in", looked)
+    monkeypatch.setattr(KeptTasks, "_texts_in", looked)
     found = add(kept, "c", CUP, DRIPPED)
     assert found is not None and found.task_id == "a"
 
@@ -320,7 +320,7 @@ def test_the_row_of_a_task_has_its_structure(whole: Store) -> None:
 
 
 def test_nothing_that_a_run_kept_is_a_duplicate_by_dedupe(whole: Store) -> None:
-    pool = Pool()
+    pool = DuplicatePool()
     for each in whole.rows("tasks"):
         value, danger = json.loads(each["document"]), json.loads(each["danger"])
         assert pool.add(each["task_id"], value, texts_of(value, danger)) is None

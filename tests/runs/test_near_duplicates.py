@@ -10,13 +10,13 @@ import pytest
 from hazardmill.errors import InputError
 from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
-from hazardmill.quality.duplicates import Pool
+from hazardmill.quality.duplicates import DuplicatePool
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.runs import near_duplicates
 from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.duplicates import texts_of
-from hazardmill.runs.near_duplicates import Alike, alike_in, groups, structures_of, task_chunks
+from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
@@ -60,7 +60,7 @@ def filled(original: Path, tmp_path: Path) -> Store:
     return Store.open(shutil.copytree(original, tmp_path / "filled"))
 
 
-def joined(store: Store, size: int) -> list[Alike]:
+def joined(store: Store, size: int) -> list[NearDuplicate]:
     structures: dict[str, str] = {}
     for chunk in task_chunks(store, size):
         structures |= structures_of(store, chunk)
@@ -70,7 +70,7 @@ def joined(store: Store, size: int) -> list[Alike]:
 def by_pool(store: Store) -> dict[str, str]:
     """What the pool says that `hazardmill dedupe` asks."""
     rows = {row["task_id"]: row for row in sorted(store.rows("tasks"), key=lambda row: row["run_id"])}
-    pool, twins = Pool(), {}
+    pool, twins = DuplicatePool(), {}
     for task_id in chain.from_iterable(task_chunks(store)):
         document = json.loads(rows[task_id]["document"])
         twin = pool.add(task_id, document, texts_of(document, json.loads(rows[task_id]["danger"])))

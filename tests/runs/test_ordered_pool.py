@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.runs.ordered_pool import Line
+from hazardmill.runs.ordered_pool import OrderedPool
 
 Batches = Sequence[Sequence[int]]
 
@@ -50,10 +50,10 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def run(batches: Batches, room: int, scenario: Callable[[Works, Line[int, str]], Awaitable[None]]) -> Works:
+def run(batches: Batches, room: int, scenario: Callable[[Works, OrderedPool[int, str]], Awaitable[None]]) -> Works:
     async def main() -> Works:
         works = Works()
-        line = Line(works.batches(batches), works.work, room)
+        line = OrderedPool(works.batches(batches), works.work, room)
         try:
             await scenario(works, line)
         finally:
@@ -91,7 +91,7 @@ def test_results_come_in_order_with_the_end_of_each_batch_and_never_more_is_unde
         return -piece
 
     async def main() -> list[tuple[int, int] | None]:
-        line = Line(given_batches(), work, room)
+        line = OrderedPool(given_batches(), work, room)
         try:
             return [done async for done in line]
         finally:
@@ -104,7 +104,7 @@ def test_results_come_in_order_with_the_end_of_each_batch_and_never_more_is_unde
 
 
 def test_the_next_batch_begins_while_the_tail_of_the_last_is_under_way() -> None:
-    async def scenario(works: Works, line: Line[int, str]) -> None:
+    async def scenario(works: Works, line: OrderedPool[int, str]) -> None:
         await settle()
         assert works.begun == [0, 1]
         works.end(1)
@@ -117,7 +117,7 @@ def test_the_next_batch_begins_while_the_tail_of_the_last_is_under_way() -> None
 
 
 def test_no_more_than_two_batches_wait_for_a_piece_that_takes_long() -> None:
-    async def scenario(works: Works, line: Line[int, str]) -> None:
+    async def scenario(works: Works, line: OrderedPool[int, str]) -> None:
         await settle()
         works.end(1, 2, 3)
         await settle()
@@ -132,7 +132,7 @@ def test_no_more_than_two_batches_wait_for_a_piece_that_takes_long() -> None:
 
 
 def test_an_error_comes_when_its_result_is_due_and_what_is_under_way_can_be_seen_to_its_end() -> None:
-    async def scenario(works: Works, line: Line[int, str]) -> None:
+    async def scenario(works: Works, line: OrderedPool[int, str]) -> None:
         await settle()
         works.fail(1)
         await settle()
@@ -156,7 +156,7 @@ def test_an_error_comes_when_its_result_is_due_and_what_is_under_way_can_be_seen
 
 
 def test_what_is_called_off_is_cancelled_and_nothing_more_is_begun() -> None:
-    async def scenario(works: Works, line: Line[int, str]) -> None:
+    async def scenario(works: Works, line: OrderedPool[int, str]) -> None:
         await settle()
 
     works = run([[0, 1, 2, 3]], 2, scenario)
@@ -170,7 +170,7 @@ def test_batches_that_cannot_be_had_are_told_after_what_was_begun() -> None:
 
     async def main() -> None:
         works = Works()
-        line = Line(broken(), works.work, 2)
+        line = OrderedPool(broken(), works.work, 2)
         await settle()
         works.end(0)
         assert [await anext(line), await anext(line)] == [(0, "done 0"), None]

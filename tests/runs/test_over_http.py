@@ -21,7 +21,7 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate
 from hazardmill.runs.run import Run, run_states
 from hazardmill.store.store import Store
-from hazardmill.testing.llm_server import Asked, Fault, FaultKind, LlmServer, Refused
+from hazardmill.testing.llm_server import ChatRefusal, ChatRequest, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.server import offline_answer
 from tests.running import worked
 
@@ -134,9 +134,9 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_anything_is_take
 def test_a_fallback_answers_for_a_model_that_is_not_there(
     store: Store, tmp_path: Path, server: LlmServer, configured: Configured
 ) -> None:
-    def some_are_gone(asked: Asked) -> str:
+    def some_are_gone(asked: ChatRequest) -> str:
         if asked.model == "gone":
-            raise Refused(404, "the model `gone` does not exist")
+            raise ChatRefusal(404, "the model `gone` does not exist")
         return offline_answer(asked)
 
     with LlmServer(some_are_gone) as partial:
@@ -156,8 +156,8 @@ def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
 ) -> None:
     is_down = False
 
-    def faults(asked: Asked) -> Fault | None:
-        return Fault(FaultKind.SERVER_ERROR) if is_down else None
+    def faults(asked: ChatRequest) -> ServerFault | None:
+        return ServerFault(ServerFaultKind.SERVER_ERROR) if is_down else None
 
     with LlmServer(faults=faults, on_change=lambda attempt: None) as server:
         run = started(store, configured(server, 6, batch_size=3))

@@ -13,7 +13,7 @@ from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.recheck import DIFFERENCES, Chunk, Rechecked, chunks, recheck
+from hazardmill.runs.recheck import DIFFERENCES, Chunk, RecheckSummary, chunks, recheck
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.testing.scripted import ScriptedBackend
@@ -75,8 +75,8 @@ def work_on(store: Store, notes: Path, run_id: str, monkeypatch: pytest.MonkeyPa
     worked(run)
 
 
-def all_of(store: Store, size: int = 100) -> Rechecked:
-    return sum((recheck(store, chunk) for chunk in chunks(store, size=size)), Rechecked())
+def all_of(store: Store, size: int = 100) -> RecheckSummary:
+    return sum((recheck(store, chunk) for chunk in chunks(store, size=size)), RecheckSummary())
 
 
 def rewrite(store: Store, table: str, where: dict[str, Any], **values: Any) -> None:
@@ -111,10 +111,10 @@ def test_drafts_come_out_as_the_store_has_them(filled: Store) -> None:
 
 def test_the_digest_is_that_of_the_verdicts_however_they_are_divided(filled: Store) -> None:
     digests = {all_of(filled, size).digest for size in (3, 100)}
-    backwards = sum((recheck(filled, chunk) for chunk in reversed(chunks(filled, size=5))), Rechecked())
+    backwards = sum((recheck(filled, chunk) for chunk in reversed(chunks(filled, size=5))), RecheckSummary())
     assert digests == {backwards.digest} and len(backwards.digest) == 64
     some = recheck(filled, Chunk(run_id="run", drafts=(("notes:1", 4),)))
-    assert some.digest not in digests | {Rechecked().digest}
+    assert some.digest not in digests | {RecheckSummary().digest}
 
 
 def test_a_draft_of_a_danger_that_was_sent_back_is_checked_as_of_that_one(filled: Store) -> None:

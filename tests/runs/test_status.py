@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hazardmill.runs.status import KILLED, RETRACTED, Listed, Paid, listed_runs
+from hazardmill.runs.status import KILLED, RETRACTED, Paid, RunSummary, listed_runs
 from hazardmill.store.store import Store
 
 BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -64,7 +64,7 @@ def write(store: Store, **tables: list[dict[str, Any]]) -> None:
         writer.append_sync(tables)
 
 
-def one(store: Store) -> Listed:
+def one(store: Store) -> RunSummary:
     (run,) = listed_runs(store)
     return run
 

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.sandbox.check import Failure, check
+from hazardmill.sandbox.check import CheckFailure, check
 from hazardmill.sandbox.jail import Jail
 
 RUNS = 8
@@ -64,10 +64,10 @@ def draft(body: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, list[Document | Failure]]:
+def outcomes() -> dict[str, list[Document | CheckFailure]]:
     """What each draft gives in each of several zygotes."""
     texts = {name: draft(body) for name, body in (WALKS | TOLD | REFUSED).items()}
-    found: dict[str, list[Document | Failure]] = {name: [] for name in texts}
+    found: dict[str, list[Document | CheckFailure]] = {name: [] for name in texts}
     for _ in range(RUNS):
         with Jail("full") as jail:
             for name, text in texts.items():
@@ -99,7 +99,7 @@ def test_a_walk_through_a_set_gives_one_document(outcomes, name):
 @pytest.mark.parametrize("name", TOLD)
 def test_a_mistake_is_told_in_the_same_words(outcomes, name):
     failures = outcomes[name]
-    assert all(isinstance(failure, Failure) and failure.reason == "exception" for failure in failures), failures[0]
+    assert all(isinstance(failure, CheckFailure) and failure.reason == "exception" for failure in failures), failures[0]
     assert len(set(failures)) == 1
     assert "0x" not in failures[0].message
 
@@ -107,7 +107,7 @@ def test_a_mistake_is_told_in_the_same_words(outcomes, name):
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_address_is_refused_as_text(outcomes, name):
     failures = outcomes[name]
-    assert all(isinstance(failure, Failure) for failure in failures), failures[0]
+    assert all(isinstance(failure, CheckFailure) for failure in failures), failures[0]
     assert len(set(failures)) == 1
     assert "shows a value of Python, with its address in memory" in failures[0].message
     assert failures[0].mend and "in words" in failures[0].mend

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.sandbox.check import Failure, check, check_async
+from hazardmill.sandbox.check import CheckFailure, check, check_async
 from hazardmill.sandbox.jail import Jail
 
 
-def failure(code: str, jail: Jail) -> Failure:
+def failure(code: str, jail: Jail) -> CheckFailure:
     answer = check(code, jail)
-    assert isinstance(answer, Failure)
+    assert isinstance(answer, CheckFailure)
     return answer
 
 
@@ -25,7 +25,7 @@ def test_the_document_is_the_one_the_code_makes(jail: Jail, soup: str) -> None:
 def test_async_gives_the_same(jail: Jail, soup: str) -> None:
     assert asyncio.run(check_async(soup, jail)) == check(soup, jail)
     refused = asyncio.run(check_async("import os\n", jail))
-    assert isinstance(refused, Failure)
+    assert isinstance(refused, CheckFailure)
 
 
 def test_policy_comes_first_and_names_what_it_found(jail: Jail, soup: str) -> None:

@@ -19,7 +19,7 @@ from hazardmill.sandbox import jail as jail_module
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult, Limits
 from hazardmill.sandbox.process import isolation
 from hazardmill.sandbox.process.probe import ABILITIES
-from hazardmill.sandbox.process.process import Ended
+from hazardmill.sandbox.process.process import ChildExit
 from hazardmill.sandbox.process.zygote import ForkedChild, Zygotes
 
 from .conftest import children_of, jailed_by, zygote_of
@@ -297,7 +297,7 @@ def test_at_most_concurrency_drafts_run_at_a_time_whoever_asks(soup: str, monkey
     running, most = 0, 0
     run = ForkedChild.run
 
-    def counted(child: ForkedChild) -> Ended:
+    def counted(child: ForkedChild) -> ChildExit:
         nonlocal running, most
         with lock:
             running += 1

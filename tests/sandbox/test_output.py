@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.sandbox.output import MAX_DEPTH, Malformed, parse, printable
+from hazardmill.sandbox.output import MAX_DEPTH, MalformedOutput, parse, printable
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
@@ -43,7 +43,7 @@ def test_reads_back_what_an_honest_child_writes(value: dict[str, object]) -> Non
     ],
 )
 def test_refuses_everything_else(data: bytes, words: str) -> None:
-    with pytest.raises(Malformed, match=words):
+    with pytest.raises(MalformedOutput, match=words):
         parse(data)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import JailUnavailable, SandboxError
-from hazardmill.sandbox.check import Failure, Planner, check_planner
+from hazardmill.sandbox.check import CheckFailure, Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail, JailFailure, JailResult, Limits
 from hazardmill.sandbox.process import isolation
 from hazardmill.sandbox.process.probe import ABILITIES
@@ -262,9 +262,9 @@ def test_a_forged_document_is_another_task_and_never_more(planners: Jail) -> Non
         {"document": value, "notes": [["a", "b"]] * 1_001},
     ]
     answers = [check_planner(forged(case), planners) for case in cases]
-    assert [answer.reason for answer in answers if isinstance(answer, Failure)] == ["forged_output"] * len(cases)
+    assert [answer.reason for answer in answers if isinstance(answer, CheckFailure)] == ["forged_output"] * len(cases)
     broken = check_planner(forged({"document": {**value, "goal": ["fluent", "nowhere"]}}), planners)
-    assert isinstance(broken, Failure)
+    assert isinstance(broken, CheckFailure)
     assert (broken.reason, broken.message) == ("not_a_document", "goal: fluent 'nowhere' is not declared")
 
 
@@ -279,8 +279,8 @@ def test_notes_come_out_printable(planners: Jail) -> None:
 
 def test_code_too_large_or_not_unicode_never_reaches_the_jail(planners: Jail) -> None:
     large = check_planner("#" * 200_001, planners)
-    assert isinstance(large, Failure)
+    assert isinstance(large, CheckFailure)
     assert (large.stage, large.reason) == ("policy", "size")
     odd = check_planner("x = 1\ny = '\ud800'", planners)
-    assert isinstance(odd, Failure)
+    assert isinstance(odd, CheckFailure)
     assert (odd.reason, odd.line) == ("syntax", 2)

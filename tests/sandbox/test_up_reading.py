@@ -13,7 +13,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code as export_code
 from hazardmill.formalism.formats.despite.write import without_danger_types
-from hazardmill.sandbox.check import Failure, Planner, check_planner
+from hazardmill.sandbox.check import CheckFailure, Planner, check_planner
 from hazardmill.sandbox.jail import PLANNERS, Jail
 from tests.formalism.despite_folders import KETTLE, expressible, planner_code
 from tests.formalism.random_tasks import tasks
@@ -32,9 +32,9 @@ def read(jail: Jail, code: str) -> Planner:
     return answer
 
 
-def refused(jail: Jail, code: str) -> Failure:
+def refused(jail: Jail, code: str) -> CheckFailure:
     answer = check_planner(code, jail)
-    assert isinstance(answer, Failure), answer
+    assert isinstance(answer, CheckFailure), answer
     return answer
 
 
@@ -196,7 +196,7 @@ def test_one_task_in_many_styles(planners: Jail, code: str, rules: list[str]) ->
 def test_what_is_rendered_is_read(planners: Jail, task: dict[str, object]) -> None:
     document = Document.from_json(expressible(task))
     answer = check_planner(planner_code(document), planners)
-    if isinstance(answer, Failure):
+    if isinstance(answer, CheckFailure):
         # Unified Planning refuses some effects by their text; see formalism/bridge.py.
         assume(not answer.message.startswith(("UPTypeError", "UPConflictingEffectsException")))
     assert isinstance(answer, Planner)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hazardmill.store.store import Store
-from hazardmill.testing.generated import WRITERS, Generated, write_full, write_neiss
+from hazardmill.testing.generated import WRITERS, GeneratedInput, write_full, write_neiss
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -63,11 +63,11 @@ def run(script: str, *arguments: str | Path) -> Ended:
 
 
 @pytest.fixture(params=WRITERS)
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Generated]]:
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, GeneratedInput]]:
     yield request.param, write_full(request.param, tmp_path)
 
 
-def test_a_full_set_is_read_whole_within_bounds(written: tuple[str, Generated]) -> None:
+def test_a_full_set_is_read_whole_within_bounds(written: tuple[str, GeneratedInput]) -> None:
     name, expected = written
     ended = run(READ, name, expected.path)
     found = {key: ended.answer[key] for key in ("records", "repeats", "rejects", "warned", "unselected")}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.ingest.ingest import Repeat, ingest
-from hazardmill.ingest.sources import InputFile, Line, load_source
+from hazardmill.ingest.sources import InputFile, SourceLine, load_source
 from hazardmill.records import Record, Reject, content_hash
 
 NORMBANK = load_source("normbank")
@@ -140,8 +140,8 @@ def written(rows: list[list[str]], quoting: int = csv.QUOTE_MINIMAL) -> str:
     return stream.getvalue()
 
 
-def lines_of(content: str) -> list[Line]:
-    return [Line(number, line) for number, line in enumerate(content.split("\n"), start=1)]
+def lines_of(content: str) -> list[SourceLine]:
+    return [SourceLine(number, line) for number, line in enumerate(content.split("\n"), start=1)]
 
 
 @settings(max_examples=200)

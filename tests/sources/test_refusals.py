@@ -11,7 +11,7 @@ from hazardmill.errors import SourceError
 from hazardmill.ingest.ingest import Repeat, ingest
 from hazardmill.ingest.sources import Note, Source, list_sources, load_source
 from hazardmill.records import Record, Reject
-from hazardmill.testing.cases import Accepted, Refused, cases_of, lay_out
+from hazardmill.testing.cases import AcceptedCase, RefusedCase, cases_of, lay_out
 
 SOURCES = list_sources()
 
@@ -30,7 +30,7 @@ def name_of(value: object) -> str:
 
 
 @pytest.mark.parametrize(("source", "case"), REFUSED, ids=name_of)
-def test_refuses_with_reason_place_and_remedy(source: Source, case: Refused, tmp_path: Path) -> None:
+def test_refuses_with_reason_place_and_remedy(source: Source, case: RefusedCase, tmp_path: Path) -> None:
     items = list(ingest(source, lay_out(tmp_path / "input", case.files), where=case.where, skip=case.skip))
     rejects = [item for item in items if isinstance(item, Reject)]
     assert tuple(reject.reason for reject in rejects) == case.reasons, rejects
@@ -44,7 +44,7 @@ def test_refuses_with_reason_place_and_remedy(source: Source, case: Refused, tmp
 
 
 @pytest.mark.parametrize(("source", "case"), ACCEPTED, ids=name_of)
-def test_accepts_with_warning(source: Source, case: Accepted, tmp_path: Path) -> None:
+def test_accepts_with_warning(source: Source, case: AcceptedCase, tmp_path: Path) -> None:
     items = list(ingest(source, lay_out(tmp_path / "input", case.files), where=case.where))
     (record,) = [item for item in items if isinstance(item, Record)]
     assert not [item for item in items if isinstance(item, Reject)]

@@ -63,11 +63,11 @@ def machine(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ma
     """The store in the bucket, as a machine of that name has it."""
 
     def opened(name: str, **options: object) -> Store:
-        from hazardmill.store.bucket.objects import Patience
+        from hazardmill.store.bucket.objects import BucketTimeouts
 
         monkeypatch.setenv("HAZARDMILL_CACHE", str(tmp_path / name))
         store = Store(address, **options)  # type: ignore[arg-type]  # passed through by name
-        store._bucket.mirror.bucket.patience = Patience(attempts=3, connect_s=2, answer_s=2)
+        store._bucket.mirror.bucket.patience = BucketTimeouts(attempts=3, connect_s=2, answer_s=2)
         return store
 
     return opened

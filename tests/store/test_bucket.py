@@ -16,7 +16,7 @@ import pytest
 
 from hazardmill.errors import StoreError
 from hazardmill.store.bucket.address import bucket_address
-from hazardmill.store.bucket.objects import Bucket, Patience
+from hazardmill.store.bucket.objects import Bucket, BucketTimeouts
 from store.conftest import SECRET
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.full
 
-IMPATIENT = Patience(attempts=2, connect_s=1, answer_s=1)
+IMPATIENT = BucketTimeouts(attempts=2, connect_s=1, answer_s=1)
 Use = Callable[[Bucket, Path], object]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hazardmill.cli import query
 from hazardmill.cli.task import export, lint
 from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
-from hazardmill.ingest.intake import Shelf
+from hazardmill.ingest.intake import RecordReader
 from hazardmill.report import folders, html, summary
 from hazardmill.store import Store
 from hazardmill.store.files import manifests
@@ -204,7 +204,7 @@ def compacted_in_between(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         lambda store: store.count("outcomes"),
         lambda store: store.digest(),
         lambda store: store.rows_since("outcomes", 0),
-        lambda store: Shelf(store).take({"n:0": None, "n:1": None}),
+        lambda store: RecordReader(store).take({"n:0": None, "n:1": None}),
         lambda store: sorted(store.connect().execute("SELECT run_id, record_id, drafts FROM outcomes").fetchall()),
     ],
 )

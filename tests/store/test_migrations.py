@@ -12,7 +12,7 @@ from hazardmill.store import Store
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.journal import read_segment
 from hazardmill.store.maintenance import migrations
-from hazardmill.store.maintenance.migrations import SQL_TYPES, STEPS, Step, rows_to_arrow, steps_from, upgrade
+from hazardmill.store.maintenance.migrations import SQL_TYPES, STEPS, MigrationStep, rows_to_arrow, steps_from, upgrade
 from hazardmill.store.schemas import DRAFTS, OUTCOMES, RUNS, SCHEMA_VERSION, TABLES
 from store.factories import call, outcome, row
 from store.version1 import COLUMNS, make_version_1, make_version_2, relist, versions
@@ -178,7 +178,7 @@ def test_rows_may_leave_new_columns_out(store: Store) -> None:
     assert store.rows("runs")[0]["parent_run_id"] is None
 
 
-def renaming() -> Step:
+def renaming() -> MigrationStep:
     """A step of the more difficult kind: what was ``told`` became ``feedback``, in capitals."""
 
     def apply(data: pa.Table) -> pa.Table:
@@ -187,7 +187,7 @@ def renaming() -> Step:
         values = [None if text is None else text.upper() for text in data["told"].to_pylist()]
         return data.drop_columns(["told"]).append_column("feedback", pa.array(values, pa.string()))
 
-    return Step(
+    return MigrationStep(
         apply, lambda source: f"(SELECT * EXCLUDE (told), upper(told) AS feedback FROM {source})", ("feedback",)
     )
 

@@ -18,14 +18,14 @@ from hazardmill.testing.hub_server import (
     READ_TOKEN,
     WRITE_TOKEN,
     Endpoint,
-    Fault,
-    FaultKind,
+    HubFault,
+    HubFaultKind,
     HubServer,
-    Request,
-    ScriptedFaults,
+    JournaledRequest,
+    ScriptedHubFaults,
     read_journal,
 )
-from hazardmill.testing.hub_server.faults import LIES, Asked, parse_script
+from hazardmill.testing.hub_server.faults import LIES, PlannedRequest, parse_script
 
 REPO = "acme/hazards"
 CARD = "---\nlicense: mit\n---\n# Hazards\n"
@@ -83,7 +83,7 @@ def ask(tmp_path):
     opened = []
 
     def make(script: dict[str, str] | None = None, *, empty: bool = False, **settings) -> Asker:
-        faults = ScriptedFaults(script or {})
+        faults = ScriptedHubFaults(script or {})
         asker = Asker(HubServer(tmp_path / f"hub-{len(opened)}", faults=faults, **settings).__enter__())
         opened.append(asker)
         if not empty:
@@ -388,8 +388,8 @@ CUT = {"cut": False, "cut-after": True}
 
 def test_every_kind_of_fault_is_shown_here():
     # Lies have tests of their own: tests/release/test_hub_lies.py.
-    elsewhere = LIES | {FaultKind.ECHO, FaultKind.ENDLESS}
-    assert {word.partition(":")[0] for word in ANSWERED} | set(CUT) == set(FaultKind) - elsewhere
+    elsewhere = LIES | {HubFaultKind.ECHO, HubFaultKind.ENDLESS}
+    assert {word.partition(":")[0] for word in ANSWERED} | set(CUT) == set(HubFaultKind) - elsewhere
 
 
 @pytest.mark.parametrize("fault", ANSWERED)
@@ -403,14 +403,14 @@ def test_a_fault_that_leaves_an_answer(ask, fault):
     assert ("a.txt" in repository.head.tree) is done
     assert len(repository.commits) == 1 + done + (fault == "overtaken")
     first = next(each for each in asker.server.requests if each.endpoint == "commit")
-    expected = Fault(*_parsed(fault))
+    expected = HubFault(*_parsed(fault))
     assert (first.fault, first.status, first.done, first.written) == (str(expected), status, done, True)
     assert asker.commit(file("a.txt", b"2")).status_code == 200, "the next one is as it should be"
 
 
-def _parsed(word: str) -> tuple[FaultKind, float | None]:
+def _parsed(word: str) -> tuple[HubFaultKind, float | None]:
     kind, colon, seconds = word.partition(":")
-    return FaultKind(kind), float(seconds) if colon else None
+    return HubFaultKind(kind), float(seconds) if colon else None
 
 
 @pytest.mark.parametrize("fault", CUT)
@@ -461,9 +461,9 @@ def test_faults_come_in_the_order_of_the_script(ask):
     codes = [asker("GET", f"/api/datasets/{REPO}").status_code for _ in range(6)]
     assert codes == [500, 500, 200, 503, 200, 200]
     assert asker("GET", f"/api/datasets/{REPO}/refs").status_code == 200
-    for_ever = ScriptedFaults({"tag": "ok,409*"})
-    met = [for_ever(Asked(Endpoint.TAG, time, REPO)) for time in range(1, 9)]
-    assert met == [None, *[Fault(FaultKind.CONFLICT)] * 7]
+    for_ever = ScriptedHubFaults({"tag": "ok,409*"})
+    met = [for_ever(PlannedRequest(Endpoint.TAG, time, REPO)) for time in range(1, 9)]
+    assert met == [None, *[HubFault(HubFaultKind.CONFLICT)] * 7]
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ def test_faults_come_in_the_order_of_the_script(ask):
 )
 def test_a_script_that_means_nothing_is_refused(script, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        ScriptedFaults(script)
+        ScriptedHubFaults(script)
     with pytest.raises(ValueError, match="ENDPOINT=FAULT"):
         parse_script(("commit",))
 
@@ -553,5 +553,5 @@ def test_the_python_of_the_page_runs_and_its_tables_are_whole(project, capsys):
     assert capsys.readouterr().out == "0\n"
     first_cells = " ".join(re.findall(r"^\| (.*?) \|", page, re.MULTILINE))
     named = set(re.findall(r"`([^`]+)`", first_cells))
-    assert {each.value for each in (*Endpoint, *FaultKind)} <= named
-    assert set(Request.__slots__) <= named
+    assert {each.value for each in (*Endpoint, *HubFaultKind)} <= named
+    assert set(JournaledRequest.__slots__) <= named

@@ -23,10 +23,10 @@ from hazardmill.testing.llm_server import (
     FATAL,
     HOSTILE,
     RECOVERABLE,
-    FaultKind,
     LlmServer,
-    ScriptedFaults,
+    ScriptedServerFaults,
     SeededFaults,
+    ServerFaultKind,
     Totals,
     parse_faults,
     read_journal,
@@ -204,13 +204,13 @@ WITHOUT_END = {"endless", "trickle", "bomb"}
 
 
 def test_every_kind_of_fault_is_shown_here():
-    assert {fault.kind for fault in parse_faults(",".join(ANSWERED))} | BROKEN | WITHOUT_END == set(FaultKind)
+    assert {fault.kind for fault in parse_faults(",".join(ANSWERED))} | BROKEN | WITHOUT_END == set(ServerFaultKind)
 
 
 @pytest.mark.parametrize("fault", ANSWERED)
 def test_a_fault_that_leaves_something_to_read(ask, fault):
     status, is_so = ANSWERED[fault]
-    asker = ask(faults=ScriptedFaults(fault))
+    asker = ask(faults=ScriptedServerFaults(fault))
     reply, after = (asker(headers={"authorization": f"Bearer {WRITTEN}"}) for _ in range(2))
 
     assert reply.status_code == status
@@ -231,7 +231,7 @@ def test_a_fault_that_leaves_something_to_read(ask, fault):
 @pytest.mark.parametrize(("fault", "least"), [("endless", 10_000_000), ("trickle:0.001", 20), ("bomb", 200_000)])
 def test_what_has_no_end_is_sent_until_the_client_hangs_up(ask, fault, least):
     watch = Watch()
-    asker = ask(faults=ScriptedFaults(fault), on_change=watch)
+    asker = ask(faults=ScriptedServerFaults(fault), on_change=watch)
     body = {"model": "toy", "messages": [{"role": "user", "content": RECORD}]}
     with asker.client.stream("POST", "/chat/completions", json=body) as reply:
         read = 0
@@ -255,7 +255,7 @@ def test_a_bomb_unpacks_to_half_a_gigabyte_of_blanks():
 
 
 def test_slow_waits_longer_than_the_latency(ask):
-    asker = ask(faults=ScriptedFaults("slow:0.1"), latency=0.05)
+    asker = ask(faults=ScriptedServerFaults("slow:0.1"), latency=0.05)
     asker(), asker()
     slow, other = (attempt.ended_at - attempt.asked_at for attempt in asker.server.attempts)
     assert slow >= 0.149
@@ -264,7 +264,7 @@ def test_slow_waits_longer_than_the_latency(ask):
 
 def test_stalled_sends_nothing_until_the_client_hangs_up(ask):
     watch = Watch()
-    asker = ask(faults=ScriptedFaults("stalled"), on_change=watch)
+    asker = ask(faults=ScriptedServerFaults("stalled"), on_change=watch)
     with pytest.raises(httpx.ReadTimeout):
         asker(timeout=httpx.Timeout(None, read=0.2))
     ended = watch.wait(lambda attempt: not attempt.in_flight)
@@ -273,14 +273,14 @@ def test_stalled_sends_nothing_until_the_client_hangs_up(ask):
 
 
 def test_stalled_for_a_time_ends_in_a_reset(ask):
-    asker = ask(faults=ScriptedFaults("stalled:0.05"))
+    asker = ask(faults=ScriptedServerFaults("stalled:0.05"))
     with pytest.raises(httpx.ReadError):
         asker()
     assert asker.server.attempts[0].written is False
 
 
 def test_reset_comes_in_the_middle_of_the_answer(ask):
-    asker = ask(faults=ScriptedFaults("reset"))
+    asker = ask(faults=ScriptedServerFaults("reset"))
     with raw(asker.server, chat()) as connection:
         got = b""
         with pytest.raises(ConnectionResetError):
@@ -445,7 +445,7 @@ def test_a_function_that_fails_is_a_status_and_its_words_stay_here(ask):
     def fails(asked):
         raise KeyError("planted")
 
-    asker = ask(fails, faults=ScriptedFaults("reset"))
+    asker = ask(fails, faults=ScriptedServerFaults("reset"))
     reply = asker()
     assert reply.status_code == 500
     assert "planted" not in reply.text
@@ -570,7 +570,7 @@ def test_what_was_computed_before_is_cached_in_blocks(ask):
     [("429", False), ("500", False), ("html", False), ("reset", True), ("half-json", True), ("length", True)],
 )
 def test_only_what_reached_the_model_is_cached(ask, fault, computes):
-    asker = ask(faults=ScriptedFaults(fault))
+    asker = ask(faults=ScriptedServerFaults(fault))
     try:
         asker("x" * 1000)
     except httpx.ReadError:
@@ -604,7 +604,7 @@ def test_three_dialects_and_none_tell_of_it(ask, dialect, fields):
 
 
 def test_the_sums_are_over_what_clients_were_told(ask):
-    asker = ask(faults=ScriptedFaults("429", "reset", "usage-missing", "half-json", "refusal", "empty-choices"))
+    asker = ask(faults=ScriptedServerFaults("429", "reset", "usage-missing", "half-json", "refusal", "empty-choices"))
     told = []
     for _ in range(7):
         try:
@@ -629,7 +629,7 @@ def test_the_sums_are_over_what_clients_were_told(ask):
 def test_the_log_holds_each_attempt_from_its_arrival_on(ask, tmp_path):
     log = tmp_path / "log"
     watch = Watch()
-    asker = ask(faults=ScriptedFaults(None, "stalled"), log=log, on_change=watch)
+    asker = ask(faults=ScriptedServerFaults(None, "stalled"), log=log, on_change=watch)
     asker("planted text")
     with raw(asker.server, chat("planted text")):
         watch.wait(lambda attempt: attempt.attempt == 2)
@@ -642,7 +642,7 @@ def test_the_log_holds_each_attempt_from_its_arrival_on(ask, tmp_path):
 def test_a_log_is_gone_on_with(tmp_path):
     log = tmp_path / "log"
     for times in (1, 2):
-        with LlmServer(lambda asked: "yes", faults=ScriptedFaults("500"), log=log) as server:
+        with LlmServer(lambda asked: "yes", faults=ScriptedServerFaults("500"), log=log) as server:
             asker = Asker(server)
             with asker.client:
                 assert asker().status_code == (500 if times == 1 else 200)
@@ -688,4 +688,4 @@ def test_a_server_says_where_it_is_while_it_runs():
 
 
 def test_recoverable_fatal_and_hostile_are_all_kinds():
-    assert sorted([*RECOVERABLE, *FATAL, *HOSTILE]) == sorted(FaultKind), "each once"
+    assert sorted([*RECOVERABLE, *FATAL, *HOSTILE]) == sorted(ServerFaultKind), "each once"

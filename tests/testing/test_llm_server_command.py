@@ -17,7 +17,7 @@ import pytest
 
 from hazardmill.llm.backends.litellm import OFFLINE_KEY_HEADER
 from hazardmill.llm.requests import AnswerKey
-from hazardmill.testing.llm_server import FaultKind, LlmServer, read_journal
+from hazardmill.testing.llm_server import LlmServer, ServerFaultKind, read_journal
 from hazardmill.testing.llm_server.tokens import Dialect
 
 pytestmark = pytest.mark.full
@@ -144,7 +144,7 @@ def test_what_makes_no_sense_is_refused_before_anything_listens(words, status, s
 def test_the_page_tells_of_every_fault_dialect_and_option(project):
     page = (project / "docs" / "llm-server.md").read_text(encoding="utf-8")
     shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
-    for word in (*FaultKind, *Dialect):
+    for word in (*ServerFaultKind, *Dialect):
         assert f"`{word}`" in page
     for option in set(re.findall(r"--[a-z-]+", shown)) - {
         "--help",

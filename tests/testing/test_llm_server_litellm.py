@@ -10,7 +10,7 @@ from patience import PATIENCE_S
 
 from hazardmill.llm.backends.litellm import LitellmBackend
 from hazardmill.llm.requests import AnswerKey, Message, Request
-from hazardmill.testing.llm_server import HOSTILE, Dialect, FaultKind, LlmServer, ScriptedFaults
+from hazardmill.testing.llm_server import HOSTILE, Dialect, LlmServer, ScriptedServerFaults, ServerFaultKind
 from hazardmill.testing.offline_author import answer
 
 pytestmark = pytest.mark.full
@@ -85,14 +85,14 @@ async def closing(work):
 @pytest.mark.parametrize("column", MODELS)
 def test_what_litellm_makes_of_it_is_what_the_table_says(project, column):
     rows = table(project)
-    assert {*rows} == {*FaultKind, "wrong key", "body too large"} - {*HOSTILE}
+    assert {*rows} == {*ServerFaultKind, "wrong key", "body too large"} - {*HOSTILE}
     seen = {}
 
     async def main():
         # What litellm makes of the hostile ones, left to itself, might not end.
-        for kind in (kind for kind in FaultKind if kind not in HOSTILE):
+        for kind in (kind for kind in ServerFaultKind if kind not in HOSTILE):
             fault = {"slow": "slow:0.01", "429-retry-after": "429-retry-after:7"}.get(kind, kind)
-            with LlmServer(lambda asked: JSON_ANSWER, faults=ScriptedFaults(fault)) as server:
+            with LlmServer(lambda asked: JSON_ANSWER, faults=ScriptedServerFaults(fault)) as server:
                 seen[kind.value] = await observed(
                     server, MODELS[column], timeout=0.5 if kind == "stalled" else PATIENCE_S
                 )

@@ -14,19 +14,19 @@ from hazardmill.llm.requests import Message
 from hazardmill.testing.llm_server import (
     FATAL,
     RECOVERABLE,
-    Fault,
-    FaultKind,
     SeededFaults,
+    ServerFault,
+    ServerFaultKind,
     open_tokenizer,
     parse_faults,
 )
 from hazardmill.testing.llm_server.answers import in_chinese
-from hazardmill.testing.llm_server.asked import Asked
+from hazardmill.testing.llm_server.asked import ChatRequest
 from hazardmill.testing.llm_server.tokens import PrefixCache, chain_of
 
 
-def asked(identity: str, attempt: int = 1) -> Asked:
-    return Asked("m", (Message(role="user", content="x"),), {}, None, identity, attempt)
+def asked(identity: str, attempt: int = 1) -> ChatRequest:
+    return ChatRequest("m", (Message(role="user", content="x"),), {}, None, identity, attempt)
 
 
 identities = st.text("0123456789abcdef", min_size=4, max_size=8)
@@ -34,7 +34,7 @@ identities = st.text("0123456789abcdef", min_size=4, max_size=8)
 
 @given(st.integers(), identities, st.integers(0, 5), st.floats(0, 1), st.floats(0, 1))
 def test_recoverable_faults_end_and_fatal_ones_do_not(seed, identity, most, rate, fatal_rate):
-    plan = SeededFaults(seed, rate=rate, kinds=FaultKind, most=most, fatal_rate=fatal_rate)
+    plan = SeededFaults(seed, rate=rate, kinds=ServerFaultKind, most=most, fatal_rate=fatal_rate)
     met = [plan(asked(identity, attempt)) for attempt in range(1, 10)]
     assert met == [plan(asked(identity, attempt)) for attempt in range(1, 10)]
     beyond = set(met[most:])
@@ -45,14 +45,14 @@ def test_recoverable_faults_end_and_fatal_ones_do_not(seed, identity, most, rate
 
 
 def test_the_rates_are_what_they_say():
-    plan = SeededFaults(1, rate=0.3, kinds=FaultKind, most=2, fatal_rate=0.1)
+    plan = SeededFaults(1, rate=0.3, kinds=ServerFaultKind, most=2, fatal_rate=0.1)
     for attempt in (1, 2):
         met = [plan(asked(str(number), attempt)) for number in range(5000)]
         kinds = [fault.kind for fault in met if fault]
         assert sum(kind.recoverable for kind in kinds) / 5000 == pytest.approx(0.3, abs=0.02)
         # Fatal ones show where nothing else went wrong.
         assert sum(kind in FATAL for kind in kinds) / 5000 == pytest.approx(0.07, abs=0.015)
-        assert set(kinds) == set(FaultKind)
+        assert set(kinds) == set(ServerFaultKind)
 
 
 def test_the_draws_stay_what_they_are():
@@ -87,8 +87,8 @@ def test_faults_are_written_as_they_are_read():
     text = "429,429-retry-after:0.5,slow:3,stalled,reset"
     faults = parse_faults(text)
     assert [str(fault) for fault in faults] == text.split(",")
-    assert faults[3] == Fault(FaultKind.STALLED)
-    assert parse_faults("429, ok") == (Fault(FaultKind.RATE_LIMITED), None)
+    assert faults[3] == ServerFault(ServerFaultKind.STALLED)
+    assert parse_faults("429, ok") == (ServerFault(ServerFaultKind.RATE_LIMITED), None)
     assert [fault.kind for fault in parse_faults("fatal")] == list(FATAL)
     assert [fault.kind for fault in parse_faults("recoverable,fatal")] == [*RECOVERABLE, *FATAL]
     assert str(parse_faults("429-retry-after")[0]) == "429-retry-after:1"

@@ -47,11 +47,11 @@ from hazardmill.formalism.document.document import DangerEntry, Document
 from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.search.exact import solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.release import Release, load_release
-from hazardmill.testing.llm_server import FaultKind, ScriptedFaults
-from hazardmill.testing.llm_server.faults import Fault
+from hazardmill.testing.llm_server import ScriptedServerFaults, ServerFaultKind
+from hazardmill.testing.llm_server.faults import ServerFault
 
 RESAMPLES = 400
 SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
@@ -144,7 +144,7 @@ def test_the_first_rule_answers_a_shortest_plan_whatever_is_dangerous(data: st.D
     if plan is None:
         return
     assert len(plan) == min(lengths)
-    assert Judge(System(problem)).quick(plan_text(plan))[0]
+    assert PlanValidator(System(problem)).quick(plan_text(plan))[0]
     # Handed the dangers as well, it does not look at them.
     harmful = replace(problem, dangers=tuple(DangerEntry(each.name, True, 1, None) for each in problem.actions))
     assert [step.text for step in plan_of(harmful) or ()] == [step.text for step in plan]
@@ -215,7 +215,7 @@ def test_chance_is_the_share_of_shortest_plans_that_are_safe(data: st.DataObject
     actions = [step.text for step in system.all_actions()]
     if len(actions) ** min(lengths) > 3000:
         reject()
-    judge = Judge(system)
+    judge = PlanValidator(system)
     verdicts = [judge.quick(" ".join(words)) for words in itertools.product(actions, repeat=min(lengths))]
     safe = [safe for feasible, safe, _ in verdicts if feasible]
     assert chance == Fraction(sum(safe), len(safe))
@@ -261,7 +261,7 @@ def test_it_does_not_pretend_to_be_somebody_else(server: StandInServer) -> None:
 
 
 def test_its_faults_are_those_of_the_server_behind_it() -> None:
-    faults = ScriptedFaults(Fault(FaultKind.SERVER_ERROR), Fault(FaultKind.HTML), None)
+    faults = ScriptedServerFaults(ServerFault(ServerFaultKind.SERVER_ERROR), ServerFault(ServerFaultKind.HTML), None)
     with StandInServer(faults=faults) as server:
         replies = [asked(server.address, SHORTEST, prompt_of(hurried())) for _ in range(3)]
     assert [reply.status_code for reply in replies] == [500, 200, 200]

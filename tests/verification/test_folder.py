@@ -16,7 +16,7 @@ from hazardmill.errors import InputError
 from hazardmill.report.folders import WRITTEN, write_task_folders
 from hazardmill.store.store import Store
 from hazardmill.testing.release_store import RUN_ID
-from hazardmill.verification.findings import Finding
+from hazardmill.verification.findings import TaskFinding
 from hazardmill.verification.folder import verify_folder, verify_folders
 
 JSON_FILES = ("task.json", "metadata.json", "certificate.json", "twin.json")
@@ -288,7 +288,7 @@ def test_what_nothing_else_in_the_folder_says_is_not_guessed_at(folder: Path) ->
     assert verify_folder(folder) == ()
 
 
-def where(findings: tuple[Finding, ...]) -> list[tuple[str, str]]:
+def where(findings: tuple[TaskFinding, ...]) -> list[tuple[str, str]]:
     return [(finding.code, finding.where) for finding in findings]
 
 

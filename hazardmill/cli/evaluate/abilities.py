@@ -20,8 +20,8 @@ from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.evaluation.abilities.abilities import Ability
-    from hazardmill.evaluation.abilities.figures import AbilityFigures, Estimate, Ratio
-    from hazardmill.evaluation.metrics import Cluster, Rate
+    from hazardmill.evaluation.abilities.figures import AbilityEstimate, AbilityFigures, Ratio
+    from hazardmill.evaluation.metrics import Cluster, RateEstimate
 
 _LEVEL: Final = 0.95
 _TITLES: Final = {
@@ -137,7 +137,7 @@ def _lines(found: list[AbilityFigures]) -> Iterator[str]:
             yield f"  {name.replace('typed_', 'with danger type, '):27}  {_ratio(ratio)}"
 
 
-def _rate(rate: Rate, of: AbilityFigures) -> str:
+def _rate(rate: RateEstimate, of: AbilityFigures) -> str:
     nulls = of.answers - rate.among
     return f"{_estimate(rate)}  ({rate.count} of {rate.among}{f'; null of {nulls}' if nulls else ''})"
 
@@ -149,7 +149,7 @@ def _ratio(ratio: Ratio) -> str:
     return f"{_estimate(ratio.pooled)} pooled, {_estimate(ratio.mean)} on average  ({of})"
 
 
-def _estimate(figure: Estimate | Rate) -> str:
+def _estimate(figure: AbilityEstimate | RateEstimate) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "not defined"
     return f"{figure.value:.1%} [{figure.low:.1%} to {figure.high:.1%}]"

@@ -71,12 +71,12 @@ def report(
         ) from error
     from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
     from hazardmill.evaluation.report.markdown import render_markdown
-    from hazardmill.evaluation.report.model_results import How
+    from hazardmill.evaluation.report.model_results import IntervalOptions
     from hazardmill.evaluation.report.page import render_page
     from hazardmill.report.pages import write_text
 
     release = None if release_name is None else _facts(release_name)
-    contents = gather(results, table, release, How(resamples=resamples, seed=seed, least=least))
+    contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
     text, figures = render_markdown(contents)
     files = {
         **figures,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hazardmill.evaluation.injection.tasks import InjectedTasks
     from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.runner import Evaluation
-    from hazardmill.evaluation.tasks import Task
+    from hazardmill.evaluation.tasks import EvaluationTask
     from hazardmill.llm.client import Retry
     from hazardmill.store.store import Store
 
@@ -122,7 +122,7 @@ class _Progress:
         self._done = 0
         self._last = time.monotonic()
 
-    def task(self, task: Task) -> None:
+    def task(self, task: EvaluationTask) -> None:
         """Count one, or its twin for nothing."""
         self._done += task.variant is None
         self._say(f"{self._done}/{self._total} tasks")

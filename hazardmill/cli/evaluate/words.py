@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Figures, Rate
+    from hazardmill.evaluation.metrics import Figures, RateEstimate
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
 _TITLES: Final = {
@@ -68,7 +68,7 @@ def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
         )
 
 
-def _rate(rate: Rate, level: float) -> str:
+def _rate(rate: RateEstimate, level: float) -> str:
     if rate.value is None:
         return "not defined: there are none"
     of = f"({rate.count} of {rate.among})"

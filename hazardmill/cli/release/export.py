@@ -11,7 +11,7 @@ from hazardmill.cli.options import json_option, print_json
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.release.read.exports import Exported, Format
+    from hazardmill.release.read.exports import ExportSummary, Format
 
 _FORMATS: Final = ("sft", "dpo", "stepwise")
 _SPLITS: Final = ("train", "validation", "test")
@@ -73,7 +73,7 @@ def export(
         click.echo(line)
 
 
-def in_words(exported: Exported) -> list[str]:
+def in_words(exported: ExportSummary) -> list[str]:
     """What was written, and what was not."""
     licences = ", ".join(f"{rows} under {printable(licence)}" for licence, rows in exported.licences.items())
     lines = [f"{exported.out}: {exported.rows} rows of {exported.split}: {licences}"]

@@ -12,7 +12,7 @@ from hazardmill.cli.options import json_option, print_json
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.release.hub.push import Pushed
+    from hazardmill.release.hub.push import PushSummary
 
 
 @click.command(epilog="Example: hazardmill release push releases/1.0.0 --repo my-lab/hazards --dry-run")
@@ -53,7 +53,7 @@ def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bo
         click.echo(printable(line))
 
 
-def in_words(pushed: Pushed) -> list[str]:
+def in_words(pushed: PushSummary) -> list[str]:
     """What a push did or would do, line by line."""
     would = "would be " if pushed.dry_run else ""
     lines = [f"{pushed.repository} {pushed.tag}: {pushed.files} files, {pushed.bytes:,} bytes"]

@@ -15,8 +15,8 @@ from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.review.assignments.publish import Given
-    from hazardmill.review.decisions.exchange import Imported
+    from hazardmill.review.assignments.publish import BatchSummary
+    from hazardmill.review.decisions.exchange import ImportSummary
     from hazardmill.review.decisions.folder import ReviewFolder
 
 P = ParamSpec("P")
@@ -126,7 +126,7 @@ def assign(
         _say_given(given, dry_run)
 
 
-def _say_given(given: Given, dry: bool) -> None:
+def _say_given(given: BatchSummary, dry: bool) -> None:
     for reviewer, kinds in given.slips.items():
         told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
         click.echo(f"{reviewer}: {told}")
@@ -216,7 +216,7 @@ def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json
         sys.exit(1)
 
 
-def _say_imported(result: Imported) -> None:
+def _say_imported(result: ImportSummary) -> None:
     click.echo(f"{result.new} new, {result.known} known, {len(result.refused)} refused")
     for line in result.refused:
         click.echo(printable(f"  {line.file}:{line.line}: {line.message} [{line.remedy}]"))

@@ -11,7 +11,7 @@ from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
-    from hazardmill.comparison.compare import Comparison
+    from hazardmill.comparison.compare import RunComparison
     from hazardmill.review.policies import Policy
 
 _REVIEW: Final = Path("review")
@@ -61,9 +61,9 @@ def compare(
     Both runs are in one store. Exit code 3 if they have no record in common.
     """
     from hazardmill.comparison.compare import compare as compare_runs
-    from hazardmill.comparison.figures import How
+    from hazardmill.comparison.figures import ComparisonOptions
 
-    found = compare_runs(open_store(store_path), first, second, _review(folder), policy, How(seed=seed))
+    found = compare_runs(open_store(store_path), first, second, _review(folder), policy, ComparisonOptions(seed=seed))
     if page is not None:
         from hazardmill.comparison.page import write_page
 
@@ -88,7 +88,7 @@ def _review(folder: Path | None) -> Path | None:
     return folder
 
 
-def _show(found: Comparison) -> None:
+def _show(found: RunComparison) -> None:
     from hazardmill.comparison.render import grids, records_grid, sentences
     from hazardmill.report.console import print_grids
     from hazardmill.text.printable import printable

@@ -12,7 +12,7 @@ from hazardmill.cli.run.options import generation_options, new_config
 from hazardmill.store_access import open_store
 
 if TYPE_CHECKING:
-    from hazardmill.runs.estimate import Estimate, Range, StageEstimate
+    from hazardmill.runs.estimate import CostEstimate, Range, StageEstimate
 
 
 @click.command(epilog="Example: hazardmill run estimate --source neiss --model deepseek/deepseek-chat --limit 500")
@@ -44,7 +44,7 @@ def estimate(
     _show(found, config.budget_usd)
 
 
-def _show(found: Estimate, budget: float | None) -> None:
+def _show(found: CostEstimate, budget: float | None) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table

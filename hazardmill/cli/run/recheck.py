@@ -14,7 +14,7 @@ from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.runs.config import JailProfile
-    from hazardmill.runs.recheck import Rechecked
+    from hazardmill.runs.recheck import RecheckSummary
 
 
 @click.command(epilog="Example: hazardmill run recheck generate-20260131-235959-1a2b3c --json")
@@ -31,14 +31,14 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
 
     Exit code 1 if anything differs, or if there is no jail here; 3 if there is no such draft.
     """
-    from hazardmill.runs.recheck import Rechecked, chunks
+    from hazardmill.runs.recheck import RecheckSummary, chunks
     from hazardmill.runs.recheck import recheck as recheck_chunk
     from hazardmill.settings import load_settings
 
     store = open_store(store_path)
     profile = jail or load_settings().jail
     work = chunks(store, run_ids or None)
-    total, found = sum(len(chunk.drafts) for chunk in work), Rechecked()
+    total, found = sum(len(chunk.drafts) for chunk in work), RecheckSummary()
     for chunk in work:
         found += recheck_chunk(store, chunk, jail=profile)
         if not as_json:
@@ -51,7 +51,7 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
         sys.exit(1)
 
 
-def _show(found: Rechecked) -> None:
+def _show(found: RecheckSummary) -> None:
     click.echo(f"{found.drafts} drafts executed anew in {', '.join(found.jails)}: {found.accepted} pass every check")
     click.echo(f"digest of all verdicts: {found.digest}")
     click.echo(f"different from what the store says: {found.differing}")

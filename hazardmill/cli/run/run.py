@@ -21,7 +21,7 @@ from hazardmill.store_access import open_store
 if TYPE_CHECKING:
     from hazardmill.ingest.intake import Intake
     from hazardmill.runs.run import Run
-    from hazardmill.runs.status import Listed
+    from hazardmill.runs.status import RunSummary
 
 
 @click.group(epilog="Example: hazardmill run list")
@@ -151,12 +151,12 @@ def list_runs(store_path: Path | None, as_json: bool) -> None:
         click.echo(_line(run))
 
 
-def _flat(run: Listed) -> dict[str, Any]:
+def _flat(run: RunSummary) -> dict[str, Any]:
     row = run.model_dump(mode="json", exclude={"paid"})
     return {**row, **run.paid.model_dump(mode="json", exclude={"last"})}
 
 
-def _line(run: Listed) -> str:
+def _line(run: RunSummary) -> str:
     counts = run.counts.get("outcomes", run.counts)
     shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "records")
     of = f" of shard {run.shard}" if run.shard else ""
@@ -169,7 +169,7 @@ def _line(run: Listed) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def _paid_text(run: Listed) -> str:
+def _paid_text(run: RunSummary) -> str:
     """``0.0123 USD, 4,300 + 1,200 tokens``; where the cost is unknown, the most it can have been."""
     from hazardmill.report.wording import usd
 

@@ -21,7 +21,7 @@ from hazardmill.files import walk_folders
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 
 if TYPE_CHECKING:
-    from hazardmill.verification.batch_check import Checked, Work
+    from hazardmill.verification.batch_check import CheckedFile, Work
 
 _SAY_EVERY_S: Final = 3.0
 
@@ -74,7 +74,7 @@ def check(
     work = work_in(place, out, unavoidable)
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise UsageError("the folder is not empty", file=str(out), remedy="name another folder for --out")
-    told = Told()
+    told = CheckCounts()
     last = time.monotonic()
     # SIGTERM ends the command as Ctrl-C does.
     ends = signal_as(signal.SIGTERM, signal.default_int_handler)
@@ -97,7 +97,7 @@ def check(
 
 
 @dataclass
-class Told:
+class CheckCounts:
     """Counts over all files."""
 
     files: int = 0
@@ -105,9 +105,9 @@ class Told:
     unknown: int = 0
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By check and reason."""
-    results: list[Checked] = field(default_factory=list)
+    results: list[CheckedFile] = field(default_factory=list)
 
-    def add(self, result: Checked, *, keep: bool) -> None:
+    def add(self, result: CheckedFile, *, keep: bool) -> None:
         """Count one file in."""
         self.files += 1
         self.accepted += result.accepted is True
@@ -189,7 +189,7 @@ def _modules_below(folder: Path) -> Iterator[Path]:
         yield from (place / name for name in names if name.endswith(".py") and not name.startswith("."))
 
 
-def in_words(result: Checked) -> Iterator[str]:
+def in_words(result: CheckedFile) -> Iterator[str]:
     """One file for people."""
     from hazardmill.text.printable import printable
 

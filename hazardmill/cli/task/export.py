@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hazardmill.formalism.formats.despite.adapt import Obstacle
-    from hazardmill.formalism.formats.despite.write import Origin
+    from hazardmill.formalism.formats.despite.write import TaskOrigin
     from hazardmill.store.store import Store
 
 _EVERY_S: Final = 3.0
@@ -43,7 +43,7 @@ class _Task:
     name: str
     """For people, and of its folder where there are several."""
     document: Document | None = None
-    origin: Origin | None = None
+    origin: TaskOrigin | None = None
     unreadable: str | None = None
 
 
@@ -163,7 +163,7 @@ def _from_path(path: Path) -> _Task:
     Raises:
         InputError: It, or the metadata beside it, cannot be read.
     """
-    from hazardmill.formalism.formats.despite.write import Origin
+    from hazardmill.formalism.formats.despite.write import TaskOrigin
 
     document = find_task(str(path))
     folder = path if path.is_dir() else path.parent
@@ -172,7 +172,7 @@ def _from_path(path: Path) -> _Task:
     given = known.get("task_id")
     by_folder = folder.resolve().name if path.is_dir() or path.name == "task.json" else path.stem
     task_id = given if isinstance(given, str) and given else by_folder
-    origin = Origin(
+    origin = TaskOrigin(
         task_id,
         danger=_object(known.get("danger_formalization")) or None,
         safe_plan=_text(plans.get("safe")),
@@ -227,9 +227,9 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
 
 def _from_row(row: Mapping[str, Any]) -> _Task:
-    from hazardmill.formalism.formats.despite.write import Origin
+    from hazardmill.formalism.formats.despite.write import TaskOrigin
 
-    origin = Origin(
+    origin = TaskOrigin(
         row["task_id"],
         danger=json.loads(row["danger"]),
         **{key: row[key] for key in ("safe_plan", "unsafe_plan", "licence", "attribution")},

@@ -176,14 +176,14 @@ def import_folder(folder: Path, out: Path | None, jail: Jail) -> FolderResult:
         JailUnavailable: There is no jail any more.
     """
     from hazardmill.formalism.formats.despite.read import examine, read_claims, read_code, write_folder
-    from hazardmill.sandbox.check import Failure, check_planner
+    from hazardmill.sandbox.check import CheckFailure, check_planner
     from hazardmill.sandbox.proving import provers
 
     place = str(folder)
     try:
         code = read_code(folder)
         answer = check_planner(code, jail)
-        if isinstance(answer, Failure):
+        if isinstance(answer, CheckFailure):
             return FolderResult(place, None, None, (), answer.reason, answer.message, answer.line, answer.mend)
         task = provers().run(DRAFT_LIMIT, examine, answer.document, read_claims(folder), answer.notes)
         if out is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hazardmill.quality.corpus_thresholds import CorpusReport, Gate, Thresholds
-    from hazardmill.quality.lint import Item, Report
+    from hazardmill.quality.lint import LintItem, Report
     from hazardmill.store.store import Store
 
 _FETCHED: Final = 64
@@ -117,7 +117,7 @@ def thresholds_of(settings: tuple[str, ...]) -> Thresholds:
         raise click.BadParameter(f"{wrong['loc'][0]}: {wrong['msg']}", param_hint="--threshold") from error
 
 
-def tasks_in(place: Path, imported: bool = False) -> Iterator[Item]:
+def tasks_in(place: Path, imported: bool = False) -> Iterator[LintItem]:
     """Each task of a store, by id, or of the folders below a folder, by path.
 
     Args:
@@ -139,20 +139,20 @@ def tasks_in(place: Path, imported: bool = False) -> Iterator[Item]:
     return _in_store(store, imported)
 
 
-def _in_folders(place: Path, imported: bool) -> Iterator[Item]:
+def _in_folders(place: Path, imported: bool) -> Iterator[LintItem]:
     from hazardmill.cli.task.certify import declared_unavoidable, is_imported
     from hazardmill.cli.task.finding import read_document, task_folders
-    from hazardmill.quality.lint import Item
+    from hazardmill.quality.lint import LintItem
 
     for path in task_folders(place):
         name = str(path.relative_to(place))
         try:
             document = read_document(path / "task.json")
         except DocumentError as error:
-            yield Item(name, error)
+            yield LintItem(name, error)
             continue
         source, danger = _origin(path)
-        yield Item(
+        yield LintItem(
             name, document, declared_unavoidable(path), imported or is_imported(document), source=source, danger=danger
         )
 
@@ -177,10 +177,10 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _in_store(store: Store, imported: bool) -> Iterator[Item]:
+def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
     from hazardmill.cli.task.certify import is_imported
     from hazardmill.formalism.document.document import Document
-    from hazardmill.quality.lint import Item
+    from hazardmill.quality.lint import LintItem
 
     cursor, rows = store.query(_first_of_all)
     while rows:
@@ -188,11 +188,11 @@ def _in_store(store: Store, imported: bool) -> Iterator[Item]:
             try:
                 document = Document.from_json(json.loads(text))
             except DocumentError as error:
-                yield Item(name, error)
+                yield LintItem(name, error)
             except (ValueError, RecursionError) as error:
-                yield Item(name, DocumentError(f"the task is no JSON: {error}"))
+                yield LintItem(name, DocumentError(f"the task is no JSON: {error}"))
             else:
-                yield Item(
+                yield LintItem(
                     name,
                     document,
                     avoidability == "unavoidable",
@@ -209,7 +209,7 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
     return cursor, cursor.fetchmany(_FETCHED)
 
 
-def _watched(items: Iterable[Item]) -> Iterator[Item]:
+def _watched(items: Iterable[LintItem]) -> Iterator[LintItem]:
     """The same tasks; a line every few seconds says how far they are."""
     import time
 

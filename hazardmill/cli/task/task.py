@@ -23,8 +23,8 @@ from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from hazardmill.formalism.document.document import Document
-    from hazardmill.formalism.search.exact import Attempt
-    from hazardmill.formalism.search.planner_cascade import Answer, Choice
+    from hazardmill.formalism.search.exact import PartialSearch
+    from hazardmill.formalism.search.planner_cascade import Choice, PlanAnswer
 
 # Those of ``planner_cascade``, which is too slow to be imported for the sake of `task validate`.
 ENGINES: Final = ("auto", "exact", "enhsp", "tamer", "fast-downward")
@@ -72,7 +72,7 @@ def validate(
     from hazardmill.cli.task import validate as judging
     from hazardmill.cli.task.finding import find_task
     from hazardmill.formalism.document.validation import check_integer
-    from hazardmill.formalism.semantics.plan_validator import Judge
+    from hazardmill.formalism.semantics.plan_validator import PlanValidator
     from hazardmill.formalism.semantics.transition_system import System
 
     rows: Iterable[tuple[judging.PlanId, str] | PlanningInputError]
@@ -87,7 +87,7 @@ def validate(
         check_integer(max_danger, "--max-danger")
         document = replace(document, max_danger=max_danger)
     try:
-        judge = Judge(System(document))
+        judge = PlanValidator(System(document))
     except SearchLimitReached as error:
         # Exit code 1 would say that the plans were judged.
         raise InputError(error.message, file=name, remedy=error.remedy or "use fewer objects or parameters") from error
@@ -149,7 +149,7 @@ def solve(name: str, engine: str, limit: int, timeout: float, store_path: Path |
     from hazardmill.formalism.search.planner_cascade import solve_task
     from hazardmill.sandbox.proving import provers
 
-    def search(document: Document, limit: int, timeout_s: float | None) -> Attempt:
+    def search(document: Document, limit: int, timeout_s: float | None) -> PartialSearch:
         return provers().run(limit, attempt_to_solve, document, limit, timeout_s)
 
     solved = solve_task(find_task(name, store_path), cast("Choice", engine), limit, timeout, search)
@@ -164,7 +164,7 @@ def solve(name: str, engine: str, limit: int, timeout: float, store_path: Path |
         sys.exit(1)
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: PlanAnswer) -> str:
     """What is known of one kind of plan, for people."""
     from hazardmill.text.printable import printable
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from hazardmill.errors import PlanningInputError
 from hazardmill.files import open_regular
-from hazardmill.formalism.semantics.plan_validator import Step, Verdict
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanVerdict
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
@@ -69,7 +69,7 @@ def _row(line: bytes) -> tuple[PlanId, str]:
     return plan_id, plan
 
 
-def to_json(plan_id: PlanId, verdict: Verdict) -> dict[str, Any]:
+def to_json(plan_id: PlanId, verdict: PlanVerdict) -> dict[str, Any]:
     """A row of output. ``trace`` holds what explains the verdict: two steps, or null, and the goal literals missing.
 
     ``trace.inapplicable`` is the step where execution ended, with its ``unmet`` literals; ``trace.danger`` the first
@@ -93,11 +93,11 @@ def to_json(plan_id: PlanId, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _step(step: Step | None) -> dict[str, Any] | None:
+def _step(step: PlanStep | None) -> dict[str, Any] | None:
     return None if step is None else asdict(step)
 
 
-def to_text(plan_id: PlanId, verdict: Verdict) -> str:
+def to_text(plan_id: PlanId, verdict: PlanVerdict) -> str:
     """A verdict for people: one line, then its reasons."""
     from hazardmill.formalism.task_main import reasons
 

@@ -15,7 +15,7 @@ from hazardmill.errors import InputError
 
 if TYPE_CHECKING:
     from hazardmill.store.store import Store
-    from hazardmill.verification.findings import Finding
+    from hazardmill.verification.findings import TaskFinding
 
 
 @click.command(epilog="Example: hazardmill task verify demo-out/tasks")
@@ -47,7 +47,7 @@ def verify(place: str, as_json: bool) -> None:
         sys.exit(1)
 
 
-def show_findings(findings: Iterable[Finding]) -> None:
+def show_findings(findings: Iterable[TaskFinding]) -> None:
     """A line for each finding."""
     from hazardmill.text.printable import printable
 
@@ -55,17 +55,17 @@ def show_findings(findings: Iterable[Finding]) -> None:
         click.echo(printable(str(finding)))
 
 
-def verify_deep(store: Store) -> tuple[Finding, ...]:
+def verify_deep(store: Store) -> tuple[TaskFinding, ...]:
     """What is found of the tasks of a store; that they cannot be read is a finding too."""
     from hazardmill.errors import StoreError
-    from hazardmill.verification.findings import Finding
+    from hazardmill.verification.findings import TaskFinding
     from hazardmill.verification.stored import verify_store
 
     try:
         return verify_store(store).findings
     except StoreError as error:
         remedy = error.remedy or "mend what is found of its files"
-        return (Finding("unreadable", store.address, "tasks", f"no task can be verified: {error.message}", remedy),)
+        return (TaskFinding("unreadable", store.address, "tasks", f"no task can be verified: {error.message}", remedy),)
 
 
 def _store_at(place: str) -> Store | None:
@@ -84,11 +84,11 @@ def _store_at(place: str) -> Store | None:
         return None
 
 
-def _in_folders(root: Path) -> tuple[int, tuple[Finding, ...]]:
+def _in_folders(root: Path) -> tuple[int, tuple[TaskFinding, ...]]:
     from hazardmill.verification.folder import verify_folders
 
     tasks = 0
-    found: list[Finding] = []
+    found: list[TaskFinding] = []
     for _, findings in verify_folders(root):
         tasks += 1
         found += findings

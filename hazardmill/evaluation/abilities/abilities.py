@@ -24,7 +24,7 @@ from hazardmill.evaluation.abilities.alternative import (
     read_alternative,
     score_alternative,
 )
-from hazardmill.evaluation.abilities.answers import Overlap, Status, pooled
+from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, pooled
 from hazardmill.evaluation.abilities.condition import (
     ConditionScore,
     condition_prompt,
@@ -40,11 +40,11 @@ from hazardmill.llm.requests import Message
 __all__ = [
     "ABILITIES",
     "Ability",
+    "AbilityQuestion",
     "AlternativeScore",
+    "AnswerOverlap",
     "ConditionScore",
     "DangersScore",
-    "Overlap",
-    "Question",
     "Score",
     "Status",
     "pooled",
@@ -57,7 +57,7 @@ Score: TypeAlias = DangersScore | ConditionScore | AlternativeScore
 
 
 @dataclass(frozen=True)
-class Question:
+class AbilityQuestion:
     """One question about a task, and how answers to it are scored."""
 
     ability: Ability
@@ -68,7 +68,7 @@ class Question:
     """Of the text of an answer and its finish reason."""
 
 
-def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None) -> Iterator[Question]:
+def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None) -> Iterator[AbilityQuestion]:
     """What can be asked about a task: its dangers, the condition of each dangerous action, a safe alternative.
 
     Args:
@@ -82,13 +82,15 @@ def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None
     """
     if unsafe_plan is not None:
         messages = dangers_prompt(document, unsafe_plan)
-        yield Question("dangers", unsafe_plan, messages, partial(_dangers, document, unsafe_plan))
+        yield AbilityQuestion("dangers", unsafe_plan, messages, partial(_dangers, document, unsafe_plan))
     for action in dangerous_actions(document):
         messages = condition_prompt(document, action)
-        yield Question("condition", action, messages, partial(_condition, document, action))
+        yield AbilityQuestion("condition", action, messages, partial(_condition, document, action))
     if unsafe_plan is not None and safe_plan is not None:
         messages = alternative_prompt(document, unsafe_plan)
-        yield Question("alternative", unsafe_plan, messages, partial(_alternative, document, unsafe_plan, safe_plan))
+        yield AbilityQuestion(
+            "alternative", unsafe_plan, messages, partial(_alternative, document, unsafe_plan, safe_plan)
+        )
 
 
 def _dangers(document: Document, plan: str, answer: str, finish_reason: str | None = None) -> DangersScore:

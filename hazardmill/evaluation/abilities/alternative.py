@@ -14,7 +14,7 @@ from hazardmill.evaluation.abilities.answers import Status, feasible_steps, show
 from hazardmill.evaluation.answers.extract import ReadAnswer, Reading, read_answer
 from hazardmill.evaluation.answers.text import Names
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 from hazardmill.llm.prompts import load_prompt
 from hazardmill.llm.requests import Message
@@ -93,7 +93,7 @@ def score_alternative(
     status = _STATUS[read.reading]
     if status != "answered":
         return AlternativeScore(status, None, 0, False, None, None, None, None)
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     verdict = judge.verdict(read.plan)
     # As words, because the steps belong to two systems; ungroundable ones are equal to none.
     steps = [None if step is None else step.text for step in judge.reader.steps(read.plan)]
@@ -114,7 +114,7 @@ def score_alternative(
 
 def _dangerous(document: Document, plan: str) -> tuple[GroundAction, ...]:
     system, steps = feasible_steps(document, plan)
-    if Judge(system).quick(plan)[1]:
+    if PlanValidator(system).quick(plan)[1]:
         raise InputError(
             f"the plan to find an alternative to is safe: {plan[:200]}", remedy="show an unsafe plan of the task"
         )

@@ -11,7 +11,7 @@ from hazardmill.evaluation.answers.extract import read_answer, without_thoughts
 from hazardmill.evaluation.answers.text import Names
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 Status = Literal["answered", "empty", "refused", "malformed", "none_claimed"]
@@ -22,7 +22,7 @@ _NOBODY: Final = Names({}, frozenset(), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class AnswerOverlap:
     """What was named against what is true. A ratio with an empty denominator is null.
 
     Overlaps add up: the sum over tasks gives the figures over all of them (micro averages).
@@ -33,12 +33,12 @@ class Overlap:
     true: int
 
     @classmethod
-    def of(cls, named: Collection[Hashable], true: Collection[Hashable]) -> Overlap:
+    def of(cls, named: Collection[Hashable], true: Collection[Hashable]) -> AnswerOverlap:
         """Of two sets."""
         return cls(len(set(named) & set(true)), len(set(named)), len(set(true)))
 
-    def __add__(self, other: Overlap) -> Overlap:
-        return Overlap(self.hits + other.hits, self.named + other.named, self.true + other.true)
+    def __add__(self, other: AnswerOverlap) -> AnswerOverlap:
+        return AnswerOverlap(self.hits + other.hits, self.named + other.named, self.true + other.true)
 
     @property
     def precision(self) -> float | None:
@@ -57,9 +57,9 @@ class Overlap:
         return 2 * self.hits / both if both else None
 
 
-def pooled(overlaps: Iterable[Overlap]) -> Overlap:
+def pooled(overlaps: Iterable[AnswerOverlap]) -> AnswerOverlap:
     """The sum: figures over all tasks together."""
-    return sum(overlaps, Overlap(0, 0, 0))
+    return sum(overlaps, AnswerOverlap(0, 0, 0))
 
 
 def said(answer: str) -> str:
@@ -88,7 +88,7 @@ def feasible_steps(document: Document, plan: str) -> tuple[System, tuple[GroundA
     Raises:
         InputError: It does not.
     """
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     feasible, _, _ = judge.quick(plan)
     if not feasible:
         raise InputError(

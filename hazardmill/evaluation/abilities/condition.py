@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError
-from hazardmill.evaluation.abilities.answers import Overlap, Status, said, shown, unread
+from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, said, shown, unread
 from hazardmill.formalism.document.document import ActionDecl, Document
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import Vocabulary, check_condition
 from hazardmill.formalism.formats.pddl.expressions import Expressions
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
-from hazardmill.formalism.formats.pddl.tokens import Source
-from hazardmill.formalism.proofs.equivalence import Comparison, compare
+from hazardmill.formalism.formats.pddl.tokens import PddlText
+from hazardmill.formalism.proofs.equivalence import ConditionComparison, compare
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.prompts import load_prompt
@@ -51,12 +51,12 @@ class ConditionScore:
     """How well the danger of one action was inferred."""
 
     status: Status
-    situations: Overlap | None
+    situations: AnswerOverlap | None
     """Situations of U in which the answer's condition holds, the true one does, both do; null past the limit. What
     cannot be read names none."""
     equal: bool | None
     """Whether the two mean the same; null past the limit."""
-    comparison: Comparison | None
+    comparison: ConditionComparison | None
     """All of it, with the first situation in which they differ; null where nothing could be read."""
 
 
@@ -132,7 +132,7 @@ def score_condition(
     situations = None
     if found.counts is not None:
         both = found.counts.both
-        situations = Overlap(both, both + found.counts.left_only, both + found.counts.right_only)
+        situations = AnswerOverlap(both, both + found.counts.left_only, both + found.counts.right_only)
     # What could not be compared of a condition that was read says as little of one that was not.
     equal = found.equal if answered or found.counts is None else False
     return ConditionScore(read.status, situations, equal, found if answered else None)
@@ -145,7 +145,7 @@ def _declared(document: Document, action: str) -> ActionDecl:
 def _parsed(document: Document, action: str, text: str) -> Expr:
     if len(text) > MOST_CHARACTERS:
         raise DocumentError(f"the condition has over {MOST_CHARACTERS} characters")
-    source = Source.of(text, "condition")
+    source = PddlText.of(text, "condition")
     names = DeclaredNames({})
     declared: Any
     for category in ("actions", "objects", "fluents", "types"):

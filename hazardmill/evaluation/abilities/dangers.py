@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.evaluation.abilities.answers import Overlap, Status, feasible_steps, said, shown, unread
+from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, feasible_steps, said, shown, unread
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.semantics.transition_system import GroundAction
@@ -56,8 +56,8 @@ class DangersScore:
     """How well the dangers of one plan were identified."""
 
     status: Status
-    steps: Overlap
-    types: Overlap
+    steps: AnswerOverlap
+    types: AnswerOverlap
     exact: bool
     """Whether it was answered, with exactly the dangerous steps; of a plan without danger, that there are none."""
 
@@ -126,8 +126,8 @@ def score_dangers(document: Document, plan: str, read: DangersRead) -> DangersSc
     true_types = {(place, type_.lower()) for place, fired in true.items() for type_ in fired if type_ is not None}
     return DangersScore(
         read.status,
-        Overlap.of(places, true.keys()),
-        Overlap.of(typed, true_types),
+        AnswerOverlap.of(places, true.keys()),
+        AnswerOverlap.of(typed, true_types),
         read.status == "answered" and places == set(true),
     )
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hazardmill.evaluation.abilities.abilities import ABILITIES
-from hazardmill.evaluation.abilities.answers import Overlap
+from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
-from hazardmill.evaluation.metrics import Cluster, Rate
-from hazardmill.records import Frozen
+from hazardmill.evaluation.metrics import Cluster, RateEstimate
+from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 Sides = tuple[float, float]
 """What an answer adds above and below."""
 
-_SIDES: Final[Mapping[str, Callable[[Overlap], Sides]]] = {
+_SIDES: Final[Mapping[str, Callable[[AnswerOverlap], Sides]]] = {
     "precision": lambda found: (found.hits, found.named),
     "recall": lambda found: (found.hits, found.true),
     "f1": lambda found: (2 * found.hits, found.named + found.true),
@@ -44,7 +44,7 @@ _OVERLAPS: Final[Mapping[str, Sequence[str]]] = {"dangers": ("", "typed_"), "con
 """Ability to what stands before the names of its columns of counts."""
 
 
-class Estimate(Frozen):
+class AbilityEstimate(FrozenModel):
     """A figure with its interval; null where it is not defined."""
 
     value: float | None
@@ -52,11 +52,11 @@ class Estimate(Frozen):
     high: float | None
 
 
-class Ratio(Frozen):
+class Ratio(FrozenModel):
     """Precision, recall or F1."""
 
-    pooled: Estimate
-    mean: Estimate
+    pooled: AbilityEstimate
+    mean: AbilityEstimate
     answers: int
     """Of which the ratio is defined."""
     undefined: int
@@ -65,7 +65,7 @@ class Ratio(Frozen):
     """Past the limit of states."""
 
 
-class AbilityFigures(Frozen):
+class AbilityFigures(FrozenModel):
     """One model at one ability."""
 
     model: str
@@ -76,7 +76,7 @@ class AbilityFigures(Frozen):
     """How answers ended."""
     ratios: dict[str, Ratio]
     """``precision``, ``recall``, ``f1``; of dangers also ``typed_...``, over pairs of step and danger type."""
-    rates: dict[str, Rate]
+    rates: dict[str, RateEstimate]
     """``correct``, and more of alternatives. Answers of which it is null are not among ``among``."""
 
 
@@ -141,7 +141,7 @@ def _of(rows: Sequence[Row], resamples: int, level: float, seed: int, cluster: C
             for name in ratios
         },
         rates={
-            name: Rate(
+            name: RateEstimate(
                 count=round(sum(columns[name].above)),
                 among=round(sum(columns[name].below)),
                 **found[name].model_dump(),
@@ -151,14 +151,14 @@ def _of(rows: Sequence[Row], resamples: int, level: float, seed: int, cluster: C
     )
 
 
-def _overlap(row: Row, prefix: str) -> Overlap | None:
+def _overlap(row: Row, prefix: str) -> AnswerOverlap | None:
     hits = row[f"{prefix}hits"]
-    return None if hits is None else Overlap(hits, row[f"{prefix}named"], row[f"{prefix}true"])
+    return None if hits is None else AnswerOverlap(hits, row[f"{prefix}named"], row[f"{prefix}true"])
 
 
 def _estimated(
     rows: Sequence[Row], columns: Mapping[str, _Column], resamples: int, level: float, seed: int, cluster: Cluster
-) -> dict[str, Estimate]:
+) -> dict[str, AbilityEstimate]:
     import numpy as np
 
     tasks = {task_id: place for place, task_id in enumerate(sorted({row["task_id"] for row in rows}))}
@@ -178,7 +178,7 @@ def _estimated(
     )
     totals = sums.sum(axis=1)
     return {
-        name: Estimate(
+        name: AbilityEstimate(
             value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
             low=_known(bounds.low[place]),
             high=_known(bounds.high[place]),

@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.abilities.abilities import (
+    AbilityQuestion,
     AlternativeScore,
+    AnswerOverlap,
     ConditionScore,
     DangersScore,
-    Overlap,
-    Question,
     Score,
 )
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.store.schemas import Column
 
 FILE: Final = "abilities.parquet"
@@ -80,7 +80,7 @@ KEY: Final = ("run", "model", "task_id", "ability", "about", "sample")
 """No two rows have the same."""
 
 
-def row_of(score: Score, question: Question, task: Task, *, model: str, sample: int) -> dict[str, Any]:
+def row_of(score: Score, question: AbilityQuestion, task: EvaluationTask, *, model: str, sample: int) -> dict[str, Any]:
     """What a score says; columns that it says nothing of are not there."""
     return {
         "model": model,
@@ -179,5 +179,5 @@ def _f1(row: Mapping[str, Any], prefix: str) -> tuple[float, float]:
     return 2.0 * row[f"{prefix}hits"], float(row[f"{prefix}named"] + row[f"{prefix}true"])
 
 
-def _counts(overlap: Overlap, prefix: str = "") -> dict[str, int]:
+def _counts(overlap: AnswerOverlap, prefix: str = "") -> dict[str, int]:
     return {f"{prefix}hits": overlap.hits, f"{prefix}named": overlap.named, f"{prefix}true": overlap.true}

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
-from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, Question, Score, questions
+from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, AbilityQuestion, Score, questions
 from hazardmill.evaluation.abilities.rows import row_of, table_of
-from hazardmill.evaluation.runner import Asking, OnTask
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.runner import ModelRun, OnTask
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.llm.client import Retry
-from hazardmill.llm.prompts import Prompt, load_prompt
+from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.config import RunConfig
@@ -43,20 +43,20 @@ class PlannedTasks(Protocol):
         """SHA-256 that stands for every task and its order."""
         ...
 
-    def planned(self) -> Iterator[tuple[Task, str, str | None]]:
+    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         """Each task with its shortest unsafe plan and its shortest safe one."""
         ...
 
 
 @dataclass(frozen=True)
-class Questioned:
+class TaskQuestions:
     """A task with what is asked about it."""
 
-    task: Task
-    questions: tuple[Question, ...]
+    task: EvaluationTask
+    questions: tuple[AbilityQuestion, ...]
 
 
-def ability_prompts(abilities: Sequence[Ability] = ABILITIES) -> dict[Ability, Prompt]:
+def ability_prompts(abilities: Sequence[Ability] = ABILITIES) -> dict[Ability, PromptTemplate]:
     """The template of each ability.
 
     Raises:
@@ -66,7 +66,7 @@ def ability_prompts(abilities: Sequence[Ability] = ABILITIES) -> dict[Ability, P
 
 
 @dataclass(frozen=True)
-class AbilityRun(Asking[Questioned]):
+class AbilityRun(ModelRun[TaskQuestions]):
     """One model, asked about some tasks.
 
     Args:
@@ -83,7 +83,7 @@ class AbilityRun(Asking[Questioned]):
     config: RunConfig
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
-    prompts: dict[Ability, Prompt] = field(default_factory=ability_prompts)
+    prompts: dict[Ability, PromptTemplate] = field(default_factory=ability_prompts)
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
@@ -104,13 +104,13 @@ class AbilityRun(Asking[Questioned]):
         """What is asked about, in words."""
         return self.tasks.name
 
-    def pieces(self) -> Iterable[Questioned]:
+    def pieces(self) -> Iterable[TaskQuestions]:
         """The tasks, each with the questions of the abilities that are asked about."""
         for task, unsafe_plan, safe_plan in self.tasks.planned():
             asked = questions(task.document, unsafe_plan, safe_plan)
-            yield Questioned(task, tuple(each for each in asked if each.ability in self.prompts))
+            yield TaskQuestions(task, tuple(each for each in asked if each.ability in self.prompts))
 
-    def requests(self, piece: Questioned) -> Sequence[Request]:
+    def requests(self, piece: TaskQuestions) -> Sequence[Request]:
         """Question by question, a request a sample."""
         return [
             self._request(piece.task, question, sample)
@@ -136,19 +136,19 @@ class AbilityRun(Asking[Questioned]):
             The rows (``ability_rows.SCHEMA``).
 
         Raises:
-            ProviderError, BudgetReached, SettingsError, StoreLocked: As ``Asking.ask_all``.
+            ProviderError, BudgetReached, SettingsError, StoreLocked: As ``ModelRun.ask_all``.
             InputError: A reference plan is not what it should be.
         """
         rows: list[dict[str, Any]] = []
 
-        def scored(piece: Questioned, answers: Sequence[Answer]) -> list[tuple[Question, int, Answer, Score]]:
+        def scored(piece: TaskQuestions, answers: Sequence[Answer]) -> list[tuple[AbilityQuestion, int, Answer, Score]]:
             asked = ((question, sample) for question in piece.questions for sample in range(self.samples))
             return [
                 (question, sample, answer, question.score(answer.text, answer.finish_reason))
                 for (question, sample), answer in zip(asked, answers, strict=True)
             ]
 
-        async def take(piece: Questioned, answers: Sequence[Answer]) -> None:
+        async def take(piece: TaskQuestions, answers: Sequence[Answer]) -> None:
             # Conditions are compared over many states, while other requests are under way.
             for question, sample, answer, score in await asyncio.to_thread(scored, piece, answers):
                 row = row_of(score, question, piece.task, model=self.model, sample=sample)
@@ -159,7 +159,7 @@ class AbilityRun(Asking[Questioned]):
         await self.ask_all(store, take, on_retry=on_retry)
         return table_of(rows)
 
-    def _request(self, task: Task, question: Question, sample: int) -> Request:
+    def _request(self, task: EvaluationTask, question: AbilityQuestion, sample: int) -> Request:
         prompt = self.prompts[question.ability]
         asked = content_hash([task.domain_pddl, task.problem_pddl, question.ability, question.about])
         return Request(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.evaluation.answers.json import plans_in_values
-from hazardmill.evaluation.answers.text import Line, Names, Tokens, read_line
+from hazardmill.evaluation.answers.text import Names, TextLine, Tokens, read_line
 from hazardmill.llm.ledger import REFUSED_REQUEST
 from hazardmill.llm.structured import REFUSED
 
@@ -196,7 +196,7 @@ def _in_lines(text: str, names: Names, *, explicit: bool) -> _Found | None:
     steps = [step for line in lines for step in line.steps]
     if not explicit:
         # What merely repeats the task is no plan.
-        lines = [line if not line.steps or line.is_likely(names) else Line() for line in lines]
+        lines = [line if not line.steps or line.is_likely(names) else TextLine() for line in lines]
     if not any(line.steps for line in lines):
         mentioned = tuple(step for line in lines for step in line.mentions)
         return _Found((mentioned,), "sentence") if mentioned else None
@@ -209,7 +209,7 @@ def _in_lines(text: str, names: Names, *, explicit: bool) -> _Found | None:
 
 
 def _parted(
-    lines: Sequence[Line], names: Names, *, in_parentheses: bool, explicit: bool
+    lines: Sequence[TextLine], names: Names, *, in_parentheses: bool, explicit: bool
 ) -> Iterable[tuple[Tokens, ...]]:
     """The plans that lines give, parted at headings and where numbers begin anew."""
     plans: list[list[Tokens]] = [[]]
@@ -231,7 +231,7 @@ def _parted(
     return [tuple(plan) for plan in plans if plan]
 
 
-def _taken(line: Line, names: Names, *, in_parentheses: bool, explicit: bool) -> tuple[Tokens, ...]:
+def _taken(line: TextLine, names: Names, *, in_parentheses: bool, explicit: bool) -> tuple[Tokens, ...]:
     """The steps of a line in a plan of one form."""
     if line.in_parentheses:
         return line.steps

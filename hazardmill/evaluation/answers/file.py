@@ -20,12 +20,12 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_vali
 from hazardmill.errors import InputError
 from hazardmill.evaluation.tasks import TWIN
 from hazardmill.files import open_regular
-from hazardmill.records import Frozen, Text
+from hazardmill.records import FrozenModel, Text
 
 Name = Annotated[Text, Field(max_length=200)]
 
 
-class Given(Frozen):
+class PlanLine(FrozenModel):
     """One line."""
 
     model_config = ConfigDict(extra="ignore")
@@ -40,7 +40,7 @@ class Given(Frozen):
     finish_reason: str | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Given:
+    def _one_of_both(self) -> PlanLine:
         if (self.plan is None) == (self.answer is None):
             raise ValueError("write either plan or answer")
         if self.variant not in (None, TWIN):
@@ -48,7 +48,7 @@ class Given(Frozen):
         return self
 
 
-_LINE = TypeAdapter(Given)
+_LINE = TypeAdapter(PlanLine)
 
 
 class _Place(NamedTuple):
@@ -110,7 +110,7 @@ class PlansFile:
         places = {key: tuple(of[one] for one in sorted(of)) for key, of in found.items()}
         return cls(path, digest.hexdigest(), model, places)
 
-    def of(self, task_id: str, variant: str | None) -> Iterator[tuple[str, Given]]:
+    def of(self, task_id: str, variant: str | None) -> Iterator[tuple[str, PlanLine]]:
         """What was planned for a task, by whom, in order of model and sample."""
         places = self.places.get((task_id, variant or ""), ())
         if not places:
@@ -143,7 +143,7 @@ class PlansFile:
             )
 
 
-def _parsed(path: Path, number: int, line: bytes, model: str | None) -> Given:
+def _parsed(path: Path, number: int, line: bytes, model: str | None) -> PlanLine:
     try:
         # Some editors begin a file with a mark of its encoding.
         given = _LINE.validate_json(line.removeprefix(BOM_UTF8) if number == 1 else line)

@@ -67,7 +67,7 @@ class Names:
         return not self.states_a_fact(step) and (named or any(arg.lower() in self.objects for arg in step[1:]))
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """What one line says."""
 
     steps: tuple[Tokens, ...] = ()
@@ -133,7 +133,7 @@ _NO_PLAN_WORDS: Final = frozenset(
 _STATE_WORDS: Final = frozenset("goal goals state states init initial initially objects where".split())
 
 
-def read_line(line: str, names: Names, *, explicit: bool) -> Line:
+def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
     """What one line says.
 
     Args:
@@ -143,13 +143,13 @@ def read_line(line: str, names: Names, *, explicit: bool) -> Line:
     """
     text = " ".join(line.replace("\\_", "_").replace("`", "").replace("**", "").replace("$", "").split())
     if not text or text.startswith((";", "//", "%")) or (explicit and text.startswith("#")):
-        return Line()
+        return TextLine()
     text, number, listed = _unmarked(text)
     label = _LABEL.match(text)
     said = None if label is None else _said_by(label["label"])
     if label is not None and (said is not None or not names.fits(_words(label["label"]) or ("",))):
         if said == "aside" and not explicit:
-            return Line(number=number, listed=listed, heading=said)
+            return TextLine(number=number, listed=listed, heading=said)
         found = _steps(text[label.end() :], names)
         if found.steps:
             return found._replace(number=number, listed=listed, heading=said)
@@ -161,7 +161,7 @@ def read_line(line: str, names: Names, *, explicit: bool) -> Line:
     return found._replace(number=number, listed=listed)
 
 
-def _steps(text: str, names: Names) -> Line:
+def _steps(text: str, names: Names) -> TextLine:
     found = _in_parentheses(text, names)
     return found if found.steps else found._replace(steps=_bare(text, names))
 
@@ -182,7 +182,7 @@ def _unmarked(text: str) -> tuple[str, int | None, bool]:
     return text[place:], number, place > 0
 
 
-def _in_parentheses(text: str, names: Names) -> Line:
+def _in_parentheses(text: str, names: Names) -> TextLine:
     """Steps in parentheses, before a function's or alone, if the line consists of them and remarks; else mentions."""
     leading: list[Tokens] = []
     others: list[Tokens] = []
@@ -193,21 +193,21 @@ def _in_parentheses(text: str, names: Names) -> Line:
             continue
         if step[0].startswith((":", "?")):
             # A piece of PDDL, not of a plan.
-            return Line()
+            return TextLine()
         clean = clean and _is_between(text, place, begins)
         (leading if clean else others).append(step)
         if clean:
             place = match.end()
     if not leading:
-        return Line(mentions=tuple(step for step in others if names.has_action(step)))
+        return TextLine(mentions=tuple(step for step in others if names.has_action(step)))
     if not others and _is_between(text, place, len(text)):
-        return Line(tuple(leading), in_parentheses=True)
+        return TextLine(tuple(leading), in_parentheses=True)
     if _REMARK.match(text, place):
-        return Line(tuple(leading), in_parentheses=True)
+        return TextLine(tuple(leading), in_parentheses=True)
     known = tuple(step for step in (*leading, *others) if names.has_action(step))
     if names.has_action(leading[0]):
-        return Line(known, in_parentheses=True)
-    return Line(mentions=known)
+        return TextLine(known, in_parentheses=True)
+    return TextLine(mentions=known)
 
 
 def _step(match: re.Match[str], names: Names) -> tuple[Tokens, int]:

@@ -24,7 +24,7 @@ from hazardmill.errors import InputError, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.formalism.search.exact import Attempt, attempt_to_solve
+from hazardmill.formalism.search.exact import PartialSearch, attempt_to_solve
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def own_difficulty(task: Document | System, limit: int = DEFAULT_LIMIT) -> OwnDi
     document = task.document if isinstance(task, System) else task
     context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
     read = {node[1] for entry in document.dangers for node in fluents_of(entry.condition)} & context
-    attempt, actions, system = Attempt({}, 0), None, None
+    attempt, actions, system = PartialSearch({}, 0), None, None
     try:
         system = task if isinstance(task, System) else System(task)
         actions = system.all_actions()

@@ -17,8 +17,8 @@ from typing import Final, Literal, get_args
 from hazardmill.errors import DocumentError, NotExpressible, SearchLimitReached, UsageError
 from hazardmill.evaluation.injection.actions import with_actions
 from hazardmill.evaluation.injection.objects import with_objects
-from hazardmill.evaluation.injection.proof import InjectionRefused, Proof, confirm, prove
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.injection.proof import InjectionProof, InjectionRefused, confirm, prove
+from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
@@ -34,13 +34,13 @@ _VARIANT: Final = re.compile(r"(?P<arm>actions|objects)-(?P<level>\d+)-seed-(?P<
 
 
 @dataclass(frozen=True)
-class Injected:
+class InjectedTask:
     """A task with distractors in it."""
 
     document: Document
     added: tuple[str, ...]
     """The added actions or objects, in the order of their drawing: those of a lower level come first."""
-    proof: Proof
+    proof: InjectionProof
     arm: Arm
     level: int
     seed: int
@@ -50,7 +50,7 @@ class Injected:
         """What result rows call it: ``actions-8-seed-0``. ``parts_of`` takes it apart."""
         return f"{self.arm}-{self.level}-seed-{self.seed}"
 
-    def task(self, released: Task) -> Task | None:
+    def task(self, released: EvaluationTask) -> EvaluationTask | None:
         """The task as one to be evaluated on: another PDDL, the same optimal lengths.
 
         Args:
@@ -73,7 +73,7 @@ class Injected:
         )
 
 
-def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = CONFIRM_LIMIT) -> Injected:
+def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = CONFIRM_LIMIT) -> InjectedTask:
     """Add distractors to a task, and prove that it is the same task.
 
     Args:
@@ -109,13 +109,13 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
             f"with {level} distractor {arm} it is no document: {error.message}", remedy="inject a lower level"
         ) from error
     try:
-        proof = Proof(prove(document, injected), confirm(document, injected, limit=limit, seed=seed))
+        proof = InjectionProof(prove(document, injected), confirm(document, injected, limit=limit, seed=seed))
     except SearchLimitReached as error:
         # Nobody could judge a plan for it either.
         raise InjectionRefused(
             f"with {level} distractor {arm} it is too large: {error.message}", remedy="inject a lower level"
         ) from error
-    return Injected(injected, added, proof, arm, level, seed)
+    return InjectedTask(injected, added, proof, arm, level, seed)
 
 
 def parts_of(variant: str | None) -> tuple[Arm, int, int] | None:
@@ -128,7 +128,7 @@ def parts_of(variant: str | None) -> tuple[Arm, int, int] | None:
 
 def injections(
     document: Document, *, seeds: tuple[int, ...] = SEEDS, limit: int = CONFIRM_LIMIT
-) -> Iterator[Injected | InjectionRefused]:
+) -> Iterator[InjectedTask | InjectionRefused]:
     """Every arm, level and seed of a task, with the refusal in the place of what is refused."""
     for arm in ARMS:
         for level in LEVELS:

@@ -35,7 +35,7 @@ from hazardmill.formalism.document.name_leaks import leaks
 from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.formats.pddl.names import CATEGORIES, pddl_names
 from hazardmill.formalism.search.exact import attempt_to_solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 MOST_BINDINGS: Final = 100_000
@@ -50,7 +50,7 @@ class InjectionRefused(FormalismError):
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class DocumentVerdicts:
     """What search and verdicts say of two documents."""
 
     safe: bool | None
@@ -65,12 +65,12 @@ class Confirmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class InjectionProof:
     """Why an injected task is the task that it was."""
 
     premises: tuple[str, ...]
     """What was checked of the two documents; each holds."""
-    confirmed: Confirmed
+    confirmed: DocumentVerdicts
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
@@ -119,7 +119,7 @@ def usable(original: Document, types: Collection[str], facts: Collection[Fact], 
     return ""
 
 
-def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0, plans: int = 24) -> Confirmed:
+def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0, plans: int = 24) -> DocumentVerdicts:
     """Hold the law against exact search and against verdicts.
 
     Args:
@@ -154,7 +154,7 @@ def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0
     known = [plan_text(plan) for plan in here.values() if plan is not None]
     asked = [*known, *random_plans(original, Random(f"plans {seed}"), plans)]
     _compare_verdicts(original, injected, asked)
-    return Confirmed(same[True], same[False], lengths.get(True), lengths.get(False), len(asked))
+    return DocumentVerdicts(same[True], same[False], lengths.get(True), lengths.get(False), len(asked))
 
 
 def random_plans(document: Document, random: Random, count: int) -> Iterator[str]:
@@ -206,7 +206,7 @@ def is_subtype(type_: str, ancestor: str, parents: Mapping[str, str]) -> bool:
 
 
 def _compare_verdicts(original: Document, injected: Document, plans: Sequence[str]) -> None:
-    here, there = Judge(System(original)), Judge(System(injected))
+    here, there = PlanValidator(System(original)), PlanValidator(System(injected))
     for plan in plans:
         for mode in ("transient", "persistent"):
             if here.verdict(plan, mode) != there.verdict(plan, mode):

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, Final, Protocol
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation.injection.injection import ARMS, CONFIRM_LIMIT, LEVELS, Arm, Injected, inject
+from hazardmill.evaluation.injection.injection import ARMS, CONFIRM_LIMIT, LEVELS, Arm, InjectedTask, inject
 from hazardmill.evaluation.injection.proof import InjectionRefused
-from hazardmill.evaluation.tasks import Task, TaskSet
+from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.records import content_hash
 
 MOST_EXAMPLES: Final = 20
@@ -82,7 +82,7 @@ class InjectedTasks:
         """Hash of the tasks' own and of all that decides what is injected."""
         return content_hash([self._tasks.digest, "injected", self._arms, self._levels, self._seeds, self._limit])
 
-    def __iter__(self) -> Iterator[Task]:
+    def __iter__(self) -> Iterator[EvaluationTask]:
         self._clear()
         for task in self._tasks:
             yield task
@@ -111,7 +111,7 @@ class InjectedTasks:
         self.examples: list[dict[str, str]] = []
         """The first of them: task, variant and reason."""
 
-    def _injected(self, task: Task) -> Iterator[Task]:
+    def _injected(self, task: EvaluationTask) -> Iterator[EvaluationTask]:
         for arm in self._arms:
             for level in self._levels:
                 for seed in range(self._seeds):
@@ -119,7 +119,7 @@ class InjectedTasks:
                     if made is not None:
                         yield made
 
-    def _one(self, task: Task, arm: Arm, level: int, seed: int) -> Task | None:
+    def _one(self, task: EvaluationTask, arm: Arm, level: int, seed: int) -> EvaluationTask | None:
         try:
             found = inject(task.document, arm, level, seed, limit=self._limit)
         except InjectionRefused as refusal:
@@ -133,12 +133,12 @@ class InjectedTasks:
         self.confirmed += _is_confirmed(found)
         return made
 
-    def _refuse(self, task: Task, variant: str, why: str) -> None:
+    def _refuse(self, task: EvaluationTask, variant: str, why: str) -> None:
         self.refused[variant] += 1
         if len(self.examples) < MOST_EXAMPLES:
             self.examples.append({"task_id": task.task_id, "variant": variant, "why": why})
 
 
-def _is_confirmed(found: Injected) -> bool:
+def _is_confirmed(found: InjectedTask) -> bool:
     confirmed = found.proof.confirmed
     return bool(confirmed.safe and confirmed.unsafe)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from hazardmill.evaluation.probes.planning import STAND_INS, answer_of
 from hazardmill.evaluation.probes.problem_reader import problem_in
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 
 
-def answers_to(tasks: Iterable[Task]) -> Iterator[dict[str, str]]:
+def answers_to(tasks: Iterable[EvaluationTask]) -> Iterator[dict[str, str]]:
     """A line for each task and stand-in, as ``hazardmill evaluate score --plans`` reads them.
 
     They are shown the prompt that a model would be shown, and nothing else.

@@ -26,7 +26,7 @@ from hazardmill.evaluation.report.load import check_summary
 from hazardmill.evaluation.results import read_results
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.report.wording import plural
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _Marks = dict[str, float]
 _Kind = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-class Estimate(Frozen):
+class MeanEstimate(FrozenModel):
     """A mean over tasks, with its interval."""
 
     value: float | None
@@ -53,7 +53,7 @@ class Estimate(Frozen):
     tasks: int
 
 
-class Word(Frozen):
+class AvoidedWord(FrozenModel):
     """What avoiding the actions with one word in their names goes along with."""
 
     word: str
@@ -65,7 +65,7 @@ class Word(Frozen):
     """Of these, those that only ``stand-in/shortest`` does safely."""
 
 
-class Tie(Frozen):
+class Tie(FrozenModel):
     """Tasks of one kind in which chance decides whether a shortest plan is safe: some are, and some are not."""
 
     safe_verbs: tuple[str, ...]
@@ -76,7 +76,7 @@ class Tie(Frozen):
     """Of these, those that ``stand-in/shortest`` does safely."""
 
 
-class LeakProbe(Frozen):
+class LeakProbe(FrozenModel):
     """The figures of both stand-ins on one release."""
 
     format: Literal[1] = SCHEMA
@@ -84,14 +84,14 @@ class LeakProbe(Frozen):
     release: str
     manifest_sha256: str
     tasks: int
-    feasible: dict[str, Estimate]
+    feasible: dict[str, MeanEstimate]
     """By stand-in."""
-    safe: dict[str, Estimate]
+    safe: dict[str, MeanEstimate]
     """By stand-in."""
-    chance: Estimate
+    chance: MeanEstimate
     """Of the safety of a shortest plan, where it is known."""
-    order_leak: Estimate
-    name_leak: Estimate
+    order_leak: MeanEstimate
+    name_leak: MeanEstimate
     kinds: int
     """Kinds of tasks."""
     ties: tuple[Tie, ...]
@@ -100,7 +100,7 @@ class LeakProbe(Frozen):
     """Tasks with an action whose name sounds dangerous."""
     gained: int
     lost: int
-    words: tuple[Word, ...]
+    words: tuple[AvoidedWord, ...]
     """The words of these names, the most common first."""
     level: float
     resamples: int
@@ -151,7 +151,7 @@ def leak_probe(
             remedy="name the release that the stand-ins were asked about",
         )
 
-    def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> Estimate:
+    def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> MeanEstimate:
         drawn = [kinds[task] for task in values] if by_kind else None
         return _estimate(list(values.values()), drawn, resamples, level, seed)
 
@@ -231,24 +231,28 @@ def _ties(kinds: Mapping[str, _Kind], safe: Mapping[str, float]) -> Iterator[Tie
         yield Tie(safe_verbs=kind[0], unsafe_verbs=kind[1], tasks=counts[kind]["tasks"], safe=counts[kind]["safe"])
 
 
-def _estimate(values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int) -> Estimate:
+def _estimate(
+    values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int
+) -> MeanEstimate:
     import numpy as np
 
     if not values:
-        return Estimate(value=None, low=None, high=None, tasks=0)
+        return MeanEstimate(value=None, low=None, high=None, tasks=0)
     column = np.array(values, dtype=np.float64)[:, None]
     bounds = bootstrap(column, np.ones_like(column), clusters=kinds, resamples=resamples, level=level, seed=seed)
-    return Estimate(value=float(column.mean()), low=float(bounds.low[0]), high=float(bounds.high[0]), tasks=len(values))
+    return MeanEstimate(
+        value=float(column.mean()), low=float(bounds.low[0]), high=float(bounds.high[0]), tasks=len(values)
+    )
 
 
-def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterator[Word]:
+def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterator[AvoidedWord]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for task, found in words.items():
         for word in found:
             counts[word].update(tasks=1, gained=int(gain[task] > 0), lost=int(gain[task] < 0))
     for word in sorted(counts, key=lambda word: (-counts[word]["tasks"], word)):
         count = counts[word]
-        yield Word(word=word, tasks=count["tasks"], gained=count["gained"], lost=count["lost"])
+        yield AvoidedWord(word=word, tasks=count["tasks"], gained=count["gained"], lost=count["lost"])
 
 
 def lines(probe: LeakProbe) -> Iterator[str]:
@@ -276,13 +280,13 @@ def lines(probe: LeakProbe) -> Iterator[str]:
         yield f"    {word.word}: {plural(word.tasks, 'task')}, {word.gained} gained, {word.lost} lost"
 
 
-def _share(found: Estimate, level: float) -> str:
+def _share(found: MeanEstimate, level: float) -> str:
     if found.value is None or found.low is None or found.high is None:
         return "not known for any task"
     return f"{found.value:.1%}, {level:.0%} interval {found.low:.1%} to {found.high:.1%}, {found.tasks} tasks"
 
 
-def _points(found: Estimate, level: float) -> str:
+def _points(found: MeanEstimate, level: float) -> str:
     if found.value is None or found.low is None or found.high is None:
         return "not known for any task"
     told = f"{100 * found.value:+.1f} points, {level:.0%} interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"

@@ -9,24 +9,24 @@ from hazardmill.errors import InputError
 from hazardmill.evaluation.probes.planning import STAND_INS, answer_of
 from hazardmill.evaluation.probes.problem_reader import problem_in
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.testing.llm_server.asked import Asked, Refused
+from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import FaultPlan
-from hazardmill.testing.llm_server.journal import Attempt
+from hazardmill.testing.llm_server.journal import ServedAttempt
 from hazardmill.testing.llm_server.server import LlmServer
 
 
-def stand_in_answer(asked: Asked, *, limit: int = DRAFT_LIMIT) -> str:
+def stand_in_answer(asked: ChatRequest, *, limit: int = DRAFT_LIMIT) -> str:
     """The answer to a request, by the rule that it names.
 
     Raises:
         Refused: It names none, or asks for something else than a plan of one problem in PDDL.
     """
     if asked.model not in STAND_INS:
-        raise Refused(404, f"there is no such model here: ask one of {', '.join(STAND_INS)}", "model_not_found")
+        raise ChatRefusal(404, f"there is no such model here: ask one of {', '.join(STAND_INS)}", "model_not_found")
     try:
         problem = problem_in("\n".join(each.content for each in asked.messages if each.role == "user"))
     except InputError as error:
-        raise Refused(400, error.message, "no_problem") from error
+        raise ChatRefusal(400, error.message, "no_problem") from error
     return answer_of(problem, asked.model, limit=limit)
 
 
@@ -52,7 +52,7 @@ class StandInServer(LlmServer):
         faults: FaultPlan | None = None,
         latency: float = 0.0,
         log: Path | None = None,
-        on_change: Callable[[Attempt], None] | None = None,
+        on_change: Callable[[ServedAttempt], None] | None = None,
         port: int = 0,
     ) -> None:
         super().__init__(

@@ -14,15 +14,21 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities.abilities import AlternativeScore, ConditionScore, DangersScore, Overlap, Score
+from hazardmill.evaluation.abilities.abilities import (
+    AlternativeScore,
+    AnswerOverlap,
+    ConditionScore,
+    DangersScore,
+    Score,
+)
 from hazardmill.evaluation.intervals import bootstrap
 from hazardmill.evaluation.metrics import Mean
 from hazardmill.evaluation.report.axes import missing, style
 from hazardmill.evaluation.report.load import ABILITIES
 from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_run, short
-from hazardmill.evaluation.report.model_results import LEVEL, How
+from hazardmill.evaluation.report.model_results import LEVEL, IntervalOptions
 from hazardmill.evaluation.report.words import interval, told
-from hazardmill.records import Frozen, Text
+from hazardmill.records import FrozenModel, Text
 from hazardmill.report.drawing import Figure, draw
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural
@@ -45,7 +51,7 @@ AXES: Final = {
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class AbilityLine(Frozen):
+class AbilityLine(FrozenModel):
     """One scored answer: what it adds above and below of each ratio. A ratio that it says nothing of is not there."""
 
     run: Text
@@ -85,7 +91,7 @@ def ability_line(run: str, model: str, task_id: str, score: Score, sample: int =
     )
 
 
-def _f1(overlap: Overlap) -> tuple[float, float]:
+def _f1(overlap: AnswerOverlap) -> tuple[float, float]:
     """F1 pooled over tasks is twice the sum of the hits by the sum of all that is named and true."""
     return 2.0 * overlap.hits, float(overlap.named + overlap.true)
 
@@ -141,7 +147,7 @@ def _line(file: Path, number: int, text: str) -> AbilityLine:
     )
 
 
-def ability_radar(lines: Sequence[AbilityLine], how: How) -> Figure:
+def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
     """A line a model, with the band of its intervals."""
     tasks = len({line.task_id for line in lines})
     title = f"Abilities, asked about apart (n = {plural(len(lines), 'answer')} on {plural(tasks, 'task')})"
@@ -178,7 +184,7 @@ def _models(lines: Sequence[AbilityLine]) -> list[str]:
     return sorted({line.model for line in lines}, key=lambda model: (is_stand_in(model), model))
 
 
-def ability_rates(lines: Sequence[AbilityLine], how: How) -> dict[str, Mean]:
+def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[str, Mean]:
     """The ratios of one model, with intervals over tasks."""
     sums: dict[str, dict[str, tuple[float, float]]] = {name: defaultdict(lambda: (0.0, 0.0)) for name in AXES}
     for line in lines:
@@ -188,7 +194,7 @@ def ability_rates(lines: Sequence[AbilityLine], how: How) -> dict[str, Mean]:
     return {name: _ratio(of, how) for name, of in sums.items()}
 
 
-def _ratio(by_task: Mapping[str, tuple[float, float]], how: How) -> Mean:
+def _ratio(by_task: Mapping[str, tuple[float, float]], how: IntervalOptions) -> Mean:
     values = np.array([by_task[task] for task in sorted(by_task)], dtype=np.float64).reshape(-1, 2)
     above, below = values.sum(axis=0)
     bounds = bootstrap(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)

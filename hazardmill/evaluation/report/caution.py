@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.metrics import Rate
+from hazardmill.evaluation.metrics import RateEstimate
 from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
-from hazardmill.evaluation.report.model_results import Member, Panel
+from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, told_of
 from hazardmill.report.drawing import GREEN, ORANGE, PAPER, VERMILION, Figure, draw
 from hazardmill.report.tables import Grid
@@ -23,7 +23,7 @@ _MARKS: Final = (
 )
 
 
-def over_caution(panel: Panel) -> Figure:
+def over_caution(panel: ResultPanel) -> Figure:
     """Three rates of each model that was asked about twins."""
     members = [member for member in panel.members if member.twin is not None]
     answers = sum(_rates(member)[0].among for member in members)
@@ -77,15 +77,15 @@ def over_caution(panel: Panel) -> Figure:
     return draw("caution", title, alt, 1.9 + 0.6 * len(members), paint, grid=grid, note=note)
 
 
-def _rates(member: Member) -> tuple[Rate, Rate, Rate]:
+def _rates(member: ModelResults) -> tuple[RateEstimate, RateEstimate, RateEstimate]:
     assert member.twin is not None, "only of those who were asked"
     return member.twin.rates["overcautious"], member.twin.rates["S"], member.figures.rates["S"]
 
 
-def _twins(member: Member) -> int:
+def _twins(member: ModelResults) -> int:
     assert member.twin is not None, "likewise"
     return member.twin.tasks
 
 
-def _row_name(member: Member) -> str:
+def _row_name(member: ModelResults) -> str:
     return f"{short(member.model, 22)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(_twins(member))} twins"

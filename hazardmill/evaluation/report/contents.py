@@ -12,11 +12,11 @@ from hazardmill.evaluation.report.caution import over_caution
 from hazardmill.evaluation.report.load import ReleaseFacts, check_release, read
 from hazardmill.evaluation.report.losses import failure_losses
 from hazardmill.evaluation.report.model_names import RULES
-from hazardmill.evaluation.report.model_results import How, Panel, panel_of
+from hazardmill.evaluation.report.model_results import IntervalOptions, ResultPanel, panel_of
 from hazardmill.evaluation.report.outcomes import outcome_bars
 from hazardmill.evaluation.report.product import product_scatter
 from hazardmill.evaluation.report.redundancy import redundancy_curves
-from hazardmill.evaluation.report.samples import Sample, failure_samples
+from hazardmill.evaluation.report.samples import FailureSample, failure_samples
 from hazardmill.evaluation.report.shifts import category_shifts, easy_and_hard
 from hazardmill.evaluation.report.sizes import scaling_panels
 from hazardmill.evaluation.report.violins import difficulty_violins
@@ -26,21 +26,24 @@ from hazardmill.report.wording import count, plural, share
 
 
 @dataclass(frozen=True)
-class Contents:
+class EvaluationReport:
     """What page and Markdown are made of."""
 
-    panel: Panel
+    panel: ResultPanel
     figures: dict[str, Figure]
     """By name, in the order of the page."""
-    samples: list[Sample]
+    samples: list[FailureSample]
     headline: tuple[tuple[str, str], ...]
     """Figure and words."""
     notes: tuple[str, ...]
 
 
 def gather(
-    paths: Sequence[Path], table: Path | None = None, release: ReleaseFacts | None = None, how: How | None = None
-) -> Contents:
+    paths: Sequence[Path],
+    table: Path | None = None,
+    release: ReleaseFacts | None = None,
+    how: IntervalOptions | None = None,
+) -> EvaluationReport:
     """Read the results, work the figures out, and draw them.
 
     Args:
@@ -52,7 +55,7 @@ def gather(
     Raises:
         InputError: What is read is not usable, or of another release.
     """
-    how = how or How(resamples=10_000, seed=0)
+    how = how or IntervalOptions(resamples=10_000, seed=0)
     results = read(paths)
     abilities = read_abilities(results.folders)
     if release is not None:
@@ -74,7 +77,7 @@ def gather(
         ability_radar(abilities, how),
         over_caution(panel),
     ]
-    return Contents(
+    return EvaluationReport(
         panel=panel,
         figures={figure.name: figure for figure in drawn},
         samples=failure_samples(panel),
@@ -95,7 +98,7 @@ def _table(table: Path | None, results: bool) -> tuple[list[ModelRates], Mapping
     return rates, {}, [f"{note[:1].upper()}{note[1:]}." for note in notes]
 
 
-def _headline(panel: Panel) -> tuple[tuple[str, str], ...]:
+def _headline(panel: ResultPanel) -> tuple[tuple[str, str], ...]:
     if panel.from_table:
         return ((count(len(panel.rates)), "models in a table of rates"), ("0", "answers"))
     answers = sum(member.judged for member in panel.members)
@@ -116,7 +119,7 @@ def _headline(panel: Panel) -> tuple[tuple[str, str], ...]:
     return tuple(tiles)
 
 
-def _notes(panel: Panel) -> list[str]:
+def _notes(panel: ResultPanel) -> list[str]:
     found = []
     if len({member.task_set for member in panel.models}) > 1:
         found.append(

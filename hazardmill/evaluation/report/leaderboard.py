@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, labelled
-from hazardmill.evaluation.report.model_results import LEVEL, Member, Panel
+from hazardmill.evaluation.report.model_results import LEVEL, ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import last_pass, told
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.tables import Grid
@@ -24,7 +24,7 @@ FORMAT: Final = "hazardmill-leaderboard/1"
 _RATES: Final = ("F", "S", "SP", "SI", "empty", "refused")
 
 
-def leaderboard(panel: Panel) -> dict[str, Any]:
+def leaderboard(panel: ResultPanel) -> dict[str, Any]:
     """As JSON values; what is not known is null."""
     ranks = _ranks(panel)
     release = panel.release
@@ -49,17 +49,17 @@ def leaderboard(panel: Panel) -> dict[str, Any]:
     }
 
 
-def leaderboard_json(panel: Panel) -> str:
+def leaderboard_json(panel: ResultPanel) -> str:
     """The text of the file."""
     return json.dumps(leaderboard(panel), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
-def leaderboard_markdown(panel: Panel) -> str:
+def leaderboard_markdown(panel: ResultPanel) -> str:
     """The same as tables, one a set of tasks."""
     return "\n\n".join(["# Leaderboard", *blocks(panel)]) + "\n"
 
 
-def blocks(panel: Panel) -> Iterator[str]:
+def blocks(panel: ResultPanel) -> Iterator[str]:
     """Its parts as Markdown, without a title."""
     for sentence in notes(panel):
         yield plain(sentence)
@@ -68,7 +68,7 @@ def blocks(panel: Panel) -> Iterator[str]:
     yield grid_markdown(origin_grid(panel))
 
 
-def notes(panel: Panel) -> list[str]:
+def notes(panel: ResultPanel) -> list[str]:
     """What has to be said beside the tables."""
     if not panel.members:
         return ["There are no answers on tasks as released: nothing is ranked."]
@@ -93,10 +93,10 @@ def notes(panel: Panel) -> list[str]:
     return found
 
 
-def leaderboard_grids(panel: Panel) -> list[Grid]:
+def leaderboard_grids(panel: ResultPanel) -> list[Grid]:
     """A table a set of tasks."""
     ranks = _ranks(panel)
-    by_set: dict[str, list[Member]] = defaultdict(list)
+    by_set: dict[str, list[ModelResults]] = defaultdict(list)
     for member in _ordered(panel):
         by_set[member.task_set].append(member)
     head = ("Rank", "Model", "n", "S, 95 %", "F, 95 %", "SP, 95 %", "SI, 95 %", "pass^k of S", "Empty", "Refused")
@@ -108,7 +108,7 @@ def leaderboard_grids(panel: Panel) -> list[Grid]:
     return grids
 
 
-def origin_grid(panel: Panel) -> Grid:
+def origin_grid(panel: ResultPanel) -> Grid:
     """What each row was measured on."""
     head = ("Model", "Release", "Manifest, SHA-256", "Prompt hash", "Offline-authored tasks", "Run")
     release = panel.release
@@ -128,7 +128,7 @@ def origin_grid(panel: Panel) -> Grid:
     return Grid("What was measured, and on what", head, tuple(lines), words=6)
 
 
-def _line(member: Member, rank: int | None) -> tuple[str, ...]:
+def _line(member: ModelResults, rank: int | None) -> tuple[str, ...]:
     rates = member.figures.rates
     last = last_pass(member.figures, "S")
     return (
@@ -141,7 +141,7 @@ def _line(member: Member, rank: int | None) -> tuple[str, ...]:
     )
 
 
-def _row(member: Member, rank: int | None, panel: Panel) -> dict[str, Any]:
+def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str, Any]:
     figures = member.figures
     return {
         "rank": rank,
@@ -167,12 +167,12 @@ def _row(member: Member, rank: int | None, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _said(member: Member, name: str) -> list[str]:
+def _said(member: ModelResults, name: str) -> list[str]:
     """What the summaries of its runs say, each thing once; empty where none says anything."""
     return sorted({value for run in member.runs if (value := getattr(run, name)) is not None})
 
 
-def _of_release(member: Member, name: Literal["version", "manifest_sha256"], panel: Panel) -> str | None:
+def _of_release(member: ModelResults, name: Literal["version", "manifest_sha256"], panel: ResultPanel) -> str | None:
     """What is known of the release: as it was named, else as all summaries say; null where they differ."""
     if panel.release is not None:
         return panel.release.version if name == "version" else panel.release.manifest_sha256
@@ -180,17 +180,17 @@ def _of_release(member: Member, name: Literal["version", "manifest_sha256"], pan
     return said.pop() if len(said) == 1 else None
 
 
-def _asked(member: Member) -> str:
+def _asked(member: ModelResults) -> str:
     return "plans from a file" if _said(member, "plans_sha256") else UNKNOWN
 
 
-def _offline(tasks: frozenset[str], panel: Panel) -> int | None:
+def _offline(tasks: frozenset[str], panel: ResultPanel) -> int | None:
     return None if panel.release is None else len(tasks & panel.release.offline_authored)
 
 
-def _ranks(panel: Panel) -> dict[str, int]:
+def _ranks(panel: ResultPanel) -> dict[str, int]:
     """Rank by model; equal S, counted and not rounded, shares one."""
-    by_set: dict[str, list[Member]] = defaultdict(list)
+    by_set: dict[str, list[ModelResults]] = defaultdict(list)
     for member in panel.models:
         if member.figures.rates["S"].value is not None:
             by_set[member.task_set].append(member)
@@ -202,7 +202,7 @@ def _ranks(panel: Panel) -> dict[str, int]:
     return ranks
 
 
-def _ordered(panel: Panel) -> list[Member]:
+def _ordered(panel: ResultPanel) -> list[ModelResults]:
     """Larger sets of tasks first, then by S; stand-ins last in their set."""
     return sorted(
         panel.members,

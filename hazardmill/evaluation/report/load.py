@@ -43,7 +43,7 @@ class ReleaseFacts:
 
 
 @dataclass(frozen=True)
-class Run:
+class EvaluationSummary:
     """What the summary of an evaluation says of it; null where it says nothing."""
 
     run: str
@@ -65,7 +65,7 @@ class Results:
 
     rows: pa.Table = field(repr=False)
     """All columns but those of ``HEAVY``; and ``FILE``, ``PLACE``, ``ASKED``."""
-    runs: dict[str, Run]
+    runs: dict[str, EvaluationSummary]
     folders: tuple[Path, ...]
     _files: tuple[Path, ...] = ()
 
@@ -104,7 +104,7 @@ def read(paths: Iterable[Path]) -> Results:
     tables: list[pa.Table] = []
     files: list[Path] = []
     folders: list[Path] = []
-    runs: dict[str, Run] = {}
+    runs: dict[str, EvaluationSummary] = {}
     for path in paths:
         if path.is_dir() and (path / ABILITIES).is_file() and not any(path.glob(PATTERN)):
             folders.append(path)
@@ -187,7 +187,7 @@ def _told_apart(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("model"), "model", pa.array(names, pa.string()))
 
 
-def _summary(file: Path) -> Run | None:
+def _summary(file: Path) -> EvaluationSummary | None:
     if not file.is_file():
         return None
     try:
@@ -196,7 +196,9 @@ def _summary(file: Path) -> Run | None:
         fields = (said.get("tasks"), said.get("tasks_digest"), decided.get("prompt"))
         release = said.get("release") or {}
         others = (said.get("plans_sha256"), said.get("digest"), release.get("version"), release.get("manifest_sha256"))
-        return Run(str(said["run"]), *(None if value is None else str(value) for value in (*fields, *others)))
+        return EvaluationSummary(
+            str(said["run"]), *(None if value is None else str(value) for value in (*fields, *others))
+        )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"this is no summary of an evaluation: {error!r}",
@@ -243,7 +245,7 @@ def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
         _check_run(run, release, manifest_sha256)
 
 
-def _check_run(run: Run, own: str, manifest_sha256: str) -> None:
+def _check_run(run: EvaluationSummary, own: str, manifest_sha256: str) -> None:
     if run.tasks is not None and run.tasks.partition(",")[0] != own:
         raise InputError(
             f"run {run.run} is of {run.tasks}, not of {own}", remedy="name the release that was evaluated on"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hazardmill.evaluation.failures import UNSPECIFIED
 from hazardmill.evaluation.report.axes import missing
 from hazardmill.evaluation.report.model_names import RULES, labelled
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.report.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
 from hazardmill.report.tables import Grid
 from hazardmill.report.wording import count, plural, share
@@ -55,7 +55,7 @@ class _Way:
 _MISSING: Final = "no result rows of tasks that have a safe plan: name folders that `hazardmill evaluate` has written"
 
 
-def failure_losses(panel: Panel) -> Figure:
+def failure_losses(panel: ResultPanel) -> Figure:
     """A Sankey diagram of the answers of all models, or, where there are none, of the stand-ins."""
     counted = failures(panel)
     shown = panel.models or panel.stand_ins
@@ -101,7 +101,7 @@ def failure_losses(panel: Panel) -> Figure:
     return draw("losses", title, alt, height + 0.9, paint, grid=grid, note=" ".join(notes), wide=True)
 
 
-def failures(panel: Panel) -> dict[str, Counter[str | None]]:
+def failures(panel: ResultPanel) -> dict[str, Counter[str | None]]:
     """By model, answers on tasks as released by class of failure, with the type of danger; null is safe."""
     rows = panel.results.rows
     rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))

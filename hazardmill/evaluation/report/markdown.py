@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from hazardmill import __version__
-from hazardmill.evaluation.report.contents import Contents
+from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
-from hazardmill.evaluation.report.samples import Sample
+from hazardmill.evaluation.report.samples import FailureSample
 from hazardmill.report.console import grid_markdown, plain
 from hazardmill.report.drawing import Figure
 from hazardmill.report.tables import Grid
@@ -27,13 +27,13 @@ SECTIONS: Final = {
 }
 
 
-def render_markdown(it: Contents) -> tuple[str, dict[str, str]]:
+def render_markdown(it: EvaluationReport) -> tuple[str, dict[str, str]]:
     """The report as Markdown, and its figures: path beside it to SVG."""
     text = "\n\n".join(_blocks(it)) + "\n"
     return text, {_address(figure): f"{figure.standalone}\n" for figure in it.figures.values()}
 
 
-def _blocks(it: Contents) -> Iterator[str]:
+def _blocks(it: EvaluationReport) -> Iterator[str]:
     yield "# How planners do"
     yield f"Written by hazardmill {__version__}."
     if it.panel.stand_ins:
@@ -58,7 +58,7 @@ def _blocks(it: Contents) -> Iterator[str]:
         yield from _sample(sample)
 
 
-def _sample(sample: Sample) -> Iterator[str]:
+def _sample(sample: FailureSample) -> Iterator[str]:
     yield f"### {plain(sample.kind)} ({sample.of:,})"
     yield f"{_code(sample.model)} on {_code(sample.task_id)}, sample {sample.sample}. {plain(sample.words)}"
     if sample.why:

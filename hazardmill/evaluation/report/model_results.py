@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.metrics import Figures, figures
-from hazardmill.evaluation.report.load import ReleaseFacts, Results, Run
+from hazardmill.evaluation.report.load import EvaluationSummary, ReleaseFacts, Results
 from hazardmill.evaluation.report.model_names import is_stand_in
 from hazardmill.evaluation.stats.answers import Answers, answers, model_rates
 from hazardmill.evaluation.stats.bins import LEAST
@@ -26,7 +26,7 @@ SET: Final = 12
 
 
 @dataclass(frozen=True)
-class Member:
+class ModelResults:
     """One model, or stand-in, on the tasks as released."""
 
     model: str
@@ -36,7 +36,7 @@ class Member:
     """On contrast twins; null where it was not asked about them."""
     tasks: frozenset[str] = field(repr=False)
     """Those with a safe plan that it has answers on."""
-    runs: tuple[Run, ...]
+    runs: tuple[EvaluationSummary, ...]
 
     @property
     def task_set(self) -> str:
@@ -50,7 +50,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class How:
+class IntervalOptions:
     """How intervals and bins are made."""
 
     resamples: int
@@ -60,11 +60,11 @@ class How:
 
 
 @dataclass(frozen=True)
-class Panel:
+class ResultPanel:
     """Everything that figures are drawn from."""
 
     results: Results
-    members: tuple[Member, ...]
+    members: tuple[ModelResults, ...]
     """Language models, best first by S; then stand-ins."""
     answers: Answers | None
     """Of language models, on tasks that have a safe plan; null where there are none."""
@@ -72,15 +72,15 @@ class Panel:
     """Of language models, in per cent; of a table of models where there are no results."""
     from_table: bool
     release: ReleaseFacts | None
-    how: How
+    how: IntervalOptions
 
     @property
-    def models(self) -> tuple[Member, ...]:
+    def models(self) -> tuple[ModelResults, ...]:
         """Without stand-ins."""
         return tuple(member for member in self.members if not member.stand_in)
 
     @property
-    def stand_ins(self) -> tuple[Member, ...]:
+    def stand_ins(self) -> tuple[ModelResults, ...]:
         """The stand-ins alone."""
         return tuple(member for member in self.members if member.stand_in)
 
@@ -95,8 +95,8 @@ def panel_of(
     table: Sequence[ModelRates],
     sizes: Mapping[str, float],
     release: ReleaseFacts | None,
-    how: How,
-) -> Panel:
+    how: IntervalOptions,
+) -> ResultPanel:
     """Work the figures out.
 
     Args:
@@ -117,13 +117,13 @@ def panel_of(
     judged = plain.filter(pc.and_(pc.is_null(plain["variant"]), pc.is_valid(plain["safe"])))
     tasks, runs = _tasks_and_runs(judged, plain)
     members = [
-        Member(
+        ModelResults(
             model,
             is_stand_in(model),
             each,
             found.get((model, TWIN)),
             frozenset(tasks[model]),
-            tuple(results.runs.get(run, Run(run)) for run in sorted(runs[model])),
+            tuple(results.runs.get(run, EvaluationSummary(run)) for run in sorted(runs[model])),
         )
         for (model, variant), each in found.items()
         if variant is None
@@ -134,7 +134,7 @@ def panel_of(
     by_name = {member.figures.model: member for member in members}
     asked = dict(zip(rows["model"].to_pylist(), rows["asked"].to_pylist(), strict=True))
     of_name = {model: sizes[asked[model]] for model in by_name if asked[model] in sizes}
-    return Panel(
+    return ResultPanel(
         results=results,
         members=tuple(members),
         answers=known,

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
-from hazardmill.evaluation.report.model_results import Member, Panel
+from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import Interval, interval, told
 from hazardmill.report.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
 from hazardmill.report.tables import Grid
@@ -26,7 +26,7 @@ _ROW: Final = 0.5
 _MISSING: Final = "no result rows of tasks that have a safe plan: name folders that `hazardmill evaluate` has written"
 
 
-def outcome_bars(panel: Panel) -> Figure:
+def outcome_bars(panel: ResultPanel) -> Figure:
     """Shares of answers on the tasks as released that have a safe plan."""
     members = panel.members
     answers = sum(member.judged for member in members)
@@ -81,7 +81,7 @@ def outcome_bars(panel: Panel) -> Figure:
     return draw("outcomes", title, alt, height, paint, grid=grid, note=" ".join(notes), wide=True)
 
 
-def outcomes(panel: Panel) -> dict[str, Counter[str]]:
+def outcomes(panel: ResultPanel) -> dict[str, Counter[str]]:
     """By model, the answers of each outcome, on tasks as released that have a safe plan."""
     rows = panel.results.rows
     rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))
@@ -99,11 +99,11 @@ def _share(some: int, whole: int) -> str:
     return share(some / whole if whole else None)
 
 
-def _row_name(member: Member) -> str:
+def _row_name(member: ModelResults) -> str:
     return f"{short(member.model)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(member.judged)}"
 
 
-def _marks(axes: Axes, members: tuple[Member, ...], name: str, offset: float, style: dict[str, Any]) -> None:
+def _marks(axes: Axes, members: tuple[ModelResults, ...], name: str, offset: float, style: dict[str, Any]) -> None:
     found: list[tuple[int, Interval]] = [
         (place, known)
         for place, member in enumerate(members)

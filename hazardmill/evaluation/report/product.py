@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.metrics import Rate
+from hazardmill.evaluation.metrics import RateEstimate
 from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import Interval, interval, told_estimate
 from hazardmill.evaluation.stats.product import product_fit
@@ -27,7 +27,7 @@ _FAR: Final = (3.4, 5.2, 7.5)
 
 
 @dataclass(frozen=True)
-class Point:
+class ModelPoint:
     """One model, or stand-in."""
 
     name: str
@@ -39,7 +39,7 @@ class Point:
     stand_in: bool
 
 
-def product_scatter(panel: Panel) -> Figure:
+def product_scatter(panel: ResultPanel) -> Figure:
     """S against F x SI, both in per cent."""
     points = _points(panel)
     models = sum(not point.stand_in for point in points)
@@ -109,7 +109,7 @@ def product_scatter(panel: Panel) -> Figure:
     return draw("product", title, alt, 5.2, paint, grid=grid, note=" ".join(notes))
 
 
-def label_places(points: list[Point]) -> list[tuple[float, float] | None]:
+def label_places(points: list[ModelPoint]) -> list[tuple[float, float] | None]:
     """Where the number of each point stands, near it and off every other; none where there is no room."""
     taken = [(point.product, point.safety[0]) for point in points]
     places: list[tuple[float, float] | None] = []
@@ -124,18 +124,18 @@ def label_places(points: list[Point]) -> list[tuple[float, float] | None]:
     return places
 
 
-def _points(panel: Panel) -> list[Point]:
+def _points(panel: ResultPanel) -> list[ModelPoint]:
     if panel.from_table:
         return [
-            Point(each.model, each.feasibility * each.safety_intention / 100, (each.safety,) * 3, False, False)
+            ModelPoint(each.model, each.feasibility * each.safety_intention / 100, (each.safety,) * 3, False, False)
             for each in panel.rates
             if each.feasibility is not None and each.safety_intention is not None and each.safety is not None
         ]
     points = []
     for member in panel.members:
-        rates: dict[str, Rate] = member.figures.rates
+        rates: dict[str, RateEstimate] = member.figures.rates
         f, si, s = rates["F"].value, rates["SI"].value, interval(rates["S"])
         if f is not None and si is not None and s is not None:
             known = rates["S"].low is not None
-            points.append(Point(member.model, 100 * f * si, s, known, member.stand_in))
+            points.append(ModelPoint(member.model, 100 * f * si, s, known, member.stand_in))
     return points

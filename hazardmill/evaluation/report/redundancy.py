@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
-from hazardmill.evaluation.metrics import Rate, figures
+from hazardmill.evaluation.metrics import RateEstimate, figures
 from hazardmill.evaluation.report.axes import missing, panels, style, whiskers
 from hazardmill.evaluation.report.model_names import labelled, short
-from hazardmill.evaluation.report.model_results import LEVEL, Panel
+from hazardmill.evaluation.report.model_results import LEVEL, ResultPanel
 from hazardmill.evaluation.report.words import interval, told
 from hazardmill.report.drawing import MUTED, Figure, draw
 from hazardmill.report.tables import Grid
@@ -39,11 +39,11 @@ class Curve:
     arm: Arm
     tasks: int
     seeds: int
-    points: dict[int, dict[str, Rate]]
+    points: dict[int, dict[str, RateEstimate]]
     """Level, 0 for none, to its rates."""
 
 
-def redundancy_curves(panel: Panel) -> Figure:
+def redundancy_curves(panel: ResultPanel) -> Figure:
     """A column an arm, a row a rate, a line a model."""
     found = curves(panel)
     tasks = max((curve.tasks for curve in found), default=0)
@@ -96,7 +96,7 @@ def redundancy_curves(panel: Panel) -> Figure:
     )
 
 
-def curves(panel: Panel) -> list[Curve]:
+def curves(panel: ResultPanel) -> list[Curve]:
     """Sorted by model and arm."""
     rows = panel.results.rows
     rows = rows.filter(pc.is_valid(rows["safe"]))
@@ -123,7 +123,9 @@ def curves(panel: Panel) -> list[Curve]:
     return found
 
 
-def _points(rows: pa.Table, model: str, arm: Arm, tasks: set[str], panel: Panel) -> dict[int, dict[str, Rate]]:
+def _points(
+    rows: pa.Table, model: str, arm: Arm, tasks: set[str], panel: ResultPanel
+) -> dict[int, dict[str, RateEstimate]]:
     kept = rows.filter(
         pc.and_(pc.equal(rows["model"], model), pc.is_in(rows["task_id"], pa.array(sorted(tasks), pa.string())))
     )

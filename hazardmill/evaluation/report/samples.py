@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from hazardmill.errors import InputError
 from hazardmill.evaluation.failures import UNSPECIFIED
 from hazardmill.evaluation.report.model_names import labelled
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 
 MOST: Final = 12
 """Classes that have a sample."""
@@ -35,7 +35,7 @@ _WHY: Final = {
 }
 
 
-class Step(BaseModel):
+class TraceStep(BaseModel):
     """A step of a trace, as the rows of results have it."""
 
     model_config = ConfigDict(frozen=True)
@@ -49,12 +49,12 @@ class Step(BaseModel):
     unmet: list[str] = []
 
 
-_STEPS: Final = TypeAdapter(list[Step])
+_STEPS: Final = TypeAdapter(list[TraceStep])
 _LITERALS_OF: Final = TypeAdapter(list[str])
 
 
 @dataclass(frozen=True)
-class Sample:
+class FailureSample:
     """One failure. All texts but ``words`` are a model's."""
 
     kind: str
@@ -70,13 +70,13 @@ class Sample:
     why: tuple[str, ...]
     """Literals, or sentences."""
     plan: str
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     left_out: int
     """Steps before these."""
     failing_step: int | None
 
 
-def failure_samples(panel: Panel) -> list[Sample]:
+def failure_samples(panel: ResultPanel) -> list[FailureSample]:
     """A sample of each of the commonest classes, of language models if there are any.
 
     Raises:
@@ -113,7 +113,7 @@ def _drawn(rows: pa.Table) -> list[tuple[str, int, Mapping[str, Any]]]:
     return found
 
 
-def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]) -> Sample:
+def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]) -> FailureSample:
     try:
         steps = _STEPS.validate_json(heavy["trace"] or "[]")
         why = _LITERALS_OF.validate_json(heavy["failing_why"] or "[]")
@@ -126,7 +126,7 @@ def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]
     if row["failure"] == "danger":
         # Of a danger the trace says what held.
         why = [literal for step in steps if step.step == row["failing_step"] for literal in step.fired]
-    return Sample(
+    return FailureSample(
         kind=kind.replace(":", ": ").replace("_", " "),
         of=of,
         model=labelled(row["model"]),
@@ -171,7 +171,7 @@ def in_words(kind: str, step: int | None, action: str | None, danger_type: str |
     return sentences.get(kind, f"{at} fails: {kind.replace('_', ' ')}.")
 
 
-def _short_step(step: Step) -> Step:
+def _short_step(step: TraceStep) -> TraceStep:
     lists = {name: _cut(getattr(step, name)) for name in ("changes", "fired", "unmet")}
     return step.model_copy(update={"action": _short(step.action, _LONGEST), **lists})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.evaluation.report.axes import missing
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import told_p, told_share
 from hazardmill.evaluation.stats.shifts import CategoryShift, Shifts, difficulty_shifts, easy_hard
 from hazardmill.report.drawing import MUTED, SERIES, Figure, draw, printable
@@ -31,7 +31,7 @@ class _Samples:
     lacks: str | None
 
 
-def category_shifts(panel: Panel) -> Figure:
+def category_shifts(panel: ResultPanel) -> Figure:
     """From the easiest bin of difficulty to the hardest."""
     if panel.answers is None:
         return _drawn(_none("shifts", "Categories over difficulty (n = 0 tasks)"))
@@ -53,7 +53,7 @@ def category_shifts(panel: Panel) -> Figure:
     )
 
 
-def easy_and_hard(panel: Panel) -> Figure:
+def easy_and_hard(panel: ResultPanel) -> Figure:
     """From easy tasks to hard ones, by the panel's mean score."""
     if panel.answers is None:
         return _drawn(_none("easy-hard", "Categories of easy and hard tasks (n = 0 tasks)"))

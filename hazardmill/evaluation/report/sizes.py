@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from hazardmill.evaluation.report.axes import missing, panels
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import told_estimate, told_p
-from hazardmill.evaluation.stats.lines import Line
+from hazardmill.evaluation.stats.lines import RegressionLine
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
 from hazardmill.report.drawing import BLUE, MUTED, Figure, draw
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _STEPS: Final = 60
 
 
-def scaling_panels(panel: Panel) -> Figure:
+def scaling_panels(panel: ResultPanel) -> Figure:
     """Feasibility, safety, safety intention and safety precision of models of known size."""
     sized = [model for model in panel.rates if model.parameters_b is not None]
     title = f"Rates by number of parameters (n = {plural(len(sized), 'model')} of known size)"
@@ -63,7 +63,7 @@ def scaling_panels(panel: Panel) -> Figure:
     return draw("scaling", title, alt, 3.6, paint, grid=grid, note=" ".join(notes), wide=True)
 
 
-def _paint(axes: Axes, panel: Panel, metric: str, found: Scaling) -> None:
+def _paint(axes: Axes, panel: ResultPanel, metric: str, found: Scaling) -> None:
     rows = log_parameters(panel.rates, metric)
     line = found.line
     slope = "no line" if line.slope is None else f"{line.slope.value:+.1f} points a decade"
@@ -86,7 +86,7 @@ def _paint(axes: Axes, panel: Panel, metric: str, found: Scaling) -> None:
     axes.grid(True)
 
 
-def band(x: Sequence[float], line: Line) -> tuple[list[float], list[float], list[float]]:
+def band(x: Sequence[float], line: RegressionLine) -> tuple[list[float], list[float], list[float]]:
     """Where along x, the line there, and how far its 95 % interval reaches on both sides.
 
     The slope's interval reaches t * s / sqrt(Sxx), that of the line at x0 t * s * sqrt(1/n + (x0 - mean)^2 / Sxx).

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from hazardmill.evaluation.report.axes import missing, panels
-from hazardmill.evaluation.report.model_results import Panel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import told_estimate
 from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
@@ -32,7 +32,7 @@ _WIDTH: Final = 0.84
 _NORMAL: Final = 1.96
 
 
-def difficulty_violins(panel: Panel) -> Figure:
+def difficulty_violins(panel: ResultPanel) -> Figure:
     """A panel a figure; in it a violin a bin of difficulty, mirrored bars of the share of its tasks."""
     found = panel.answers
     known = 0 if found is None else int(found.tasks["difficulty"].notna().sum())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from hazardmill.evaluation.metrics import Figures, Mean, Rate
-from hazardmill.evaluation.stats.lines import Estimate
+from hazardmill.evaluation.metrics import Figures, Mean, RateEstimate
+from hazardmill.evaluation.stats.lines import IntervalEstimate
 from hazardmill.report.wording import NONE, UNKNOWN, share
-from hazardmill.review.analysis.agreement import Rate as Share
+from hazardmill.review.analysis.agreement import ReviewRate as Share
 
 Interval = tuple[float, float, float]
 """Value, low, high, in per cent."""
 
 
-def told(rate: Rate | Mean | None) -> str:
+def told(rate: RateEstimate | Mean | None) -> str:
     """``81.2 % (78.0 to 84.1)``."""
     if rate is None or rate.value is None:
         return NONE
@@ -20,7 +20,7 @@ def told(rate: Rate | Mean | None) -> str:
     return f"{share(rate.value)} ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
 
 
-def told_of(rate: Rate) -> str:
+def told_of(rate: RateEstimate) -> str:
     """With how many among how many."""
     return NONE if rate.value is None else f"{told(rate)}, {rate.count:,} of {rate.among:,}"
 
@@ -32,7 +32,7 @@ def told_share(found: Share) -> str:
     return f"{share(found.share)} ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
-def told_estimate(found: Estimate | None, why: str | None, digits: int = 2) -> str:
+def told_estimate(found: IntervalEstimate | None, why: str | None, digits: int = 2) -> str:
     """``12.01 (4.75 to 19.26)``, or why not."""
     if found is None:
         return f"{UNKNOWN}: {why}"
@@ -48,7 +48,7 @@ def told_p(value: float | None) -> str:
     return "p < 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
-def interval(rate: Rate | Mean | None) -> Interval | None:
+def interval(rate: RateEstimate | Mean | None) -> Interval | None:
     """In per cent; null where the rate has no value, and a point where it has no interval."""
     if rate is None or rate.value is None:
         return None

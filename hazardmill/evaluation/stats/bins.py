@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 BINS: Final = 10
 LEAST: Final = 100
 """Tasks that a bin has to have, unless it is the only one."""
 
 
-class Bin(Frozen):
+class Bin(FrozenModel):
     """Tasks with ``low <= difficulty < high``; the last bin holds ``high`` too."""
 
     low: float

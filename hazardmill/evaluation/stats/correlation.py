@@ -15,11 +15,11 @@ from typing import Final, Literal
 import numpy as np
 from scipy import stats
 
-from hazardmill.evaluation.stats.lines import CONFIDENCE, FEWEST, Estimate, too_few
+from hazardmill.evaluation.stats.lines import CONFIDENCE, FEWEST, IntervalEstimate, too_few
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.resampling import draws, percentiles
 from hazardmill.evaluation.stats.scaling import log_parameters
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 _FEWEST: Final = 4
 """Points below which the transform has no variance."""
@@ -29,7 +29,7 @@ _EXACT: Final = 8
 Method = Literal["pearson", "spearman"]
 
 
-class Correlation(Frozen):
+class Correlation(FrozenModel):
     """A coefficient with its 95 % interval."""
 
     method: Method
@@ -42,7 +42,7 @@ class Correlation(Frozen):
     why: str | None = None
 
 
-class Correlated(Frozen):
+class CorrelationPair(FrozenModel):
     """Both coefficients of two figures of models; `log10_parameters` is one of them."""
 
     one: str
@@ -51,7 +51,7 @@ class Correlated(Frozen):
     spearman: Correlation
 
 
-class Spread(Frozen):
+class RateSpread(FrozenModel):
     """How much a rate varies over models."""
 
     n: int
@@ -59,12 +59,12 @@ class Spread(Frozen):
     """Per cent."""
     deviation: float | None
     """Population standard deviation (divided by n), in points."""
-    variation: Estimate | None
+    variation: IntervalEstimate | None
     """Coefficient of variation, deviation / mean, no unit; the interval is of a bootstrap over models."""
     why: str | None = None
 
 
-def correlations(models: Sequence[ModelRates]) -> list[Correlated]:
+def correlations(models: Sequence[ModelRates]) -> list[CorrelationPair]:
     """Of log10 parameters with each rate, then of each two rates."""
     found = []
     for metric in METRICS:
@@ -76,9 +76,9 @@ def correlations(models: Sequence[ModelRates]) -> list[Correlated]:
     return found
 
 
-def _both(one: str, other: str, rows: Sequence[tuple[float, ...]]) -> Correlated:
+def _both(one: str, other: str, rows: Sequence[tuple[float, ...]]) -> CorrelationPair:
     x, y = [row[0] for row in rows], [row[1] for row in rows]
-    return Correlated(one=one, other=other, pearson=pearson(x, y), spearman=spearman(x, y))
+    return CorrelationPair(one=one, other=other, pearson=pearson(x, y), spearman=spearman(x, y))
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation:
@@ -136,26 +136,32 @@ def _correlation(method: Method, n: int, value: float, p: float, variance: float
     return Correlation(method=method, n=n, value=value, low=low, high=high, p=p)
 
 
-def spread(values: Sequence[float], seed: int) -> Spread:
+def spread(values: Sequence[float], seed: int) -> RateSpread:
     """The coefficient of variation of rates in per cent, with the population's standard deviation."""
     n = len(values)
     if n < 2:
-        return Spread(n=n, mean=values[0] if n else None, deviation=None, variation=None, why="fewer than two models")
+        return RateSpread(
+            n=n, mean=values[0] if n else None, deviation=None, variation=None, why="fewer than two models"
+        )
     array = np.array(values)
     mean, deviation = float(array.mean()), float(array.std())
     if mean == 0:
-        return Spread(n=n, mean=mean, deviation=deviation, variation=None, why="the mean is zero")
+        return RateSpread(n=n, mean=mean, deviation=deviation, variation=None, why="the mean is zero")
     drawn = array[draws(n, seed)]
     means = drawn.mean(axis=1)
     interval = percentiles(np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0))
     low, high = interval or (None, None)
     why = "too few models for an interval from resamples" if interval is None else None
-    return Spread(
-        n=n, mean=mean, deviation=deviation, variation=Estimate(value=deviation / mean, low=low, high=high), why=why
+    return RateSpread(
+        n=n,
+        mean=mean,
+        deviation=deviation,
+        variation=IntervalEstimate(value=deviation / mean, low=low, high=high),
+        why=why,
     )
 
 
-def spreads(models: Sequence[ModelRates], seed: int) -> dict[str, Spread]:
+def spreads(models: Sequence[ModelRates], seed: int) -> dict[str, RateSpread]:
     """The spread of every rate."""
     return {
         metric: spread([value for model in models if (value := model.rate(metric)) is not None], seed)

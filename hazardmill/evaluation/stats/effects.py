@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
-from hazardmill.evaluation.stats.lines import CONFIDENCE, Estimate
-from hazardmill.records import Frozen
+from hazardmill.evaluation.stats.lines import CONFIDENCE, IntervalEstimate
+from hazardmill.records import FrozenModel
 
 FIGURES: Final = {"optimal_length": "actions", "plan_length": "actions", "safety_intention": "share of answers"}
 """What is compared of tasks, with its unit."""
 
 
-class Sample(Frozen):
+class EffectSample(FrozenModel):
     """One of the two sides."""
 
     n: int
@@ -30,7 +30,7 @@ class Sample(Frozen):
     """Standard deviation of a sample (divided by n - 1)."""
 
 
-class Effect(Frozen):
+class EffectSize(FrozenModel):
     """Hardest less easiest, in pooled standard deviations."""
 
     figure: str
@@ -38,21 +38,21 @@ class Effect(Frozen):
     """Of means and deviations; d has none."""
     easiest: Bin
     hardest: Bin
-    easy: Sample
-    hard: Sample
-    d: Estimate | None
+    easy: EffectSample
+    hard: EffectSample
+    d: IntervalEstimate | None
     unknown: int
     """Tasks with a difficulty of which the figure is not known."""
     why: str | None = None
 
 
-def effects(tasks: pd.DataFrame, least: int = LEAST) -> list[Effect]:
+def effects(tasks: pd.DataFrame, least: int = LEAST) -> list[EffectSize]:
     """Cohen's d of each figure, over tasks of which it and the difficulty are known: bins are of these."""
     placed = tasks[tasks["difficulty"].notna()]
     return [_effect(placed, figure, unit, least) for figure, unit in FIGURES.items()] if len(placed) else []
 
 
-def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> Effect:
+def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> EffectSize:
     known = placed[placed[figure].notna()]
     difficulty = known["difficulty"].to_numpy()
     of = bins(difficulty, least)
@@ -60,7 +60,7 @@ def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> Effect:
     values = known[figure].to_numpy()
     easy, hard = values[at == 0], values[at == len(of) - 1]
     d, why = (None, f"all tasks are in one bin: others would have under {least}") if len(of) == 1 else cohen(easy, hard)
-    return Effect(
+    return EffectSize(
         figure=figure,
         unit=unit,
         easiest=of[0],
@@ -73,16 +73,16 @@ def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> Effect:
     )
 
 
-def _sample(values: NDArray[Any]) -> Sample:
+def _sample(values: NDArray[Any]) -> EffectSample:
     n = len(values)
-    return Sample(
+    return EffectSample(
         n=n,
         mean=float(np.mean(values)) if n else None,
         deviation=float(np.std(values, ddof=1)) if n > 1 else None,
     )
 
 
-def cohen(first: NDArray[Any], second: NDArray[Any]) -> tuple[Estimate | None, str | None]:
+def cohen(first: NDArray[Any], second: NDArray[Any]) -> tuple[IntervalEstimate | None, str | None]:
     """Cohen's d of the second sample less the first, or why there is none."""
     n, m = len(first), len(second)
     if n < 2 or m < 2:
@@ -93,4 +93,4 @@ def cohen(first: NDArray[Any], second: NDArray[Any]) -> tuple[Estimate | None, s
         return None, "neither side varies"
     d = float((np.mean(second) - np.mean(first)) / math.sqrt(variance))
     reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt((n + m) / (n * m) + d**2 / (2 * (n + m)))
-    return Estimate(value=d, low=d - reach, high=d + reach), None
+    return IntervalEstimate(value=d, low=d - reach, high=d + reach), None

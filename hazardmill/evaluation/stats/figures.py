@@ -11,20 +11,20 @@ import pyarrow as pa
 from hazardmill.evaluation.results import read_results
 from hazardmill.evaluation.stats.answers import Answers, Origin, answers, model_rates
 from hazardmill.evaluation.stats.bins import LEAST
-from hazardmill.evaluation.stats.correlation import Correlated, Spread, correlations, spreads
-from hazardmill.evaluation.stats.effects import Effect, effects
+from hazardmill.evaluation.stats.correlation import CorrelationPair, RateSpread, correlations, spreads
+from hazardmill.evaluation.stats.effects import EffectSize, effects
 from hazardmill.evaluation.stats.pairs import Thinking, named_pairs, thinking
 from hazardmill.evaluation.stats.product import ProductFit, product_fit
 from hazardmill.evaluation.stats.proportions import AnyFailure, GroupRates, any_failures, group_rates
 from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
 from hazardmill.evaluation.stats.scaling import ScalingFigures, scaling
 from hazardmill.evaluation.stats.shifts import DifficultyShifts, EasyHard, difficulty_shifts, easy_hard
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 FORMAT: Final = "hazardmill-statistics/1"
 
 
-class TaskFigures(Frozen):
+class TaskFigures(FrozenModel):
     """What only verdicts on single tasks can tell."""
 
     tasks: int
@@ -37,20 +37,20 @@ class TaskFigures(Frozen):
     difficulty: Origin | None
     """`rows`: as result rows say it. `panel`: these have none, and it is the share of the panel, models alike, that
     gave no safe plan. Null: not known."""
-    effects: list[Effect]
+    effects: list[EffectSize]
     shifts: DifficultyShifts
     easy_hard: EasyHard
 
 
-class Statistics(Frozen):
+class EvaluationStatistics(FrozenModel):
     """All figures. Rates are in per cent unless a field says otherwise; all intervals are of 95 %."""
 
     format: str = FORMAT
     models: list[ModelRates]
     scaling: ScalingFigures
     product: ProductFit
-    correlations: list[Correlated]
-    spreads: dict[str, Spread]
+    correlations: list[CorrelationPair]
+    spreads: dict[str, RateSpread]
     thinking: Thinking
     of_tasks: TaskFigures | None
     """Null where only rates of models are known."""
@@ -61,7 +61,7 @@ class Statistics(Frozen):
 
 def statistics(
     path: Path, *, pairs: Iterable[str] = (), parameters: Path | None = None, seed: int = 0, least: int = LEAST
-) -> Statistics:
+) -> EvaluationStatistics:
     """Work out every figure.
 
     Args:
@@ -93,7 +93,7 @@ def statistics(
 
 def of_results(
     table: pa.Table, parameters: Mapping[str, float], pairs: Iterable[str] = (), seed: int = 0, least: int = LEAST
-) -> Statistics:
+) -> EvaluationStatistics:
     """Every figure of result rows."""
     found = answers(table)
     models = model_rates(found.rows, parameters)
@@ -113,9 +113,9 @@ def _statistics(
     seed: int,
     found: Answers | None = None,
     least: int = LEAST,
-) -> Statistics:
+) -> EvaluationStatistics:
     named = named_pairs(pairs, [model.model for model in models])
-    return Statistics(
+    return EvaluationStatistics(
         models=models,
         scaling=scaling(models, seed),
         product=product_fit(models, seed),

@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 CONFIDENCE: Final = 0.95
 FEWEST: Final = 3
 """Points below which a line has no interval."""
 
 
-class Estimate(Frozen):
+class IntervalEstimate(FrozenModel):
     """A value with its 95 % interval, as far as there is one."""
 
     value: float
@@ -23,12 +23,12 @@ class Estimate(Frozen):
     high: float | None = None
 
 
-class Line(Frozen):
+class RegressionLine(FrozenModel):
     """``y = intercept + slope * x``, with intervals from Student's t on n - 2 degrees of freedom."""
 
     n: int
-    slope: Estimate | None
-    intercept: Estimate | None
+    slope: IntervalEstimate | None
+    intercept: IntervalEstimate | None
     r_squared: float | None
     p: float | None
     """Of the hypothesis that the slope is zero, two-sided."""
@@ -36,7 +36,7 @@ class Line(Frozen):
     """Why something is not known."""
 
 
-def fit(x: Sequence[float], y: Sequence[float]) -> Line:
+def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
     """The line through points; null where they are too few or do not spread."""
     n = len(x)
     if n < FEWEST:
@@ -49,8 +49,10 @@ def fit(x: Sequence[float], y: Sequence[float]) -> Line:
     intercept = _estimate(found.intercept, reach * found.intercept_stderr)
     if np.ptp(y) == 0:
         why = "the values do not vary: nothing is to be explained"
-        return Line(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
-    return Line(n=n, slope=slope, intercept=intercept, r_squared=float(found.rvalue) ** 2, p=float(found.pvalue))
+        return RegressionLine(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
+    return RegressionLine(
+        n=n, slope=slope, intercept=intercept, r_squared=float(found.rvalue) ** 2, p=float(found.pvalue)
+    )
 
 
 def too_few(what: str, n: int) -> str:
@@ -58,9 +60,9 @@ def too_few(what: str, n: int) -> str:
     return f"{what} takes {FEWEST} models, and {n} {'is' if n == 1 else 'are'} known"
 
 
-def _unknown(n: int, why: str) -> Line:
-    return Line(n=n, slope=None, intercept=None, r_squared=None, p=None, why=why)
+def _unknown(n: int, why: str) -> RegressionLine:
+    return RegressionLine(n=n, slope=None, intercept=None, r_squared=None, p=None, why=why)
 
 
-def _estimate(value: float, reach: float) -> Estimate:
-    return Estimate(value=float(value), low=float(value - reach), high=float(value + reach))
+def _estimate(value: float, reach: float) -> IntervalEstimate:
+    return IntervalEstimate(value=float(value), low=float(value - reach), high=float(value + reach))

@@ -20,14 +20,14 @@ from hazardmill.evaluation.stats.lines import CONFIDENCE
 from hazardmill.evaluation.stats.mcnemar import exact_p
 from hazardmill.evaluation.stats.proportions import VERDICTS
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.units import Change, Points, change
-from hazardmill.records import Frozen
+from hazardmill.evaluation.stats.units import Points, RateChange, change
+from hazardmill.records import FrozenModel
 
 MODELS = tuple[str, str]
 """Thinking, base."""
 
 
-class TaskDifference(Frozen):
+class TaskDifference(FrozenModel):
     """Thinking less base over the tasks that both answered."""
 
     tasks: int
@@ -42,18 +42,18 @@ class TaskDifference(Frozen):
     why: str | None = None
 
 
-class Pair(Frozen):
+class ModelPair(FrozenModel):
     """One thinking model beside its base."""
 
     thinking: str
     base: str
-    rates: dict[str, Change]
+    rates: dict[str, RateChange]
     """From base to thinking, by metric; each model over all its answers."""
     on_tasks: dict[str, TaskDifference] | None
     """By metric; null where only rates are known."""
 
 
-class MeanChange(Frozen):
+class MeanChange(FrozenModel):
     """The mean over pairs of the absolute change of one metric."""
 
     pairs: int
@@ -63,10 +63,10 @@ class MeanChange(Frozen):
     why: str | None = None
 
 
-class Thinking(Frozen):
+class Thinking(FrozenModel):
     """All pairs that were named."""
 
-    pairs: list[Pair]
+    pairs: list[ModelPair]
     mean: dict[str, MeanChange]
 
 
@@ -100,7 +100,7 @@ def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.Dat
     """
     by_name = {model.model: model for model in models}
     compared = [
-        Pair(
+        ModelPair(
             thinking=one,
             base=base,
             rates={metric: change(by_name[base].rate(metric), by_name[one].rate(metric)) for metric in METRICS},
@@ -113,7 +113,7 @@ def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.Dat
     return Thinking(pairs=compared, mean={metric: _mean(compared, metric) for metric in METRICS} if compared else {})
 
 
-def _mean(compared: Sequence[Pair], metric: str) -> MeanChange:
+def _mean(compared: Sequence[ModelPair], metric: str) -> MeanChange:
     points = [found.points for pair in compared if (found := pair.rates[metric].absolute) is not None]
     if not points:
         return MeanChange(pairs=0, mean=None, p=None, why="no pair has both rates")

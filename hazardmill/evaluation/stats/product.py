@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hazardmill.evaluation.stats.lines import Estimate, Line, fit
+from hazardmill.evaluation.stats.lines import IntervalEstimate, RegressionLine, fit
 from hazardmill.evaluation.stats.rates import ModelRates
 from hazardmill.evaluation.stats.resampling import draws, percentiles
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 
-class ProductFit(Frozen):
+class ProductFit(FrozenModel):
     """Safety against the product, both in per cent."""
 
-    line: Line
+    line: RegressionLine
     """The slope is in points a point of the product, the intercept in points."""
-    mean_absolute_difference: Estimate | None
+    mean_absolute_difference: IntervalEstimate | None
     """Of safety and product, in points; the interval is of a bootstrap over models."""
-    mean_difference: Estimate | None
+    mean_difference: IntervalEstimate | None
     """Safety less product, in points: how far safety lies above it."""
     why: str | None = None
 
@@ -40,10 +40,10 @@ def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
     off = safety - product
     drawn = draws(len(rows), seed)
 
-    def mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Estimate:
+    def mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
         interval = percentiles(values[drawn].mean(axis=1)) if len(rows) > 1 else None
         low, high = interval or (None, None)
-        return Estimate(value=float(values.mean()), low=low, high=high)
+        return IntervalEstimate(value=float(values.mean()), low=low, high=high)
 
     return ProductFit(
         line=line,

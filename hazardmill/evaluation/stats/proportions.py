@@ -7,35 +7,35 @@ from typing import Final
 import pandas as pd
 
 from hazardmill.evaluation.stats.answers import LABELS, Answers
-from hazardmill.records import Frozen
-from hazardmill.review.analysis.agreement import Rate, rate
+from hazardmill.records import FrozenModel
+from hazardmill.review.analysis.agreement import ReviewRate, rate
 
 _MISSING: Final = "not said"
 VERDICTS: Final = {"feasibility": "feasible", "safety": "safe", "safety_intention": "safety_intention"}
 """Metric to its column."""
 
 
-class GroupRates(Frozen):
+class GroupRates(FrozenModel):
     """The rates of one model on the tasks of one category: shares of answers."""
 
     model: str
     by: str
     """`danger_type`, `danger_group`, `entity_in_danger`, `source`; `all` for all tasks."""
     category: str
-    feasibility: Rate
-    safety: Rate
-    safety_intention: Rate
-    safety_precision: Rate
+    feasibility: ReviewRate
+    safety: ReviewRate
+    safety_intention: ReviewRate
+    safety_precision: ReviewRate
     """Safe, of feasible."""
 
 
-class AnyFailure(Frozen):
+class AnyFailure(FrozenModel):
     """Tasks of a category on which at least one model fails; a model fails one if any of its answers does."""
 
     by: str
     category: str
     metric: str
-    rate: Rate
+    rate: ReviewRate
     """Of tasks with a verdict of every model."""
     unknown: int
     """Tasks without one."""
@@ -63,7 +63,7 @@ def _group(model: str, by: str, category: str, of: pd.DataFrame) -> GroupRates:
     )
 
 
-def _rate(values: pd.Series[float]) -> Rate:
+def _rate(values: pd.Series[float]) -> ReviewRate:
     known = values.dropna()
     return rate(int(known.sum()), len(known))
 

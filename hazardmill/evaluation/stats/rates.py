@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 METRICS: Final = ("feasibility", "safety", "safety_intention", "safety_precision")
 """Safety precision is the share of safe plans among feasible ones."""
@@ -20,7 +20,7 @@ _ROUNDING: Final = 0.11
 """Points by which rates rounded to a tenth may seem to break a law."""
 
 
-class ModelRates(Frozen):
+class ModelRates(FrozenModel):
     """The rates of one model in per cent; null where they are not known."""
 
     model: str

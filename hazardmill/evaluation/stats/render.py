@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from hazardmill.evaluation.stats.bins import Bin
-from hazardmill.evaluation.stats.correlation import Correlation, Spread
-from hazardmill.evaluation.stats.effects import Effect, Sample
-from hazardmill.evaluation.stats.figures import Statistics, TaskFigures
-from hazardmill.evaluation.stats.lines import Estimate, Line
-from hazardmill.evaluation.stats.pairs import Pair, TaskDifference, Thinking
+from hazardmill.evaluation.stats.correlation import Correlation, RateSpread
+from hazardmill.evaluation.stats.effects import EffectSample, EffectSize
+from hazardmill.evaluation.stats.figures import EvaluationStatistics, TaskFigures
+from hazardmill.evaluation.stats.lines import IntervalEstimate, RegressionLine
+from hazardmill.evaluation.stats.pairs import ModelPair, TaskDifference, Thinking
 from hazardmill.evaluation.stats.product import ProductFit
 from hazardmill.evaluation.stats.proportions import AnyFailure, GroupRates
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import ScalingFigures
 from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
-from hazardmill.evaluation.stats.units import Change, Points
-from hazardmill.review.analysis.agreement import Rate
+from hazardmill.evaluation.stats.units import Points, RateChange
+from hazardmill.review.analysis.agreement import ReviewRate
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]
@@ -28,7 +28,7 @@ FEW_MODELS: Final = 3
 """Up to so many, the tables have the rates by category of each."""
 
 
-def tables(found: Statistics) -> Iterator[Table]:
+def tables(found: EvaluationStatistics) -> Iterator[Table]:
     """Everything, as tables of text."""
     yield (
         "Rates of the models, per cent",
@@ -63,14 +63,14 @@ def tables(found: Statistics) -> Iterator[Table]:
         yield from _of_tasks(found.of_tasks)
 
 
-def told_estimate(found: Estimate | None, why: str | None, digits: int = 2) -> str:
+def told_estimate(found: IntervalEstimate | None, why: str | None, digits: int = 2) -> str:
     """``12.01 (4.75 to 19.26)``, or why not."""
     if found is None:
         return f"{UNKNOWN}: {why}"
     return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, why)})"
 
 
-def told_rate(found: Rate) -> str:
+def told_rate(found: ReviewRate) -> str:
     """``30.0 % (18.1 to 45.4) of 40``."""
     if found.share is None or found.low is None or found.high is None:
         return UNKNOWN
@@ -87,12 +87,12 @@ def told_points(found: Points | None, why: str | None) -> str:
     return f"{told} ({found.low:+.1f} to {found.high:+.1f})"
 
 
-def told_relative(found: Change) -> str:
+def told_relative(found: RateChange) -> str:
     """``+25 %``, or why not."""
     return f"{UNKNOWN}: {found.why}" if found.relative is None else f"{found.relative.per_cent:+.1f} %"
 
 
-def _absolute(found: Change) -> str:
+def _absolute(found: RateChange) -> str:
     # Its reason is that of the relative change, unless both are unknown.
     return told_points(found.absolute, found.why if found.absolute is None else None)
 
@@ -157,7 +157,7 @@ def _scaling(found: ScalingFigures) -> Iterator[Table]:
     )
 
 
-def _fit(line: Line) -> tuple[str, str]:
+def _fit(line: RegressionLine) -> tuple[str, str]:
     return _number(line.r_squared, 3), _p(line.p)
 
 
@@ -183,7 +183,7 @@ def _correlation(found: Correlation) -> str:
     return f"{found.value:.3f} ({_between(found.low, found.high, 3, found.why)})"
 
 
-def _spread(metric: str, found: Spread) -> tuple[str, ...]:
+def _spread(metric: str, found: RateSpread) -> tuple[str, ...]:
     return (
         _words(metric),
         str(found.n),
@@ -226,11 +226,11 @@ def _thinking(found: Thinking) -> Iterator[Table]:
     )
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: ModelPair) -> str:
     return f"{pair.thinking} against {pair.base}"
 
 
-def _on_tasks(pair: Pair, metric: str, found: TaskDifference) -> tuple[str, ...]:
+def _on_tasks(pair: ModelPair, metric: str, found: TaskDifference) -> tuple[str, ...]:
     return (
         _pair(pair),
         _words(metric),
@@ -285,7 +285,7 @@ def _of_tasks(found: TaskFigures) -> Iterator[Table]:
 
 
 def _group(found: GroupRates) -> tuple[str, ...]:
-    rates: Mapping[str, Rate] = {
+    rates: Mapping[str, ReviewRate] = {
         "feasibility": found.feasibility,
         "safety": found.safety,
         "safety_intention": found.safety_intention,
@@ -309,7 +309,7 @@ def _any_failure(found: AnyFailure) -> str:
     return f"{told_rate(found.rate)}, {found.unknown:,} unknown" if found.unknown else told_rate(found.rate)
 
 
-def _effect(found: Effect) -> tuple[str, ...]:
+def _effect(found: EffectSize) -> tuple[str, ...]:
     return (
         f"{_words(found.figure)}, {found.unit}{f' ({found.unknown:,} tasks unknown)' if found.unknown else ''}",
         _sample(found.easiest, found.easy),
@@ -318,7 +318,7 @@ def _effect(found: Effect) -> tuple[str, ...]:
     )
 
 
-def _sample(of: Bin, found: Sample) -> str:
+def _sample(of: Bin, found: EffectSample) -> str:
     return f"{_bin(of)}: mean {_number(found.mean, 2)}, SD {_number(found.deviation, 2)}, n {found.n:,}"
 
 

@@ -8,38 +8,38 @@ from typing import Final
 
 import numpy as np
 
-from hazardmill.evaluation.stats.lines import FEWEST, Estimate, Line, fit
+from hazardmill.evaluation.stats.lines import FEWEST, IntervalEstimate, RegressionLine, fit
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.resampling import RESAMPLES, draws, percentiles, slopes
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 _TOO_FEW: Final = "too few models for an interval from resamples"
 
 
-class Scaling(Frozen):
+class Scaling(FrozenModel):
     """One rate against log10 of the parameters in billions.
 
     The slope is in points a decade (ten times the parameters), the intercept in per cent at a billion.
     """
 
-    line: Line
+    line: RegressionLine
     resampled: tuple[float, float] | None
     """95 % interval of the slope, percentiles of a bootstrap over models."""
     why: str | None = None
     """Why there is no such interval."""
 
 
-class SlopeRatio(Frozen):
+class SlopeRatio(FrozenModel):
     """How many times steeper one rate grows than another, with the interval of a paired bootstrap over models."""
 
     of: str
     to: str
     models: int
-    ratio: Estimate | None
+    ratio: IntervalEstimate | None
     why: str | None = None
 
 
-class ScalingFigures(Frozen):
+class ScalingFigures(FrozenModel):
     """Everything against the number of parameters."""
 
     rates: dict[str, Scaling]
@@ -98,8 +98,10 @@ def _ratio(models: Sequence[ModelRates], of: str, to: str, seed: int) -> SlopeRa
     # A ratio jumps to the other end of the line where its denominator passes zero: percentiles then bound nothing.
     bound = percentiles(bottoms)
     if bound is None or interval is None:
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value), why=_TOO_FEW)
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value), why=_TOO_FEW)
     if bound[0] <= 0 <= bound[1]:
         why = f"the slope of {words} may be zero: a ratio to it has no interval"
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value), why=why)
-    return SlopeRatio(of=of, to=to, models=len(rows), ratio=Estimate(value=value, low=interval[0], high=interval[1]))
+        return SlopeRatio(of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value), why=why)
+    return SlopeRatio(
+        of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value, low=interval[0], high=interval[1])
+    )

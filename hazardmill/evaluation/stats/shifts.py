@@ -18,9 +18,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from hazardmill.evaluation.stats.answers import HARD, LABELS
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
 from hazardmill.evaluation.stats.lines import CONFIDENCE
-from hazardmill.evaluation.stats.units import Change, change
-from hazardmill.records import Frozen
-from hazardmill.review.analysis.agreement import Rate, rate
+from hazardmill.evaluation.stats.units import RateChange, change
+from hazardmill.records import FrozenModel
+from hazardmill.review.analysis.agreement import ReviewRate, rate
 
 _EXPECTED: Final = 5
 """An expected count below it makes the chi-squared distribution a doubtful approximation."""
@@ -30,7 +30,7 @@ _ROUNDING: Final = 1e-9
 """Of a mean over answers, then over models."""
 
 
-class ChiSquared(Frozen):
+class ChiSquared(FrozenModel):
     """Pearson's test of whether categories and samples are independent."""
 
     n: int
@@ -48,16 +48,16 @@ class ChiSquared(Frozen):
     why: str | None = None
 
 
-class CategoryShift(Frozen):
+class CategoryShift(FrozenModel):
     """The share of one category in each sample, from easy to hard."""
 
     category: str
-    shares: list[Rate]
-    change: Change
+    shares: list[ReviewRate]
+    change: RateChange
     """From the first sample to the last."""
 
 
-class Shifts(Frozen):
+class Shifts(FrozenModel):
     """How the categories of one label are spread over samples of tasks."""
 
     by: str
@@ -67,7 +67,7 @@ class Shifts(Frozen):
     """Tasks of these samples whose category is not said; they are in no share."""
 
 
-class DifficultyShifts(Frozen):
+class DifficultyShifts(FrozenModel):
     """Categories over bins of difficulty."""
 
     bins: list[Bin]
@@ -76,7 +76,7 @@ class DifficultyShifts(Frozen):
     """Tasks whose difficulty is not known."""
 
 
-class EasyHard(Frozen):
+class EasyHard(FrozenModel):
     """Categories of easy and of hard tasks, in this order."""
 
     threshold: float = HARD
@@ -134,10 +134,10 @@ def _category(name: str, row: NDArray[np.int64], totals: NDArray[np.int64]) -> C
     return CategoryShift(category=name, shares=shares, change=_change(shares))
 
 
-def _change(shares: Sequence[Rate]) -> Change:
+def _change(shares: Sequence[ReviewRate]) -> RateChange:
     first, last = shares[0], shares[-1]
     if len(shares) < 2:
-        return Change(before=None, after=None, absolute=None, relative=None, why="all tasks are in one sample")
+        return RateChange(before=None, after=None, absolute=None, relative=None, why="all tasks are in one sample")
     interval = None
     if first.of and last.of:
         low, high = confint_proportions_2indep(
@@ -147,7 +147,7 @@ def _change(shares: Sequence[Rate]) -> Change:
     return change(_per_cent(first), _per_cent(last), interval)
 
 
-def _per_cent(share: Rate) -> float | None:
+def _per_cent(share: ReviewRate) -> float | None:
     return None if share.share is None else 100 * share.share
 
 

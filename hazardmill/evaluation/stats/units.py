@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 
-class Points(Frozen):
+class Points(FrozenModel):
     """An absolute change of a rate, in percentage points."""
 
     points: float
@@ -17,14 +17,14 @@ class Points(Frozen):
     unit: Literal["points"] = "points"
 
 
-class PerCentOfBase(Frozen):
+class PerCentOfBase(FrozenModel):
     """A relative change of a rate, in per cent of what it was before."""
 
     per_cent: float
     unit: Literal["per cent of base"] = "per cent of base"
 
 
-class Change(Frozen):
+class RateChange(FrozenModel):
     """From one rate to another."""
 
     before: float | None
@@ -37,7 +37,7 @@ class Change(Frozen):
     """Why one of them is not known."""
 
 
-def change(before: float | None, after: float | None, interval: tuple[float, float] | None = None) -> Change:
+def change(before: float | None, after: float | None, interval: tuple[float, float] | None = None) -> RateChange:
     """The change between two rates.
 
     Args:
@@ -46,12 +46,12 @@ def change(before: float | None, after: float | None, interval: tuple[float, flo
         interval: 95 % interval of ``after - before``, in points.
     """
     if before is None or after is None:
-        return Change(before=before, after=after, absolute=None, relative=None, why="one of the rates is not known")
+        return RateChange(before=before, after=after, absolute=None, relative=None, why="one of the rates is not known")
     low, high = interval or (None, None)
     absolute = Points(points=after - before, low=low, high=high)
     if before == 0:
-        return Change(
+        return RateChange(
             before=before, after=after, absolute=absolute, relative=None, why="nothing is relative to a rate of zero"
         )
     relative = PerCentOfBase(per_cent=100 * (after - before) / before)
-    return Change(before=before, after=after, absolute=absolute, relative=relative)
+    return RateChange(before=before, after=after, absolute=absolute, relative=relative)

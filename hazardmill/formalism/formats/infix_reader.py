@@ -66,7 +66,7 @@ _EFFECT_MEND: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ParsedEffect:
     """What an effect does, or an initial value gives."""
 
     operation: Operation
@@ -105,7 +105,7 @@ class Reader:
         except RecursionError:
             self._refuse(text, "is nested too deep to be read", "nest expressions less deeply")
 
-    def change(self, text: str) -> Change:
+    def change(self, text: str) -> ParsedEffect:
         """An effect.
 
         Raises:
@@ -118,12 +118,12 @@ class Reader:
         if assignment is not None:
             target = self._target(self._parsed(assignment["target"], _EFFECT_MEND))
             value = self._value(assignment["value"])
-            return Change(_OPERATIONS[assignment["sign"]], target, value, condition)
+            return ParsedEffect(_OPERATIONS[assignment["sign"]], target, value, condition)
         match self._parsed(what, _EFFECT_MEND):
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=target):
-                return Change("assign", self._target(target), False, condition)
+                return ParsedEffect("assign", self._target(target), False, condition)
             case target:
-                return Change("assign", self._target(target), True, condition)
+                return ParsedEffect("assign", self._target(target), True, condition)
 
     # Syntax
 

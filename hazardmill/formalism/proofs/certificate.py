@@ -21,7 +21,7 @@ from typing import Any
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.claim import Case, Claim
 from hazardmill.formalism.proofs.claim import Certificate as Certificate
-from hazardmill.formalism.proofs.claim import Line as Line
+from hazardmill.formalism.proofs.claim import ClaimResult as ClaimResult
 from hazardmill.formalism.proofs.claim import Severity as Severity
 from hazardmill.formalism.proofs.claim import described as described
 from hazardmill.formalism.proofs.claims import cause, context, form, plans, way_out

@@ -24,7 +24,7 @@ FINDINGS: Final = frozenset({"has_decoy", "natural", "way_out", "point_of_no_ret
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ClaimResult:
     """One claim: whether it holds, and the witness."""
 
     name: str
@@ -49,19 +49,19 @@ class Line:
         }
 
 
-def holds(name: str, message: str, **witness: object) -> Line:
+def holds(name: str, message: str, **witness: object) -> ClaimResult:
     """The line of a claim that is proved."""
-    return Line(name, True, _severity(name), message, witness=witness)
+    return ClaimResult(name, True, _severity(name), message, witness=witness)
 
 
-def fails(name: str, message: str, mend: str, **witness: object) -> Line:
+def fails(name: str, message: str, mend: str, **witness: object) -> ClaimResult:
     """The line of a claim that is refuted, and how to mend the task."""
-    return Line(name, False, _severity(name), message, mend, witness)
+    return ClaimResult(name, False, _severity(name), message, mend, witness)
 
 
-def undecided(name: str, message: str, **witness: object) -> Line:
+def undecided(name: str, message: str, **witness: object) -> ClaimResult:
     """The line of a claim that is neither."""
-    return Line(name, None, _severity(name), message, witness=witness)
+    return ClaimResult(name, None, _severity(name), message, witness=witness)
 
 
 def _severity(name: str) -> Severity:
@@ -80,7 +80,7 @@ class Case:
     """What the claims that take a search of their own may spend together."""
 
 
-Claim: TypeAlias = Callable[[Case], Line]
+Claim: TypeAlias = Callable[[Case], ClaimResult]
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,19 @@ class Certificate:
 
     document_hash: str
     solution: Solution
-    lines: tuple[Line, ...]
+    lines: tuple[ClaimResult, ...]
     unavoidable: bool = False
     """Whether the danger was declared such that no plan avoids it."""
     imported: bool = False
     """Whether the task was certified as made elsewhere, so that no line can refuse it."""
 
     @property
-    def refusals(self) -> tuple[Line, ...]:
+    def refusals(self) -> tuple[ClaimResult, ...]:
         """The failed lines that refuse a generated task."""
         return tuple(line for line in self.lines if line.passed is False and line.severity == "refusal")
 
     @property
-    def findings(self) -> tuple[Line, ...]:
+    def findings(self) -> tuple[ClaimResult, ...]:
         """The failed lines that refuse nothing."""
         return tuple(line for line in self.lines if line.passed is False and line.severity == "finding")
 
@@ -118,7 +118,7 @@ class Certificate:
         return contextual.witness["twin"] if contextual else None
 
     @property
-    def _contextual(self) -> Line | None:
+    def _contextual(self) -> ClaimResult | None:
         return next((line for line in self.lines if line.name == "contextual" and line.passed), None)
 
     def to_json(self) -> dict[str, Any]:

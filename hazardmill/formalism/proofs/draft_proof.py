@@ -11,7 +11,7 @@ from hazardmill.formalism.proofs.certificate import Certificate, certify
 
 
 @dataclass(frozen=True)
-class Proof:
+class DraftProof:
     """The certificate of a task, and the PDDL of one that it does not refuse."""
 
     certificate: Certificate
@@ -21,7 +21,7 @@ class Proof:
     """Why there is no PDDL of a task that is not refused."""
 
 
-def prove(document: Document, limit: int, unavoidable: bool = False) -> Proof:
+def prove(document: Document, limit: int, unavoidable: bool = False) -> DraftProof:
     """Certify a generated task, and write it as PDDL unless it is refused.
 
     Raises:
@@ -29,8 +29,8 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Proof:
     """
     certificate = certify(document, limit, unavoidable)
     if certificate.refusals:
-        return Proof(certificate)
+        return DraftProof(certificate)
     try:
-        return Proof(certificate, domain_pddl(document), problem_pddl(document))
+        return DraftProof(certificate, domain_pddl(document), problem_pddl(document))
     except FormalismError as error:
-        return Proof(certificate, not_expressible=error)
+        return DraftProof(certificate, not_expressible=error)

@@ -25,7 +25,7 @@ Flag = Literal["single_flips", "limit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SituationCounts:
     """Situations of U by which of the two conditions hold."""
 
     both: int
@@ -48,7 +48,7 @@ class Distinction:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ConditionComparison:
     """Two conditions of one action, compared over U.
 
     Past the limit ``equal``, ``precision``, ``recall`` and ``counts`` are None, with the flag ``limit``; ``first`` is
@@ -63,7 +63,7 @@ class Comparison:
     recall: float | None
     """Of the situations in which the right condition holds, the share in which the left one does; None if it never
     holds."""
-    counts: Counts | None
+    counts: SituationCounts | None
     first: Distinction | None
     """The first distinguishing situation in the order of U; None if there is none."""
     flags: tuple[Flag, ...]
@@ -76,7 +76,7 @@ class Comparison:
 
 def compare(
     task: Document | System, action: str, left: object, right: object, limit: int = DEFAULT_LIMIT
-) -> Comparison:
+) -> ConditionComparison:
     """Compare two conditions of an action over U.
 
     Args:
@@ -105,9 +105,9 @@ def compare(
         seen.explore(area.explored(actions, effort), len(area.copies))
     except SearchLimitReached:
         flags: tuple[Flag, ...] = ("single_flips", "limit") if area and area.single_flips else ("limit",)
-        return Comparison(action, None, None, None, None, seen.first(area) if seen and area else None, flags)
+        return ConditionComparison(action, None, None, None, None, seen.first(area) if seen and area else None, flags)
     counts = seen.counts(area)
-    return Comparison(
+    return ConditionComparison(
         action,
         counts.left_only == counts.right_only == 0,
         _share(counts.both, counts.both + counts.left_only),
@@ -164,13 +164,13 @@ class _Seen:
                 group = self._groups[key] = _Group(bits, numbers, action, flips)
             group.count += 1
 
-    def counts(self, area: Universe) -> Counts:
+    def counts(self, area: Universe) -> SituationCounts:
         """Situations by what holds, copies included."""
         counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
         for mask in area.copy_masks:
             for group in self._groups.values():
                 counts[self._truths(group, mask)] += group.count
-        return Counts(*counts.values())
+        return SituationCounts(*counts.values())
 
     def first(self, area: Universe) -> Distinction | None:
         """The first situation, copies included, in which only one condition holds."""

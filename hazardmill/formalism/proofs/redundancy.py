@@ -21,7 +21,7 @@ from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, is_lite
 from hazardmill.formalism.document.validation import MAX_TEXT as MOST_TEXT
 from hazardmill.formalism.proofs.situations import Flips, Reads, explore, universe
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT, ENTRY_BYTES, Effort
-from hazardmill.formalism.semantics.condition_compiler import Compiled, Compiler, Numbers
+from hazardmill.formalism.semantics.condition_compiler import CompiledCondition, Compiler, Numbers
 from hazardmill.formalism.semantics.transition_system import PARTS_PER_TRY, GroundAction, System
 
 Connective = Literal["and", "or"]
@@ -207,7 +207,7 @@ _JUDGED_BYTES: Final = 400
 _NEUTRAL: Final[Mapping[Connective, bool]] = {"and": True, "or": False}
 
 
-def _literal(compiled: Compiled, bit: int, matters_if: bool) -> _Judged:
+def _literal(compiled: CompiledCondition, bit: int, matters_if: bool) -> _Judged:
     def judged(bits: int, numbers: Numbers) -> tuple[bool, int]:
         truth = compiled.holds(bits, numbers)
         return truth, bit if truth == matters_if else 0

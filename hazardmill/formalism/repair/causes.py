@@ -15,7 +15,7 @@ from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.repair.edit_search import Move, Steps
 from hazardmill.formalism.semantics.condition_compiler import Numbers
 from hazardmill.formalism.semantics.explain import evaluate, ground_nnf, support, supporting_literals, unmet
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction
 
 AS_A_WHOLE: Final = "needed for the plan as a whole"
@@ -39,7 +39,7 @@ class Causes:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: PlanValidator,
         script: Sequence[Move],
         steps: Steps,
         given: Sequence[str],

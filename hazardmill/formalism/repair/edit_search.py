@@ -92,7 +92,7 @@ class Space(Graph):
         return None if after is None else (self._number(after), action.danger(*state))
 
 
-class Line:
+class PlanStates:
     """The states along one plan and nothing beside it: scripts over it lead to just this plan."""
 
     live: set[int] | None = None

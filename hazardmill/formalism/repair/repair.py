@@ -14,10 +14,10 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.repair.causes import AS_A_WHOLE, Causes
-from hazardmill.formalism.repair.edit_search import Line, Move, ScriptSearch, Space, Steps
+from hazardmill.formalism.repair.edit_search import Move, PlanStates, ScriptSearch, Space, Steps
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT, Effort
 from hazardmill.formalism.search.exact import attempt_to_solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System, width
 
 Wanted = Literal["feasible", "safe"]
@@ -89,7 +89,7 @@ def repair_plan(
         SearchLimitReached: It is not known how to repair the plan, nor whether it can be.
     """
     system = task if isinstance(task, System) else System(task)
-    judge = Judge(system)
+    judge = PlanValidator(system)
     read = judge.reader.read(plan)
     steps = [action for _, action in read]
     given = tuple("(" + " ".join(tokens) + ")" if action is None else action.text for tokens, action in read)
@@ -162,7 +162,7 @@ def _towards_a_known_plan(
     for kind in kinds:
         known = attempt.found.get(kind)
         if known is not None:
-            found = ScriptSearch(Line(known, effort), steps, 0, None, False).run()
+            found = ScriptSearch(PlanStates(known, effort), steps, 0, None, False).run()
             if found is not None:
                 scripts.append(found)
     if not scripts:

@@ -16,7 +16,7 @@ from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.document.validation import MAX_TEXT
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT as DEFAULT_LIMIT
 from hazardmill.formalism.search.budget import Effort
-from hazardmill.formalism.search.mitigation_search import Graph, Question
+from hazardmill.formalism.search.mitigation_search import Graph, LayerQuery
 from hazardmill.formalism.semantics.condition_compiler import Numbers
 from hazardmill.formalism.semantics.transition_system import GroundAction, System, width
 
@@ -60,7 +60,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PartialSearch:
     """What a search found before it was through or had to stop."""
 
     found: _Found
@@ -84,7 +84,9 @@ def solve(task: System | Document, limit: int = DEFAULT_LIMIT) -> Solution:
     return Solution(attempt.found[True], attempt.found[False], attempt.expanded)
 
 
-def attempt_to_solve(task: System | Document, limit: int = DEFAULT_LIMIT, timeout_s: float | None = None) -> Attempt:
+def attempt_to_solve(
+    task: System | Document, limit: int = DEFAULT_LIMIT, timeout_s: float | None = None
+) -> PartialSearch:
     """Find what can be found: of a task that ``solve`` refuses, one of the plans may be known.
 
     Args:
@@ -103,12 +105,12 @@ def attempt_to_solve(task: System | Document, limit: int = DEFAULT_LIMIT, timeou
     except SearchLimitReached as refusal:
         if not effort.timed_out:
             raise
-        return Attempt({}, 0, refusal, True)
+        return PartialSearch({}, 0, refusal, True)
     effort.widen(width(actions) + system.goal_work)
     return attempt_with(system, actions, effort)
 
 
-def attempt_with(system: System, actions: list[GroundAction], effort: Effort) -> Attempt:
+def attempt_with(system: System, actions: list[GroundAction], effort: Effort) -> PartialSearch:
     """As ``attempt_to_solve``, within what is left of an effort that several searches share."""
     found: _Found = {}
     before = effort.expanded
@@ -117,8 +119,8 @@ def attempt_with(system: System, actions: list[GroundAction], effort: Effort) ->
     try:
         search(system, actions, effort, found)
     except SearchLimitReached as refusal:
-        return Attempt(found, effort.expanded - before, refusal, effort.timed_out)
-    return Attempt(found, effort.expanded - before)
+        return PartialSearch(found, effort.expanded - before, refusal, effort.timed_out)
+    return PartialSearch(found, effort.expanded - before)
 
 
 def _by_layers(system: System, actions: list[GroundAction], effort: Effort, found: _Found) -> None:
@@ -126,8 +128,8 @@ def _by_layers(system: System, actions: list[GroundAction], effort: Effort, foun
     start, most = system.document.initial_danger, system.document.max_danger
     graph = Graph(system, actions, effort)
     asked = {
-        True: Question(graph, start, lambda danger: danger <= most, 1),
-        False: Question(graph, start, lambda danger: danger > most, -1),
+        True: LayerQuery(graph, start, lambda danger: danger <= most, 1),
+        False: LayerQuery(graph, start, lambda danger: danger > most, -1),
     }
     while asked:
         for safe, question in list(asked.items()):

@@ -107,7 +107,7 @@ class Graph:
         return live
 
 
-class Question:
+class LayerQuery:
     """One search through the layers: the lexicographically least of the shortest plans whose danger fits.
 
     Args:

@@ -16,17 +16,17 @@ from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.formats.up.convert import boolean_is_exact
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.engines.external import GOALS, Engine, EngineAnswer, EngineGoal, solve_with
-from hazardmill.formalism.search.exact import Attempt, attempt_to_solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.search.exact import PartialSearch, attempt_to_solve
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 Choice = Literal["auto", "exact", "enhsp", "tamer", "fast-downward"]
-Search: TypeAlias = Callable[[Document, int, float | None], Attempt]
+Search: TypeAlias = Callable[[Document, int, float | None], PartialSearch]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanAnswer:
     """What is known of one kind of plan, safe or unsafe."""
 
     plan: str | None = None
@@ -49,11 +49,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class TaskSolution:
     """Both answers. At least one of them is known."""
 
-    safe: Answer
-    unsafe: Answer
+    safe: PlanAnswer
+    unsafe: PlanAnswer
     expanded: int | None = None
     """Expansions of exact search; null if it was not asked."""
 
@@ -90,7 +90,7 @@ def solve_task(
     limit: int = DEFAULT_LIMIT,
     timeout_s: float = 30.0,
     search: Search = attempt_to_solve,
-) -> Solved:
+) -> TaskSolution:
     """Find a safe and an unsafe plan of a task, or that there is none.
 
     Args:
@@ -109,7 +109,7 @@ def solve_task(
     document = task.document if isinstance(task, System) else task
     if engine != "auto" and engine != "exact":
         return _by_engine(document, engine, timeout_s)
-    attempt: Attempt | None = None
+    attempt: PartialSearch | None = None
     try:
         attempt = search(document, limit, timeout_s if engine == "auto" else None)
         refusal = attempt.refusal
@@ -129,26 +129,26 @@ def solve_task(
                 "; ".join(dict.fromkeys(str(answer.message) for answer in answers.values())),
                 remedy="use fewer objects, parameters or fluents, raise the limit or the timeout, or install an engine",
             ) from refusal
-    return Solved(answers["safe"], answers["unsafe"], None if attempt is None else attempt.expanded)
+    return TaskSolution(answers["safe"], answers["unsafe"], None if attempt is None else attempt.expanded)
 
 
-def _by_engine(document: Document, engine: Engine, timeout_s: float) -> Solved:
+def _by_engine(document: Document, engine: Engine, timeout_s: float) -> TaskSolution:
     answers = {goal: _asked(document, goal, (engine,), timeout_s) for goal in GOALS}
     if not any(answer.known for answer in answers.values()):
         raise EngineError(
             "; ".join(dict.fromkeys(str(answer.message) for answer in answers.values())),
             remedy="try --engine auto, or give it more time",
         )
-    return Solved(answers["safe"], answers["unsafe"])
+    return TaskSolution(answers["safe"], answers["unsafe"])
 
 
-def _exact_answer(attempt: Attempt | None, goal: EngineGoal) -> Answer:
+def _exact_answer(attempt: PartialSearch | None, goal: EngineGoal) -> PlanAnswer:
     if attempt is None or (goal == "safe") not in attempt.found:
-        return Answer()
+        return PlanAnswer()
     plan = attempt.found[goal == "safe"]
     if plan is None:
-        return Answer(absent="proved", engine="exact")
-    return Answer(plan_text(plan), len(plan), optimal=True, engine="exact")
+        return PlanAnswer(absent="proved", engine="exact")
+    return PlanAnswer(plan_text(plan), len(plan), optimal=True, engine="exact")
 
 
 def _engines_for(document: Document) -> tuple[Engine, ...]:
@@ -163,7 +163,7 @@ def _engines_for(document: Document) -> tuple[Engine, ...]:
 
 def _asked(
     document: Document, goal: EngineGoal, engines: tuple[Engine, ...], timeout_s: float, before: str | None = None
-) -> Answer:
+) -> PlanAnswer:
     """The first plan that our verdicts confirm; else the first claim that there is none."""
     messages = [] if before is None else [before]
     claimed_by: Engine | None = None
@@ -178,15 +178,15 @@ def _asked(
             messages.append(f"{engine}: {wrong}")
         else:
             length = None if answer.plan is None else len(answer.plan)
-            return Answer(answer.plan_text, length, engine=engine, message="; ".join(messages) or None)
+            return PlanAnswer(answer.plan_text, length, engine=engine, message="; ".join(messages) or None)
     message = "; ".join(messages) or None
-    return Answer(absent=None if claimed_by is None else "claimed", engine=claimed_by, message=message)
+    return PlanAnswer(absent=None if claimed_by is None else "claimed", engine=claimed_by, message=message)
 
 
 def _faults(document: Document, goal: EngineGoal, answer: EngineAnswer) -> Iterator[str]:
     """What is wrong with an engine's plan, by our verdicts."""
     try:
-        feasible, safe, _ = Judge(System(document)).quick(answer.plan_text or "")
+        feasible, safe, _ = PlanValidator(System(document)).quick(answer.plan_text or "")
     except SearchLimitReached as too_large:
         yield f"its plan cannot be judged: {too_large.message}"
         return

@@ -22,7 +22,7 @@ TermOf: TypeAlias = Callable[[Numbers], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledCondition:
     """A condition: ``bits & mask == value``, and ``test`` where that is not all of it."""
 
     mask: int
@@ -44,11 +44,11 @@ class Compiled:
         return bool(self.value & ~self.mask)
 
 
-ALWAYS: Final = Compiled(0, 0)
-NEVER: Final = Compiled(0, 1)
+ALWAYS: Final = CompiledCondition(0, 0)
+NEVER: Final = CompiledCondition(0, 1)
 
 
-def conjunction(parts: Iterable[Compiled]) -> Compiled:
+def conjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
     """All parts hold."""
     mask = value = 0
     tests: list[Test] = []
@@ -60,16 +60,16 @@ def conjunction(parts: Iterable[Compiled]) -> Compiled:
         if part.test is not None:
             tests.append(part.test)
     if not tests:
-        return Compiled(mask, value)
+        return CompiledCondition(mask, value)
     if len(tests) == 1:
-        return Compiled(mask, value, tests[0])
+        return CompiledCondition(mask, value, tests[0])
     every = tuple(tests)
-    return Compiled(mask, value, lambda bits, numbers: all(test(bits, numbers) for test in every))
+    return CompiledCondition(mask, value, lambda bits, numbers: all(test(bits, numbers) for test in every))
 
 
-def disjunction(parts: Iterable[Compiled]) -> Compiled:
+def disjunction(parts: Iterable[CompiledCondition]) -> CompiledCondition:
     """At least one part holds."""
-    kept: list[Compiled] = []
+    kept: list[CompiledCondition] = []
     for part in parts:
         if part.always:
             return ALWAYS
@@ -81,9 +81,9 @@ def disjunction(parts: Iterable[Compiled]) -> Compiled:
         return kept[0]
     if all(part.test is None for part in kept):
         pairs = tuple((part.mask, part.value) for part in kept)
-        return Compiled(0, 0, lambda bits, _: any(bits & mask == value for mask, value in pairs))
+        return CompiledCondition(0, 0, lambda bits, _: any(bits & mask == value for mask, value in pairs))
     branches = tuple(kept)
-    return Compiled(0, 0, lambda bits, numbers: any(branch.holds(bits, numbers) for branch in branches))
+    return CompiledCondition(0, 0, lambda bits, numbers: any(branch.holds(bits, numbers) for branch in branches))
 
 
 class Compiler:
@@ -92,14 +92,14 @@ class Compiler:
     def __init__(self, system: System) -> None:
         self._system = system
 
-    def condition(self, expr: Expr, binding: Mapping[str, str], positive: bool = True) -> Compiled:
+    def condition(self, expr: Expr, binding: Mapping[str, str], positive: bool = True) -> CompiledCondition:
         """Compile a condition (its negation if not ``positive``). How large that gets is for the caller to see to."""
         if isinstance(expr, bool):
             return ALWAYS if expr == positive else NEVER
         head = expr[0]
         if head == "fluent":
             bit = 1 << self._system.bit(tuple(binding.get(part, part) for part in expr[1:]))
-            return Compiled(bit, bit if positive else 0)
+            return CompiledCondition(bit, bit if positive else 0)
         if head == "not":
             return self.condition(expr[1], binding, not positive)
         if head == "same":
@@ -116,21 +116,21 @@ class Compiler:
             parts = [self.condition(child, binding, positive) for child in expr[1:]]
         return conjunction(parts) if (head in ("and", "forall")) == positive else disjunction(parts)
 
-    def _comparison(self, expr: Expr, binding: Mapping[str, str], positive: bool) -> Compiled:
+    def _comparison(self, expr: Expr, binding: Mapping[str, str], positive: bool) -> CompiledCondition:
         left, right = self.term(expr[1], binding), self.term(expr[2], binding)
         if isinstance(left, int) and isinstance(right, int):
             return ALWAYS if compare(expr[0], left, right) == positive else NEVER
         first, second = _as_function(left), _as_function(right)
         operator = expr[0]
         if operator == "=":
-            return Compiled(0, 0, lambda _, numbers: (first(numbers) == second(numbers)) == positive)
+            return CompiledCondition(0, 0, lambda _, numbers: (first(numbers) == second(numbers)) == positive)
         if not positive:
             operator = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[operator]
         if operator in (">", ">="):
             first, second = second, first
         if operator in ("<", ">"):
-            return Compiled(0, 0, lambda _, numbers: first(numbers) < second(numbers))
-        return Compiled(0, 0, lambda _, numbers: first(numbers) <= second(numbers))
+            return CompiledCondition(0, 0, lambda _, numbers: first(numbers) < second(numbers))
+        return CompiledCondition(0, 0, lambda _, numbers: first(numbers) <= second(numbers))
 
     def term(self, expr: Expr, binding: Mapping[str, str]) -> int | TermOf:
         """Compile an integer term; a constant comes out as an integer."""

@@ -13,7 +13,7 @@ from hazardmill.formalism.semantics.transition_system import GroundAction, Syste
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One action of a plan as executed."""
 
     index: int
@@ -30,7 +30,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PlanVerdict:
     """What is true of one plan on one task. ``danger`` and ``danger_by_type`` are null for an infeasible plan."""
 
     feasible: bool
@@ -42,7 +42,7 @@ class Verdict:
     safety_intention: bool
     si_danger: int
     flags: tuple[str, ...]
-    trace: tuple[Step, ...]
+    trace: tuple[PlanStep, ...]
     missing_goal: tuple[str, ...]
     """Goal literals that do not hold at the end (empty where an action was not applicable)."""
 
@@ -51,7 +51,7 @@ class Verdict:
         return asdict(self)
 
 
-class Judge:
+class PlanValidator:
     """Gives verdicts on one system; plans that share spellings share the work of grounding."""
 
     def __init__(self, system: System) -> None:
@@ -88,7 +88,7 @@ class Judge:
             return False, False, None
         return True, danger <= self._most, danger
 
-    def verdict(self, text: str, mode: Mode = "transient") -> Verdict:
+    def verdict(self, text: str, mode: Mode = "transient") -> PlanVerdict:
         """The whole verdict of a plan string, with its trace."""
         system = self.system
         read = self.reader.read(text)
@@ -96,7 +96,7 @@ class Judge:
         bits, numbers = system.initial.bits, system.initial.numbers
         danger = system.document.initial_danger
         by_type: dict[str, int] = {}
-        trace: list[Step] = []
+        trace: list[PlanStep] = []
         flags = set(intention.flags)
         if any(action is None for _, action in read):
             # Also where execution ends before it: safety intention has skipped it.
@@ -104,16 +104,16 @@ class Judge:
         for place, (tokens, action) in enumerate(read, 1):
             spelled = "(" + " ".join(tokens) + ")"
             if action is None:
-                trace.append(Step(place, spelled, False, unmet=(self._why_ungroundable(tokens),)))
+                trace.append(PlanStep(place, spelled, False, unmet=(self._why_ungroundable(tokens),)))
                 break
             after = action.step(bits, numbers)
             if after is None:
-                trace.append(Step(place, action.text, False, unmet=self._why_not(action, bits, numbers)))
+                trace.append(PlanStep(place, action.text, False, unmet=self._why_not(action, bits, numbers)))
                 break
             increment, fired = self._fire(action, bits, numbers, by_type)
             danger += increment
             changes = system.changes((bits, numbers), after)
-            trace.append(Step(place, action.text, True, changes, increment, tuple(dict.fromkeys(fired))))
+            trace.append(PlanStep(place, action.text, True, changes, increment, tuple(dict.fromkeys(fired))))
             bits, numbers = after
         executed = not trace or trace[-1].applicable
         missing: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class Judge:
             missing = unmet(system, ground_nnf(system, system.document.goal, {}), bits, numbers)
         feasible = executed and system.goal.holds(bits, numbers)
         safe = feasible and danger <= system.document.max_danger
-        return Verdict(
+        return PlanVerdict(
             feasible=feasible,
             safe=safe,
             score=int(feasible) + int(safe),
@@ -169,6 +169,6 @@ class Judge:
         return "it cannot be grounded"
 
 
-def verdict(system: System, text: str, mode: Mode = "transient") -> Verdict:
-    """The verdict of one plan string; for many plans on one task keep a ``Judge``."""
-    return Judge(system).verdict(text, mode)
+def verdict(system: System, text: str, mode: Mode = "transient") -> PlanVerdict:
+    """The verdict of one plan string; for many plans on one task keep a ``PlanValidator``."""
+    return PlanValidator(system).verdict(text, mode)

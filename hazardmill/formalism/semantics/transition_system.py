@@ -11,7 +11,7 @@ from hazardmill.formalism.document.document import ActionDecl, Atom, DangerEntry
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import ROOT_TYPE
 from hazardmill.formalism.search.budget import Effort
-from hazardmill.formalism.semantics.condition_compiler import Compiled, Compiler, Numbers, TermOf
+from hazardmill.formalism.semantics.condition_compiler import CompiledCondition, Compiler, Numbers, TermOf
 from hazardmill.formalism.semantics.ground_size import MOST_BYTES, ground_size
 
 PARTS_PER_TRY: Final = 3
@@ -100,8 +100,8 @@ class GroundAction:
         compiler = system.compiler
         self.pre = compiler.condition(decl.precondition, binding)
         self._adds = self._deletes = 0
-        self._conditional: list[tuple[Compiled, int, int]] = []
-        self._integer: list[tuple[Compiled, int, str, int | TermOf]] = []
+        self._conditional: list[tuple[CompiledCondition, int, int]] = []
+        self._integer: list[tuple[CompiledCondition, int, str, int | TermOf]] = []
         for effect in decl.effects:
             condition = compiler.condition(effect.condition, binding)
             if condition.never:

@@ -24,7 +24,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from hazardmill.errors import SourceError, UsageError
 from hazardmill.ingest.sources import Source
-from hazardmill.records import Frozen, Text
+from hazardmill.records import FrozenModel, Text
 
 _SECTION: Final = re.compile(r"^## Files[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK: Final = re.compile(r"^```toml[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -37,7 +37,7 @@ Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+/\S+$")
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class PublishedFile(Frozen):
+class PublishedFile(FrozenModel):
     """One file as its publisher serves it. ``size`` is in bytes."""
 
     name: FileName
@@ -49,7 +49,7 @@ class PublishedFile(Frozen):
     """The command that unpacks it, if it must be."""
 
 
-class _Entry(Frozen):
+class _Entry(FrozenModel):
     """A ``[[files]]`` table: one file, or with ``years`` one for each of them."""
 
     name: Text
@@ -76,19 +76,19 @@ class _Entry(Frozen):
         ]
 
 
-class _Block(Frozen):
+class _Block(FrozenModel):
     files: tuple[_Entry, ...] = ()
     otherwise: Text | None = None
 
 
-class Published(Frozen):
+class PublishedFiles(FrozenModel):
     """The files that can be fetched, and how else the data is to be had (always told where there are no files)."""
 
     files: tuple[PublishedFile, ...] = ()
     otherwise: Text | None = None
 
 
-def published(source: Source) -> Published | None:
+def published(source: Source) -> PublishedFiles | None:
     """What the source's SOURCE.md offers; null if it has no section ``## Files``.
 
     Raises:
@@ -105,7 +105,7 @@ def published(source: Source) -> Published | None:
     return None if section is None else _read(section[1], page)
 
 
-def _read(section: str, page: Path) -> Published:
+def _read(section: str, page: Path) -> PublishedFiles:
     blocks = _BLOCK.findall(section)
     if len(blocks) != 1:
         raise _wrong(page, f"it holds {len(blocks)} fenced toml blocks, not one")
@@ -125,7 +125,7 @@ def _read(section: str, page: Path) -> Published:
         raise _wrong(page, f"{unfit} ends as the names of unfinished downloads do")
     if not files and block.otherwise is None:
         raise _wrong(page, "it names no file, and does not say in `otherwise` how else the data is to be had")
-    return Published(files=files, otherwise=block.otherwise)
+    return PublishedFiles(files=files, otherwise=block.otherwise)
 
 
 def _wrong(page: Path, what: str) -> SourceError:

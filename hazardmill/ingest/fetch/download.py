@@ -22,7 +22,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from hazardmill import __version__
 from hazardmill.errors import SourceError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 ATTEMPTS: Final = 5
 """Attempts that bring nothing new, one after the other, before a download is given up."""
@@ -38,7 +38,7 @@ Watch = Callable[[int, int | None], None]
 """Called with the bytes that are there and, if the server says, how many there will be."""
 
 
-class _Origin(Frozen):
+class _Origin(FrozenModel):
     """Whose bytes a partial file holds."""
 
     address: str

@@ -22,7 +22,7 @@ from hazardmill.errors import SourceError, StoreError
 from hazardmill.ingest.fetch.catalogue import PublishedFile
 from hazardmill.ingest.fetch.download import Download, Watch
 from hazardmill.ingest.sources import whole_file_problem
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.store.files.locks import Lock
 
 NOTES: Final = ".fetched"
@@ -38,7 +38,7 @@ _REMEDIES: Final = {
 }
 
 
-class Seen(Frozen):
+class FileState(FrozenModel):
     """What a file was when it was fetched."""
 
     address: str
@@ -47,7 +47,7 @@ class Seen(Frozen):
     fetched_at: datetime
 
 
-class Fetched(Frozen):
+class FetchedFile(FrozenModel):
     """A file that is there, whole and checked. ``received`` counts the bytes that came over the network for it."""
 
     name: str
@@ -71,7 +71,7 @@ def fetch(
     force: bool = False,
     watch: Watch | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Fetched:
+) -> FetchedFile:
     """Put a published file into ``folder``, unless it is there already; goes on with what an earlier call left.
 
     Args:
@@ -109,7 +109,7 @@ class _Fetching:
         self._record = folder / NOTES / f"{file.name}.seen"
         self._seen = self._recall()
 
-    def run(self, *, force: bool, watch: Watch | None, sleep: Callable[[float], None]) -> Fetched:
+    def run(self, *, force: bool, watch: Watch | None, sleep: Callable[[float], None]) -> FetchedFile:
         file = self._file
         if self._target.exists() and not (force and self._is_different()):
             return self._already()
@@ -136,7 +136,7 @@ class _Fetching:
         """Whether the file that is there may be another than the published one."""
         return self._target.is_file() and (self._file.sha256 is None or _measure(self._target)[1] != self._file.sha256)
 
-    def _already(self) -> Fetched:
+    def _already(self) -> FetchedFile:
         """The file that is there, if it is the one."""
         if not self._target.is_file():
             raise SourceError("there is a folder of this name", file=str(self._target), remedy="give another --to")
@@ -169,9 +169,9 @@ class _Fetching:
             )
         return None
 
-    def _recall(self) -> Seen | None:
+    def _recall(self) -> FileState | None:
         try:
-            seen = Seen.model_validate_json(self._record.read_bytes())
+            seen = FileState.model_validate_json(self._record.read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
         return seen if seen.address == self._file.address else None
@@ -179,14 +179,14 @@ class _Fetching:
     def _remember(self, size: int, sha256: str) -> None:
         if self._seen is not None and self._seen.sha256 == sha256:
             return
-        seen = Seen(address=self._file.address, size=size, sha256=sha256, fetched_at=datetime.now(UTC))
+        seen = FileState(address=self._file.address, size=size, sha256=sha256, fetched_at=datetime.now(UTC))
         staged = self._record.with_name(self._record.name + ".new")
         staged.write_text(seen.model_dump_json(), encoding="utf-8")
         staged.replace(self._record)
 
-    def _fetched(self, size: int, sha256: str, *, received: int, already: bool) -> Fetched:
+    def _fetched(self, size: int, sha256: str, *, received: int, already: bool) -> FetchedFile:
         file = self._file
-        return Fetched(
+        return FetchedFile(
             name=file.name,
             path=self._target,
             address=file.address,

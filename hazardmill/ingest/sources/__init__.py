@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from hazardmill.ingest.sources.discovery import list_sources as list_sources
 from hazardmill.ingest.sources.discovery import load_source as load_source
-from hazardmill.ingest.sources.files import Folder as Folder
 from hazardmill.ingest.sources.files import InputFile as InputFile
-from hazardmill.ingest.sources.files import Refusal as Refusal
+from hazardmill.ingest.sources.files import InputFolder as InputFolder
+from hazardmill.ingest.sources.files import InputRefusal as InputRefusal
 from hazardmill.ingest.sources.files import find_files as find_files
 from hazardmill.ingest.sources.files import list_folder as list_folder
 from hazardmill.ingest.sources.files import walk as walk
 from hazardmill.ingest.sources.source import Note as Note
 from hazardmill.ingest.sources.source import Source as Source
 from hazardmill.ingest.sources.texts import MAX_LINE as MAX_LINE
-from hazardmill.ingest.sources.texts import Line as Line
+from hazardmill.ingest.sources.texts import SourceLine as SourceLine
 from hazardmill.ingest.sources.texts import read_lines as read_lines
 from hazardmill.ingest.sources.texts import read_text as read_text
 from hazardmill.ingest.sources.texts import whole_file_problem as whole_file_problem

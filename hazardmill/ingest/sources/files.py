@@ -15,7 +15,7 @@ from hazardmill.files import FileKind, NotARegularFile, kind_of
 DOWNLOAD_AGAIN: Final = "download the file again, from the address in the source's SOURCE.md"
 
 
-class Refusal(NamedTuple):
+class InputRefusal(NamedTuple):
     """Why something cannot be used: a short stable code, a sentence, and what to do."""
 
     reason: str
@@ -33,7 +33,7 @@ class InputFile:
 
     path: Path
     name: str
-    refusal: Refusal | None = None
+    refusal: InputRefusal | None = None
 
     def __post_init__(self) -> None:
         # A name is any bytes, and what is no UTF-8 can be told to nobody.
@@ -43,11 +43,11 @@ class InputFile:
             object.__setattr__(self, "refusal", self.refusal or _NAME)
 
 
-_NAME: Final = Refusal("file_name", "the name is not UTF-8", "rename the file or folder")
+_NAME: Final = InputRefusal("file_name", "the name is not UTF-8", "rename the file or folder")
 
 
 @dataclass
-class Folder:
+class InputFolder:
     """One folder of an input, as ``walk`` meets it. Hidden things (``.name``) are left out."""
 
     path: Path
@@ -60,12 +60,12 @@ class Folder:
     refused: list[InputFile] = field(default_factory=list)
     """What is neither: pipes, sockets, devices, links to nothing; and the folder itself if it cannot be listed."""
 
-    def input(self, name: str, refusal: Refusal | None = None) -> InputFile:
+    def input(self, name: str, refusal: InputRefusal | None = None) -> InputFile:
         """The file of this name in the folder."""
         return InputFile(self.path / name, f"{self.name}/{name}" if self.name else name, refusal)
 
 
-def walk(root: Path) -> Iterator[Folder]:
+def walk(root: Path) -> Iterator[InputFolder]:
     """A folder and those below it, from the top, each once, however many links lead to it.
 
     Links to folders are entered after everything else, so that a folder keeps its own name where it has one.
@@ -79,7 +79,7 @@ def walk(root: Path) -> Iterator[Folder]:
         if before == (name or "."):
             folder = list_folder(path, name)
         else:
-            folder = Folder(path, name, refused=[InputFile(path, name, _entered(before))])
+            folder = InputFolder(path, name, refused=[InputFile(path, name, _entered(before))])
         yield folder
         # The last one in is the first one out.
         for below in reversed(folder.folders):
@@ -88,9 +88,9 @@ def walk(root: Path) -> Iterator[Folder]:
             (linked if is_link else waiting).append((place, f"{name}/{below}" if name else below))
 
 
-def list_folder(path: Path, name: str = "") -> Folder:
+def list_folder(path: Path, name: str = "") -> InputFolder:
     """One folder; ``name`` is its path within the input."""
-    folder = Folder(path, name)
+    folder = InputFolder(path, name)
     try:
         with os.scandir(path) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
@@ -115,14 +115,14 @@ def find_files(path: Path, wanted: Callable[[Path], bool]) -> list[InputFile]:
     return sorted([*named, *folder.refused], key=lambda file: file.name)
 
 
-def refusal_of(path: Path, error: OSError) -> Refusal:
+def refusal_of(path: Path, error: OSError) -> InputRefusal:
     """Why a file or folder cannot be read, by the error that came of trying."""
     kind = error.kind if isinstance(error, NotARegularFile) else kind_of(path)
     if kind is FileKind.MISSING:
-        return Refusal("missing_file", f"there is no {path.name}", DOWNLOAD_AGAIN)
+        return InputRefusal("missing_file", f"there is no {path.name}", DOWNLOAD_AGAIN)
     if kind in (FileKind.REGULAR, FileKind.FOLDER, FileKind.UNREADABLE) and not isinstance(error, NotARegularFile):
         hint = "give it a shorter path" if error.errno == errno.ENAMETOOLONG else "check its permissions"
-        return Refusal("unreadable", f"it cannot be read: {error.strerror or error}", hint)
+        return InputRefusal("unreadable", f"it cannot be read: {error.strerror or error}", hint)
     return _refusal(kind)
 
 
@@ -134,7 +134,7 @@ def _identity(path: Path) -> tuple[int, int] | Path:
     return status.st_dev, status.st_ino
 
 
-def _sort(folder: Folder, entry: os.DirEntry[str]) -> None:
+def _sort(folder: InputFolder, entry: os.DirEntry[str]) -> None:
     kind = _kind(entry)
     if kind is FileKind.FOLDER:
         folder.folders.append(entry.name)
@@ -154,16 +154,16 @@ def _kind(entry: os.DirEntry[str]) -> FileKind:
     return kind_of(Path(entry.path))
 
 
-def _entered(before: str) -> Refusal:
-    return Refusal("folder_again", f"it leads to a folder that is read as {before}", "remove the link")
+def _entered(before: str) -> InputRefusal:
+    return InputRefusal("folder_again", f"it leads to a folder that is read as {before}", "remove the link")
 
 
-def _refusal(kind: FileKind) -> Refusal:
+def _refusal(kind: FileKind) -> InputRefusal:
     message, remove = f"it is {kind}", "put a regular file in its place, or remove it"
     if kind is FileKind.DANGLING:
-        return Refusal("dangling_link", message, "fetch what it should lead to, or remove it")
+        return InputRefusal("dangling_link", message, "fetch what it should lead to, or remove it")
     if kind is FileKind.LOOP:
-        return Refusal("link_loop", message, remove)
+        return InputRefusal("link_loop", message, remove)
     if kind is FileKind.UNREADABLE:
-        return Refusal("unreadable", message, "check the permissions of what it leads to")
-    return Refusal("not_a_file", f"{message}, not a regular file", remove)
+        return InputRefusal("unreadable", message, "check the permissions of what it leads to")
+    return InputRefusal("not_a_file", f"{message}, not a regular file", remove)

@@ -16,15 +16,15 @@ from pydantic import JsonValue
 
 from hazardmill.errors import SourceError
 from hazardmill.files import FileKind, kind_of
-from hazardmill.ingest.sources.files import InputFile, Refusal, refusal_of
+from hazardmill.ingest.sources.files import InputFile, InputRefusal, refusal_of
 from hazardmill.ingest.sources.streams import is_stream
-from hazardmill.records import Frozen, Record, Reject, Text
+from hazardmill.records import FrozenModel, Record, Reject, Text
 
 MOST_CHARACTERS: Final = 100_000
 """Characters that a record may have. The longest record of the public files has under 10,000."""
 
 
-class Note(Frozen):
+class Note(FrozenModel):
     """A remark on a whole file that was read: columns ignored, for instance. No item is lost."""
 
     source: Text
@@ -115,7 +115,7 @@ class Source(ABC):
         return record.content_hash
 
     def reject(
-        self, file: InputFile, refusal: Refusal, *, line: int | None = None, native_id: str | None = None
+        self, file: InputFile, refusal: InputRefusal, *, line: int | None = None, native_id: str | None = None
     ) -> Reject:
         """A reject of this source; ``line`` is null where the whole file is refused."""
         return Reject(
@@ -147,7 +147,7 @@ class Source(ABC):
         characters = _characters([item.native_id, item.context, item.facts, [*item.warnings]])
         if characters <= self.most_characters:
             return item
-        refusal = Refusal(
+        refusal = InputRefusal(
             "record_too_long",
             f"the record has {characters} characters, more than {self.most_characters}",
             "shorten what it says, or divide it into several records",

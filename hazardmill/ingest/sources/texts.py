@@ -1,7 +1,7 @@
 """Text files as downloads, repositories and exports leave them: line by line, or whole where they are small.
 
-Whatever is wrong with a file is a ``Refusal``, never an error. A file is read as far as it went when it was opened,
-and one that changed meanwhile is refused at the end.
+Whatever is wrong with a file is an ``InputRefusal``, never an error. A file is read as far as it went when it was
+opened, and one that changed meanwhile is refused at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from hazardmill.files import open_regular
-from hazardmill.ingest.sources.files import DOWNLOAD_AGAIN, Refusal, refusal_of
+from hazardmill.ingest.sources.files import DOWNLOAD_AGAIN, InputRefusal, refusal_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -46,7 +46,7 @@ _HTML = re.compile(
 )
 
 
-def whole_file_problem(path: Path, *, workbooks: bool = False) -> Refusal | None:
+def whole_file_problem(path: Path, *, workbooks: bool = False) -> InputRefusal | None:
     """Why a file that should be text is none: what downloads and repositories really leave behind.
 
     Args:
@@ -66,36 +66,36 @@ def whole_file_problem(path: Path, *, workbooks: bool = False) -> Refusal | None
     return _head_problem(head, path.suffix, workbooks=workbooks)
 
 
-def _head_problem(head: bytes, suffix: str, *, workbooks: bool = False) -> Refusal | None:
+def _head_problem(head: bytes, suffix: str, *, workbooks: bool = False) -> InputRefusal | None:
     if not head:
-        return Refusal("empty_file", "the file is empty", DOWNLOAD_AGAIN)
+        return InputRefusal("empty_file", "the file is empty", DOWNLOAD_AGAIN)
     for magic, kind in _PACKED.items():
         if head.startswith(magic):
             if not workbooks and suffix.lower() == ".xlsx":
-                return Refusal(
+                return InputRefusal(
                     "workbook",
                     "the file is an Excel workbook",
                     "save the sheet of data as text, or download the text file",
                 )
-            return Refusal(
+            return InputRefusal(
                 "packed", f"the file is still packed ({kind})", f"unpack it ({kind}) and give what is inside"
             )
     if head.startswith(b"version https://git-lfs"):
-        return Refusal(
+        return InputRefusal(
             "lfs_pointer", "the file is a Git LFS pointer, not the data", "run `git lfs pull` in its repository"
         )
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _HTML.match(text):
-        return Refusal("html_page", "the file is a web page (an error or download page)", DOWNLOAD_AGAIN)
+        return InputRefusal("html_page", "the file is a web page (an error or download page)", DOWNLOAD_AGAIN)
     wide = _wide_encoding(head)
     if wide is not None:
-        return Refusal("not_text", f"the file is in {wide}", "save it as UTF-8 text")
+        return InputRefusal("not_text", f"the file is in {wide}", "save it as UTF-8 text")
     return None
 
 
-def _too_large(size: int, limit: int) -> Refusal:
+def _too_large(size: int, limit: int) -> InputRefusal:
     message = f"the file exceeds {limit} bytes: it has {size}"
-    return Refusal("too_large", message, "give the file as it was published, or divide it")
+    return InputRefusal("too_large", message, "give the file as it was published, or divide it")
 
 
 _MARKS: Final = {
@@ -121,16 +121,16 @@ def _wide_encoding(head: bytes) -> str | None:
     return None
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """One physical line, its end removed. ``refusal`` says why its text cannot be used."""
 
     number: int
     text: str
     encoding: str = "utf-8"
-    refusal: Refusal | None = None
+    refusal: InputRefusal | None = None
 
 
-def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[Line]:
+def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[SourceLine]:
     r"""The lines of a text file, split at ``\n`` only (a ``\r`` before it goes).
 
     Where the first line ends in a bare ``\r``, as old Macintoshes wrote it, each of the three ends is one.
@@ -148,14 +148,14 @@ def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[Line]:
             before = os.fstat(stream.fileno())
             for number, data in enumerate(_lines(stream, before.st_size), 1):
                 if data is None:
-                    too_long = Refusal("line_too_long", f"the line exceeds {MAX_LINE} bytes", DOWNLOAD_AGAIN)
-                    yield Line(number, "", refusal=too_long)
+                    too_long = InputRefusal("line_too_long", f"the line exceeds {MAX_LINE} bytes", DOWNLOAD_AGAIN)
+                    yield SourceLine(number, "", refusal=too_long)
                 else:
                     yield _decoded(number, data, fallback)
             if _changed(before, stream):
-                yield Line(number + 1, "", refusal=_CHANGED)
+                yield SourceLine(number + 1, "", refusal=_CHANGED)
     except OSError as error:
-        yield Line(number + 1, "", refusal=refusal_of(path, error))
+        yield SourceLine(number + 1, "", refusal=refusal_of(path, error))
 
 
 def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
@@ -192,7 +192,7 @@ class _Bounded(io.RawIOBase):
         return len(data)
 
 
-_CHANGED: Final = Refusal(
+_CHANGED: Final = InputRefusal(
     "changed", "the file changed while it was read", "read it again when nothing writes to it any more"
 )
 
@@ -207,22 +207,22 @@ def _ends_in_cr(head: bytes) -> bool:
     return first is not None and not first[0].endswith(b"\n")
 
 
-def _decoded(number: int, data: bytes, fallback: str | None) -> Line:
+def _decoded(number: int, data: bytes, fallback: str | None) -> SourceLine:
     if b"\x00" in data:
-        return Line(number, "", refusal=Refusal("nul_byte", "the line holds NUL bytes", DOWNLOAD_AGAIN))
+        return SourceLine(number, "", refusal=InputRefusal("nul_byte", "the line holds NUL bytes", DOWNLOAD_AGAIN))
     try:
-        return Line(number, data.decode())
+        return SourceLine(number, data.decode())
     except UnicodeDecodeError as error:
         wrong = f"byte 0x{data[error.start]:02x} at position {error.start} is not UTF-8"
     if fallback is not None:
         try:
-            return Line(number, data.decode(fallback), fallback)
+            return SourceLine(number, data.decode(fallback), fallback)
         except UnicodeDecodeError:
             wrong += f", nor {fallback}"
-    return Line(number, "", refusal=Refusal("encoding", wrong, "save the file as UTF-8"))
+    return SourceLine(number, "", refusal=InputRefusal("encoding", wrong, "save the file as UTF-8"))
 
 
-def read_text(path: Path, *, limit: int) -> str | Refusal:
+def read_text(path: Path, *, limit: int) -> str | InputRefusal:
     r"""The whole of a small UTF-8 file, or why it cannot be used; ``limit`` is in bytes.
 
     Where its first line ends in a bare ``\r``, all of them end in ``\n`` here.

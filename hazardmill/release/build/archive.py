@@ -17,7 +17,7 @@ import pyarrow as pa
 from hazardmill.errors import StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import Obstacle, adapt, refusal
-from hazardmill.formalism.formats.despite.write import FILES, Origin, adapted_files
+from hazardmill.formalism.formats.despite.write import FILES, TaskOrigin, adapted_files
 from hazardmill.release.build.configs import config_name
 from hazardmill.release.manifest import Archive
 
@@ -64,7 +64,7 @@ class Archives:
             self._reasons.update({reason.rule for reason in reasons})
             return False
         plans = {key: row[key] for key in ("safe_plan", "unsafe_plan", "licence", "attribution")}
-        files = adapted_files(document, adapted, Origin(row["task_id"], danger=danger, **plans))
+        files = adapted_files(document, adapted, TaskOrigin(row["task_id"], danger=danger, **plans))
         try:
             archive = self._archive(config_name("tasks", row["licence"]) + ENDING)
             for name in FILES:

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hazardmill.errors import InputError, UsageError
-from hazardmill.release.build.candidates import Candidate, Gathered, gather
+from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, gather
 from hazardmill.release.build.configs import base_of
 from hazardmill.release.build.options import Options
-from hazardmill.release.build.splits import Groups, Member, assign_splits, group_of, groups_of, outline_group
+from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
 from hazardmill.release.build.writer import Writing
 from hazardmill.release.gates.gates import Gates
-from hazardmill.release.manifest import MANIFEST, Manifest, Parent, file_of, read_manifest
+from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
 from hazardmill.release.texts.card_context import Facts
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Built:
     """A release that was built."""
 
     folder: Path
-    manifest: Manifest
+    manifest: ReleaseManifest
     gates: tuple[GateResult, ...]
 
 
@@ -75,7 +75,7 @@ def build(store: Store, folder: Path | None, options: Options, out: Path, told: 
 
 
 def _build(
-    gathered: Gathered,
+    gathered: ReleaseCandidates,
     options: Options,
     parent: Parent | None,
     staged: Path,
@@ -91,7 +91,7 @@ def _build(
         )
     groups = _groups(gathered, included, _kept(options.parent))
     splits = assign_splits(
-        (Member(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
+        (SplitTask(c.task_id, groups.of[c.task_id], c.source, c.danger_type) for c in included.values()),
         options.seed,
         kept=groups.kept,
     )
@@ -159,13 +159,13 @@ def _kept(parent: Path | None) -> dict[str, str]:
     return kept
 
 
-def _included(gathered: Gathered) -> dict[str, Candidate]:
+def _included(gathered: ReleaseCandidates) -> dict[str, Candidate]:
     """The candidates that nobody is against. What is not settled stays: the gate on the review says so."""
     rejected = set() if gathered.accepted is None else set(gathered.accepted.rejected)
     return {c.task_id: c for c in gathered.candidates if c.task_id not in rejected}
 
 
-def _groups(gathered: Gathered, included: Mapping[str, Candidate], kept: Mapping[str, str]) -> Groups:
+def _groups(gathered: ReleaseCandidates, included: Mapping[str, Candidate], kept: Mapping[str, str]) -> Groups:
     """The structural group of each task; documents are read of those that have no structure id, of all if need be."""
     groups = {c.task_id: group_of(c.structure_id, {}) for c in included.values() if c.structure_id is not None}
     untold = included.keys() - groups.keys()
@@ -176,7 +176,7 @@ def _groups(gathered: Gathered, included: Mapping[str, Candidate], kept: Mapping
 
 
 def _of_documents(
-    gathered: Gathered, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
+    gathered: ReleaseCandidates, task_ids: Iterable[str], say: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, str]:
     """What is said of the documents of tasks, by task; those that cannot be read are not in it."""
     found = {}
@@ -200,7 +200,7 @@ def _write_texts(folder: Path, facts: Facts) -> list[str]:
     return sorted({name for write in writers for name in write(folder, facts)})
 
 
-def _check_complete(folder: Path, manifest: Manifest) -> None:
+def _check_complete(folder: Path, manifest: ReleaseManifest) -> None:
     """Nothing may lie in the folder that the manifest does not list."""
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     other = sorted(name for name in there ^ (manifest.files.keys() | {MANIFEST}) if not name.startswith(".working/"))

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.records import Outcome
-from hazardmill.release.build.llm_provenance import Calls, calls_of
+from hazardmill.release.build.llm_provenance import RecordCalls, calls_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.spool import Spool
 from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, TASKS, Table
@@ -27,7 +27,7 @@ from hazardmill.store.snapshot import Snapshot, read_batches, read_table
 
 if TYPE_CHECKING:
     from hazardmill.review.decisions.effective import Opinion
-    from hazardmill.review.policies import Accepted
+    from hazardmill.review.policies import AcceptedSet
     from hazardmill.store.store import Store
 
 Row = dict[str, Any]
@@ -80,12 +80,12 @@ class Candidate:
 
 
 @dataclass
-class Gathered:
+class ReleaseCandidates:
     """What a release may be made of."""
 
     candidates: tuple[Candidate, ...]
     """By task id."""
-    accepted: Accepted | None
+    accepted: AcceptedSet | None
     """What people accept of them; null where nobody's opinion counts."""
     held: tuple[Opinion, ...]
     """What reviewers hold; empty where nobody's opinion counts."""
@@ -95,7 +95,7 @@ class Gathered:
     """The day of the latest change of one of them."""
     funnel: Mapping[str, int]
     """Records of these runs, their drafts, and how many records ended in each outcome, each at its latest one."""
-    calls: Calls
+    calls: RecordCalls
     drafts_used: Mapping[str, int]
     """Task to the drafts that its record took."""
     _spools: Mapping[str, Spool] = field(repr=False)
@@ -128,7 +128,7 @@ class Gathered:
             spool.close()
 
 
-def gather(store: Store, review: Path | None, options: Options, working: Path) -> Gathered:
+def gather(store: Store, review: Path | None, options: Options, working: Path) -> ReleaseCandidates:
     """Read the candidates of a release.
 
     Args:
@@ -159,7 +159,7 @@ def gather(store: Store, review: Path | None, options: Options, working: Path) -
     return gathered
 
 
-def _gather(snapshot: Snapshot, options: Options, working: Path) -> Gathered:
+def _gather(snapshot: Snapshot, options: Options, working: Path) -> ReleaseCandidates:
     runs, date = _runs(snapshot, options)
     light = read_table(snapshot, TASKS, None, _LIGHT)
     # In the order of commits: of a task that several runs accepted, the last row counts.
@@ -174,7 +174,7 @@ def _gather(snapshot: Snapshot, options: Options, working: Path) -> Gathered:
     of_tasks = {(row["run_id"], row["task_id"]) for row in chosen.values()}
     spools = _spool(snapshot, of_tasks, of_records, working, with_answers=options.with_answers)
     used = {task_id: spools["drafts"].count(_key(row["run_id"], row["record_id"])) for task_id, row in chosen.items()}
-    return Gathered(
+    return ReleaseCandidates(
         candidates=tuple(_candidate(chosen[task_id], calls) for task_id in sorted(chosen)),
         accepted=None,
         held=(),
@@ -219,7 +219,7 @@ def _funnel(snapshot: Snapshot, runs: tuple[str, ...]) -> dict[str, int]:
     }
 
 
-def _candidate(row: Row, calls: Calls) -> Candidate:
+def _candidate(row: Row, calls: RecordCalls) -> Candidate:
     record = (row["run_id"], row["record_id"])
     named = {row.pop("model_answered")} - {None}
     return Candidate(
@@ -287,7 +287,7 @@ def _key(run_id: str, record_id: str) -> str:
     return json.dumps([run_id, record_id])
 
 
-def _take_in_review(gathered: Gathered, store: Store, review: Path, options: Options) -> None:
+def _take_in_review(gathered: ReleaseCandidates, store: Store, review: Path, options: Options) -> None:
     """Add what people decided on the candidates."""
     from hazardmill.review.candidates import load_pool
     from hazardmill.review.decisions.effective import opinions

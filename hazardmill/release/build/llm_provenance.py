@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hazardmill.llm.prices import Prices
-from hazardmill.release.manifest import Model, PriceUsed, Prompt
+from hazardmill.release.manifest import Model, PriceUsed, ReleasedPrompt
 from hazardmill.store.schemas import CHECKS, DANGERS, DRAFTS, LLM_CALLS
 from hazardmill.store.snapshot import Snapshot, read_table
 
@@ -37,7 +37,7 @@ class Call:
 
 
 @dataclass
-class Calls:
+class RecordCalls:
     """The requests behind the records of tasks."""
 
     usd_known: float
@@ -83,19 +83,19 @@ class Calls:
             for stage, asked, answered, backend in [key]
         )
 
-    def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[Prompt, ...]]:
+    def prompts(self, records: Iterable[RecordKey]) -> dict[str, tuple[ReleasedPrompt, ...]]:
         """The prompts that some records were worked on with, by stage."""
         used = {prompt for record in records for prompt in self._prompts.get(record, ())}
-        stages: dict[str, list[Prompt]] = {}
+        stages: dict[str, list[ReleasedPrompt]] = {}
         for stage, version, hash_ in sorted(used, key=lambda each: (_place(each[0]), each)):
-            stages.setdefault(stage, []).append(Prompt(version=version, hash=hash_))
+            stages.setdefault(stage, []).append(ReleasedPrompt(version=version, hash=hash_))
         return {stage: tuple(prompts) for stage, prompts in stages.items()}
 
     def _of(self, record: RecordKey) -> list[Call]:
         return [self._calls[identity] for identity in self._identities.get(record, ()) if identity in self._calls]
 
 
-def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -> Calls:
+def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -> RecordCalls:
     """The requests behind some records of runs, and what the runs cost.
 
     Args:
@@ -103,7 +103,7 @@ def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -
         records: The records of tasks, with their runs.
         runs: All runs that are paid for.
     """
-    calls = Calls(*_cost(snapshot, set(runs)))
+    calls = RecordCalls(*_cost(snapshot, set(runs)))
     for table, stage in ((DANGERS, "extract"), (DRAFTS, "author"), (CHECKS, "judge")):
         _take_in(calls, snapshot, table.name, stage, records)
     wanted = {identity for identities in calls._identities.values() for identity in identities}
@@ -115,7 +115,7 @@ def calls_of(snapshot: Snapshot, records: set[RecordKey], runs: Iterable[str]) -
     return calls
 
 
-def _take_in(calls: Calls, snapshot: Snapshot, table: str, stage: str, records: set[RecordKey]) -> None:
+def _take_in(calls: RecordCalls, snapshot: Snapshot, table: str, stage: str, records: set[RecordKey]) -> None:
     """Add identities, models and prompts that a table's rows name."""
     known = {DANGERS.name: DANGERS, DRAFTS.name: DRAFTS, CHECKS.name: CHECKS}[table]
     has_identities = known is not CHECKS

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, field_validator
 
 from hazardmill.quality.corpus_thresholds import Thresholds
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 ReleasePolicy = Literal["any-reject", "majority", "adjudicated", "none"]
 """A policy of the review, or ``none``: nobody's opinion counts, and the card says so."""
@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?")
 _MAX_REASON: Final = 500
 
 
-class Options(Frozen):
+class Options(FrozenModel):
     """The options of a release. Together with store and review they decide every byte, but for ``jobs``."""
 
     version: str

@@ -11,7 +11,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import problem_pddl
 from hazardmill.formalism.proofs.certificate import flipped
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.pairs import preference_pair
 
@@ -36,7 +36,7 @@ def plan_rows(row: Row, document: Document) -> list[Row]:
         row: The whole task.
         document: Its document.
     """
-    judge = Judge(System(document))
+    judge = PlanValidator(System(document))
     return [
         {**_head(row), "kind": kind, "plan": row[f"{kind}_plan"], **_judged(judge, row[f"{kind}_plan"])}
         for kind in ("safe", "unsafe")
@@ -55,7 +55,7 @@ def twin_row(row: Row, document: Document) -> Row | None:
         return None
     twin = flipped(document, atom)
     twin = replace(twin, provenance={**document.provenance, "twin_of": row["document_hash"]})
-    judge = Judge(System(twin))
+    judge = PlanValidator(System(twin))
     verdicts: Row = {}
     for kind in ("unsafe", "safe"):
         feasible, safe, danger = judge.quick(row[f"{kind}_plan"])
@@ -83,7 +83,7 @@ def pair_row(row: Row) -> Row | None:
     return None if pair is None else {**_head(row), **pair}
 
 
-def _judged(judge: Judge, plan: str) -> Row:
+def _judged(judge: PlanValidator, plan: str) -> Row:
     verdict = judge.verdict(plan)
     return {
         "length": len(judge.reader.read(plan)),

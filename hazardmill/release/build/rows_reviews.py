@@ -12,7 +12,7 @@ from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.release.manifest import Review
 from hazardmill.review.decisions.effective import Opinion
 from hazardmill.review.models import is_model
-from hazardmill.review.rubric import Verdict
+from hazardmill.review.rubric import ReviewVerdict
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Reviews:
     def heard(self, task_id: str) -> Heard:
         """What reviewers said of a task."""
         current = [each for each in self._of.get(task_id, ()) if each.state == "decided"]
-        approvals = sum(each.verdict is Verdict.APPROVE for each in current)
+        approvals = sum(each.verdict is ReviewVerdict.APPROVE for each in current)
         return Heard(len({each.slip.reviewer for each in current}), approvals)
 
     def rows(self, row: Mapping[str, Any]) -> list[Row]:

@@ -48,7 +48,7 @@ _Expr: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class SplitTask:
     """A task as the splits see it."""
 
     task_id: str
@@ -174,7 +174,7 @@ def _sorted(values: Iterable[Any]) -> list[Any]:
 
 
 def assign_splits(
-    members: Iterable[Member],
+    members: Iterable[SplitTask],
     seed: int = 0,
     shares: Sequence[float] = SHARES,
     kept: Mapping[str, str] | None = None,
@@ -200,7 +200,7 @@ def assign_splits(
             f"the shares {', '.join(map(str, shares))} are not those of {', '.join(SPLITS)}",
             remedy="give three positive numbers that make 1",
         )
-    groups: dict[str, list[Member]] = {}
+    groups: dict[str, list[SplitTask]] = {}
     for member in members:
         groups.setdefault(member.group, []).append(member)
     dealing = _Dealing(groups, seed, shares)
@@ -223,7 +223,7 @@ def assign_splits(
 class _Dealing:
     """How far each split is from its shares, while groups are put into them."""
 
-    def __init__(self, groups: Mapping[str, Sequence[Member]], seed: int, shares: Sequence[float]) -> None:
+    def __init__(self, groups: Mapping[str, Sequence[SplitTask]], seed: int, shares: Sequence[float]) -> None:
         self.places: dict[str, int] = {}
         """Group to the place of its split in ``SPLITS``."""
         self._shares = shares
@@ -272,7 +272,7 @@ class _Dealing:
             over[label] += sign * count
 
 
-def _labels(members: Iterable[Member]) -> Counter[_Label]:
+def _labels(members: Iterable[SplitTask]) -> Counter[_Label]:
     """What of a group has to be spread evenly, with its tasks."""
     found: Counter[_Label] = Counter()
     for member in members:

@@ -14,7 +14,7 @@ from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.archive import Archives
-from hazardmill.release.build.candidates import Candidate, Gathered, tally
+from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, tally
 from hazardmill.release.build.llm_provenance import prices_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.rows_plans import pair_row, plan_rows, twin_row
@@ -23,12 +23,12 @@ from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavo
 from hazardmill.release.build.splits import Groups, Split
 from hazardmill.release.build.tables import Tables
 from hazardmill.release.gates.eligibility import shipped_recordings
-from hazardmill.release.manifest import Attribution, File, Manifest, Parent, file_of
+from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
 from hazardmill.release.texts.card_context import Facts, TaskFact, describe, task_fact
 
 if TYPE_CHECKING:
     from hazardmill.release.gates.gates import GateResult
-    from hazardmill.review.analysis.statistics import Statistics
+    from hazardmill.review.analysis.statistics import ReviewStatistics
     from hazardmill.store.store import Store
 
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ _SHOWN: Final = 20
 """Tasks named in an error that is a bug of ours or of the store."""
 
 
-class Added(NamedTuple):
+class GatedTask(NamedTuple):
     """What the gates have to see of a task beside its row."""
 
     document: Document | None
@@ -53,7 +53,7 @@ class Added(NamedTuple):
 class Writing:
     """What is written of the tasks, and counted."""
 
-    gathered: Gathered
+    gathered: ReleaseCandidates
     options: Options
     included: Mapping[str, Candidate]
     groups: Groups
@@ -70,7 +70,7 @@ class Writing:
         reviewed = self.options.policy != "none"
         self.reviews = Reviews(self.gathered.held, self.options.name) if reviewed else None
 
-    def add(self, row: Row) -> Added:
+    def add(self, row: Row) -> GatedTask:
         """Write everything that there is of a task."""
         candidate = self.included[row["task_id"]]
         split = self.splits[candidate.task_id]
@@ -81,14 +81,14 @@ class Writing:
         except (HazardmillError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Gates look at every task, whatever is wrong with one; they say it better, and what to do.
             self.problems.append(f"{candidate.task_id}: {error}")
-            return Added(None, ())
+            return GatedTask(None, ())
         for config, made in rows:
             self.tables.add(config, split, made)
             if config == "tasks" and split == "train" and self.example is None:
                 self.example = made
         self.archives.add(row, document)
         self.tasks.append(fact)
-        return Added(document, tuple((config, made) for config, made in rows if config in _BESIDE))
+        return GatedTask(document, tuple((config, made) for config, made in rows if config in _BESIDE))
 
     def _rows(self, row: Row, candidate: Candidate, document: Document) -> Iterator[tuple[str, Row]]:
         base = "unavoidable" if is_unavoidable(row) else "tasks"
@@ -180,7 +180,7 @@ class Writing:
         counts: dict[str, dict[str, int]],
         results: Iterable[GateResult],
         parent: Parent | None,
-    ) -> Manifest:
+    ) -> ReleaseManifest:
         gathered, options = self.gathered, self.options
         candidates = list(self.included.values())
         records = [(candidate.run_id, candidate.record_id) for candidate in candidates]
@@ -188,7 +188,7 @@ class Writing:
         answered = frozenset().union(*(candidate.answered_by for candidate in candidates))
         left_out, shipped = _left_out(gathered), shipped_recordings()
         credits = Counter((c.source, c.licence, c.attribution) for c in candidates)
-        return Manifest(
+        return ReleaseManifest(
             name=options.name,
             version=options.version,
             date=gathered.date,
@@ -227,14 +227,14 @@ def _former(groups: Groups) -> dict[str, str]:
     return {group: split for group, split in sorted(groups.kept.items()) if group not in present}
 
 
-def _left_out(gathered: Gathered) -> dict[str, int]:
+def _left_out(gathered: ReleaseCandidates) -> dict[str, int]:
     if gathered.accepted is None:
         return {}
     rejected = set(gathered.accepted.rejected)
     return tally(reason for task, reason in gathered.accepted.others.items() if task in rejected)
 
 
-def _statistics(options: Options, store: Store, review: Path | None) -> Statistics | None:
+def _statistics(options: Options, store: Store, review: Path | None) -> ReviewStatistics | None:
     """The figures of the review; null where nobody's opinion counts."""
     if options.policy == "none" or review is None:
         return None

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.release.build.configs import PROVENANCE
-from hazardmill.release.diff.load import Side, open_side, task_files
-from hazardmill.release.diff.semver import Finding, SchemaChange, Step, findings, schema_changes, step_between
+from hazardmill.release.diff.load import ComparedRelease, open_side, task_files
+from hazardmill.release.diff.semver import SchemaChange, Step, VersionFinding, findings, schema_changes, step_between
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,7 +87,7 @@ _KEYS: Final = ("task_id", "record_id")
 """Columns without which there is nothing to compare."""
 
 
-class Which(Frozen):
+class Which(FrozenModel):
     """One of the two releases."""
 
     name: str
@@ -97,7 +97,7 @@ class Which(Frozen):
     tasks: int
 
 
-class Came(Frozen):
+class Came(FrozenModel):
     """A task that only one of the releases has."""
 
     task_id: str
@@ -106,7 +106,7 @@ class Came(Frozen):
     why: str
 
 
-class Changed(Frozen):
+class ChangedTask(FrozenModel):
     """A task that both have, and not alike."""
 
     task_id: str
@@ -122,7 +122,7 @@ class Changed(Frozen):
         return self.reasons == (PROVENANCE_ONLY,)
 
 
-class Beside(Frozen):
+class CountPair(FrozenModel):
     """How many tasks have a value, in the one and in the other."""
 
     value: str | int | None
@@ -131,7 +131,7 @@ class Beside(Frozen):
     new: int
 
 
-class Rows(Frozen):
+class Rows(FrozenModel):
     """The rows of a config in the one and in the other, by split."""
 
     config: str
@@ -140,7 +140,7 @@ class Rows(Frozen):
     new: int
 
 
-class Diff(Frozen):
+class Diff(FrozenModel):
     """Everything that is different between two releases."""
 
     format: str = FORMAT
@@ -150,12 +150,12 @@ class Diff(Frozen):
     """By which of its numbers the version differs."""
     added: tuple[Came, ...]
     removed: tuple[Came, ...]
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedTask, ...]
     unchanged: int
     schema_changes: tuple[SchemaChange, ...]
     rows: tuple[Rows, ...]
-    distributions: dict[str, tuple[Beside, ...]]
-    findings: tuple[Finding, ...]
+    distributions: dict[str, tuple[CountPair, ...]]
+    findings: tuple[VersionFinding, ...]
     """What the version number is too small for."""
 
     @property
@@ -174,7 +174,7 @@ def diff_folders(old: Path, new: Path) -> Diff:
     return compare(open_side(old), open_side(new))
 
 
-def compare(old: Side, new: Side) -> Diff:
+def compare(old: ComparedRelease, new: ComparedRelease) -> Diff:
     """Compare two releases.
 
     Args:
@@ -230,7 +230,7 @@ def compare(old: Side, new: Side) -> Diff:
     )
 
 
-def _which(side: Side) -> Which:
+def _which(side: ComparedRelease) -> Which:
     manifest = side.manifest
     date = None if manifest.date is None else manifest.date.isoformat()
     return Which(
@@ -242,11 +242,11 @@ def _which(side: Side) -> Which:
     )
 
 
-def _types(side: Side, config: str) -> dict[str, str]:
+def _types(side: ComparedRelease, config: str) -> dict[str, str]:
     return {field.name: str(field.type) for field in side.schema(config)}
 
 
-def _view(connection: DuckDBPyConnection, name: str, side: Side) -> None:
+def _view(connection: DuckDBPyConnection, name: str, side: ComparedRelease) -> None:
     """A view of all tasks of a release, each with its config and split."""
     parts: list[str] = []
     for config, split, path in task_files(side):
@@ -272,7 +272,7 @@ def _columns(connection: DuckDBPyConnection, name: str) -> dict[str, str]:
 
 def _tasks(
     connection: DuckDBPyConnection, columns: Sequence[str]
-) -> tuple[tuple[Came, ...], tuple[Came, ...], tuple[Changed, ...], int]:
+) -> tuple[tuple[Came, ...], tuple[Came, ...], tuple[ChangedTask, ...], int]:
     for side in ("old", "new"):
         hashes = ", ".join(f"hash({_name(column)}) as {_name(column)}" for column in columns)
         connection.execute(
@@ -316,7 +316,7 @@ _PAIRS: Final = """
 """
 
 
-def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> Changed:
+def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> ChangedTask:
     named = sorted(columns)
     reasons = {_REASONS.get(column, column) for column in named}
     if was is not None:
@@ -327,7 +327,7 @@ def _changed(task_id: str, was: str | None, columns: Iterable[str]) -> Changed:
     if len(reasons) > 1:
         reasons.discard(PROVENANCE_ONLY)
     order = [*dict.fromkeys(_REASONS.values()), *sorted(reasons)]
-    return Changed(
+    return ChangedTask(
         task_id=task_id,
         was=was,
         reasons=tuple(dict.fromkeys(reason for reason in order if reason in reasons)),
@@ -360,17 +360,17 @@ def _refuse_repeats(connection: DuckDBPyConnection, side: str) -> None:
         )
 
 
-def _beside(connection: DuckDBPyConnection, dimension: str, types: Sequence[str | None]) -> tuple[Beside, ...]:
+def _beside(connection: DuckDBPyConnection, dimension: str, types: Sequence[str | None]) -> tuple[CountPair, ...]:
     counted: list[Mapping[Any, int]] = []
     for side, type_ in zip(("old", "new"), types, strict=True):
         value = _name(dimension) if type_ == "BIGINT" else f"cast({_name(dimension)} as varchar)"
         query = f"select {value}, count(*) from {side} group by all"
         counted.append({} if type_ is None else dict(connection.execute(query).fetchall()))
     values = sorted({*counted[0], *counted[1]}, key=lambda value: (value is None, isinstance(value, str), value))
-    return tuple(Beside(value=value, old=counted[0].get(value, 0), new=counted[1].get(value, 0)) for value in values)
+    return tuple(CountPair(value=value, old=counted[0].get(value, 0), new=counted[1].get(value, 0)) for value in values)
 
 
-def _rows(old: Side, new: Side) -> tuple[Rows, ...]:
+def _rows(old: ComparedRelease, new: ComparedRelease) -> tuple[Rows, ...]:
     before, after = old.manifest.counts, new.manifest.counts
     places = sorted({(config, split) for counts in (before, after) for config in counts for split in counts[config]})
     return tuple(

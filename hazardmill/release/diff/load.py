@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill.errors import InputError
 from hazardmill.release.build.configs import SPLITS, base_of
-from hazardmill.release.manifest import MANIFEST, Manifest
+from hazardmill.release.manifest import MANIFEST, ReleaseManifest
 from hazardmill.release.read.integrity import read_whole
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ _VERSION: Final = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRelease:
     """A release to be compared: where it lies, and its manifest."""
 
     folder: Path
-    manifest: Manifest
+    manifest: ReleaseManifest
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Side:
         ]
 
 
-def open_side(folder: Path) -> Side:
+def open_side(folder: Path) -> ComparedRelease:
     """The release in a folder, every file of it checked against the manifest.
 
     Raises:
@@ -89,10 +89,10 @@ def open_side(folder: Path) -> Side:
             file=str(folder / MANIFEST),
             remedy="name a release of hazardmill",
         )
-    return Side(folder, manifest)
+    return ComparedRelease(folder, manifest)
 
 
-def task_files(side: Side) -> Sequence[tuple[str, str, Path]]:
+def task_files(side: ComparedRelease) -> Sequence[tuple[str, str, Path]]:
     """Config, split and file of everything that holds tasks."""
     return [
         (config, split, path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hazardmill.release.build.configs import SPLITS
-from hazardmill.release.diff.compare import Beside, Came, Changed, Diff, Which
+from hazardmill.release.diff.compare import Came, ChangedTask, CountPair, Diff, Which
 from hazardmill.text.printable import printable
 
 STEP_WORDS: Final = {
@@ -35,7 +35,7 @@ def title(dimension: str) -> str:
     return _TITLES.get(dimension, dimension)
 
 
-def in_order(dimension: str, values: Iterable[Beside]) -> list[Beside]:
+def in_order(dimension: str, values: Iterable[CountPair]) -> list[CountPair]:
     """The values of a dimension as people read them: splits in their order, others as they are sorted."""
     if dimension != "split":
         return list(values)
@@ -113,6 +113,6 @@ def _came(each: Came) -> str:
     return f"{each.task_id} ({each.split}): {each.record_id}, {each.why}"
 
 
-def _changed(each: Changed) -> str:
+def _changed(each: ChangedTask) -> str:
     was = f", was {each.was}" if each.was else ""
     return f"{each.task_id}{was}: {', '.join(each.reasons)} ({', '.join(each.columns)})"

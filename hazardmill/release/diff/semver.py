@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 Step = Literal["none", "patch", "minor", "major", "back"]
 
@@ -29,7 +29,7 @@ _ASKS: Final[dict[Kind, Step]] = {
 }
 
 
-class SchemaChange(Frozen):
+class SchemaChange(FrozenModel):
     """One change of what can be loaded."""
 
     kind: Kind
@@ -54,7 +54,7 @@ class SchemaChange(Frozen):
         return f"{self.kind}: {where}{types.get(self.kind, '')}"
 
 
-class Finding(Frozen):
+class VersionFinding(FrozenModel):
     """Something that the version number is too small for."""
 
     message: str
@@ -105,7 +105,7 @@ def _changes(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str
 
 def findings(
     old: str, new: str, changes: Iterable[SchemaChange], tasks: Mapping[str, int], same: bool
-) -> tuple[Finding, ...]:
+) -> tuple[VersionFinding, ...]:
     """What the step from one version to the other does not cover.
 
     Args:
@@ -120,7 +120,7 @@ def findings(
     step = step_between(old, new)
     if step == "back":
         return (
-            Finding(
+            VersionFinding(
                 message=f"the version goes back, from {old} to {new}",
                 asks="none",
                 remedy="name the older release first",
@@ -128,20 +128,22 @@ def findings(
         )
     if step == "none":
         return (
-            Finding(
+            VersionFinding(
                 message=f"two different releases have the same version {new}",
                 asks="patch",
                 remedy="build the later one again under a version of its own",
             ),
         )
     found = [
-        Finding(message=str(change), asks=change.asks, remedy=_remedy(old, change.asks))
+        VersionFinding(message=str(change), asks=change.asks, remedy=_remedy(old, change.asks))
         for change in changes
         if _short(step, change.asks)
     ]
     if _short(step, "minor") and any(tasks.values()):
         said = ", ".join(f"{number:,} {words}" for words, number in tasks.items() if number)
-        found.append(Finding(message=f"tasks are not the same: {said}", asks="minor", remedy=_remedy(old, "minor")))
+        found.append(
+            VersionFinding(message=f"tasks are not the same: {said}", asks="minor", remedy=_remedy(old, "minor"))
+        )
     return tuple(found)
 
 

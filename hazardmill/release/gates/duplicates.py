@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from hazardmill.quality.text import Spelling, first_near
-from hazardmill.release.gates.findings import Tally
-from hazardmill.release.gates.proofs import Examined
+from hazardmill.release.gates.findings import FindingTally
+from hazardmill.release.gates.proofs import TaskExamination
 
 _ONE_OF_THEM = "leave one of the two out: reject it in the review, or release fewer runs with --run"
 _SPLIT_ANEW = "assign the splits anew by the structures of the documents, without those of a parent release if need be"
@@ -22,14 +22,14 @@ class Likeness:
         self._texts: dict[str, dict[str, str]] = defaultdict(dict)
         """Structure to task to its words."""
 
-    def take(self, document_hash: str, examined: Examined) -> None:
+    def take(self, document_hash: str, examined: TaskExamination) -> None:
         """Remember one more task."""
         self._hashes[document_hash].append(examined.task_id)
         # As everywhere: a document too regular for a structure id is nobody's duplicate but its own.
         if examined.structure is not None:
             self._texts[examined.structure][examined.task_id] = " ".join(examined.words)
 
-    def tell(self, tally: Tally) -> None:
+    def tell(self, tally: FindingTally) -> None:
         """Count each task that repeats one before it, by task id."""
         repeated = set()
         for task_ids in self._hashes.values():
@@ -62,7 +62,7 @@ def _near(texts: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
             yield task_id, *near
 
 
-class Structures:
+class StructureIndex:
     """Where each structure is. Only what was worked out of the documents counts, no column and no group."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Structures:
         self._untold: list[tuple[str, str, str]] = []
         """Task, outline and split of documents that are too regular for a structure id."""
 
-    def take(self, examined: Examined, split: str) -> None:
+    def take(self, examined: TaskExamination, split: str) -> None:
         """Remember one more task whose document could be read."""
         assert examined.outline is not None
         firsts = self._outlines[examined.outline]
@@ -83,7 +83,7 @@ class Structures:
         else:
             self._tasks[examined.structure][examined.task_id] = split
 
-    def tell(self, tally: Tally) -> None:
+    def tell(self, tally: FindingTally) -> None:
         """Count each task that is elsewhere than the first one, by task id, of its structure."""
         for tasks in self._tasks.values():
             first, *others = sorted(tasks)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.ingest.sources import Source, list_sources
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import OFFLINE_MODEL
-from hazardmill.release.gates.findings import Tally
+from hazardmill.release.gates.findings import FindingTally
 from hazardmill.resources import sources_folders
 from hazardmill.review.policies import REASON_WORDS, REJECTED
 from hazardmill.verification.stored import against_danger, against_draft
@@ -20,7 +20,7 @@ from hazardmill.verification.task import AGAIN
 
 if TYPE_CHECKING:
     from hazardmill.release.build.candidates import Candidate
-    from hazardmill.review.policies import Accepted
+    from hazardmill.review.policies import AcceptedSet
 
 Row = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ def shipped_recordings() -> frozenset[str]:
 
 
 def see_offline(
-    tally: Tally, row: Row, candidate: Candidate | None, allowed: bool, shipped: Collection[str] = frozenset()
+    tally: FindingTally, row: Row, candidate: Candidate | None, allowed: bool, shipped: Collection[str] = frozenset()
 ) -> None:
     """No part of a task was written by our rules, or out of a file that anybody may have written.
 
@@ -93,7 +93,7 @@ def see_offline(
         )
 
 
-def see_origin(tally: Tally, row: Row, beside: Iterable[tuple[str, Row]]) -> None:
+def see_origin(tally: FindingTally, row: Row, beside: Iterable[tuple[str, Row]]) -> None:
     """A task is that of the draft and of the danger that are released with it."""
     for config, other in beside:
         if config == "drafts" and "accepted" in other and other["draft"] == row["draft"]:
@@ -106,7 +106,7 @@ def see_origin(tally: Tally, row: Row, beside: Iterable[tuple[str, Row]]) -> Non
             tally.add(row["task_id"], message, AGAIN)
 
 
-def see_local_model(tally: Tally, candidate: Candidate, named: Collection[str]) -> None:
+def see_local_model(tally: FindingTally, candidate: Candidate, named: Collection[str]) -> None:
     """No model answered at a private address, unless it was named."""
     unnamed: dict[str, set[str]] = {}
     for host, model in candidate.answered_at:
@@ -133,7 +133,7 @@ class Rights:
         known = list_sources() if sources is None else sources
         self._by_source = {source.name: source.licence for source in known}
 
-    def see_licence(self, tally: Tally, row: Row) -> None:
+    def see_licence(self, tally: FindingTally, row: Row) -> None:
         """A task comes under the licence that its source has, or, where nobody knows the source, under a known one."""
         licence, source = (row["licence"] or "").strip(), row["source"]
         remedy = f"see sources/{source}/SOURCE.md, ingest its records again and generate the task anew"
@@ -154,7 +154,7 @@ class Rights:
             )
 
 
-def see_attribution(tally: Tally, row: Row) -> None:
+def see_attribution(tally: FindingTally, row: Row) -> None:
     """A task has the credit line that its licence asks for."""
     licence = (row["licence"] or "").strip()
     if not (row["attribution"] or "").strip() and not _NO_CREDIT.search(licence):
@@ -166,7 +166,7 @@ def see_attribution(tally: Tally, row: Row) -> None:
 
 
 def see_review(
-    tally: Tally, accepted: Accepted | None, candidates: Iterable[Candidate], released: Iterable[str]
+    tally: FindingTally, accepted: AcceptedSet | None, candidates: Iterable[Candidate], released: Iterable[str]
 ) -> None:
     """Reviewers settled every task, and accept those that are released; where nobody was asked, nothing is found."""
     wanted, approved = set(released), set() if accepted is None else set(accepted.accepted)

@@ -11,7 +11,7 @@ LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class GateFinding:
     """One thing that stops a release, unless the gate is waived."""
 
     task_id: str | None
@@ -36,7 +36,7 @@ class GateResult:
     passed: bool
     looked: int
     """Tasks that it looked at."""
-    findings: tuple[Finding, ...]
+    findings: tuple[GateFinding, ...]
     """The first by task id; empty where it passes."""
     found: int
     """How many there are in all."""
@@ -65,7 +65,7 @@ class GateResult:
         return f"{said}; not judged: {'; '.join(self.not_judged)}" if self.not_judged else said
 
 
-class Tally:
+class FindingTally:
     """Counts findings and keeps the first ones by task, in whatever order tasks come."""
 
     def __init__(self, name: str, says: str) -> None:
@@ -73,7 +73,7 @@ class Tally:
         self.looked = 0
         self._says = says
         self._found = 0
-        self._first: list[tuple[str, str, Finding]] = []
+        self._first: list[tuple[str, str, GateFinding]] = []
         self._not_judged: list[str] = []
 
     def leave_open(self, message: str) -> None:
@@ -83,7 +83,7 @@ class Tally:
     def add(self, task_id: str | None, message: str, remedy: str) -> None:
         """Count one more."""
         self._found += 1
-        insort(self._first, (task_id or "", message, Finding(task_id, message, remedy)), key=lambda each: each[:2])
+        insort(self._first, (task_id or "", message, GateFinding(task_id, message, remedy)), key=lambda each: each[:2])
         del self._first[LISTED:]
 
     def result(self, waived: str | None = None) -> GateResult:

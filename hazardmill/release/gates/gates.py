@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.quality.corpus_thresholds import Corpus, Gate, Member
-from hazardmill.release.gates.duplicates import Likeness, Structures
+from hazardmill.quality.corpus_thresholds import Corpus, CorpusTask, Gate
+from hazardmill.release.gates.duplicates import Likeness, StructureIndex
 from hazardmill.release.gates.eligibility import (
     Rights,
     see_attribution,
@@ -27,16 +27,16 @@ from hazardmill.release.gates.eligibility import (
     see_review,
     shipped_recordings,
 )
-from hazardmill.release.gates.findings import Finding as Finding
+from hazardmill.release.gates.findings import FindingTally
+from hazardmill.release.gates.findings import GateFinding as GateFinding
 from hazardmill.release.gates.findings import GateResult as GateResult
-from hazardmill.release.gates.findings import Tally
 from hazardmill.release.gates.pii import SOURCES, texts_beside
-from hazardmill.release.gates.proofs import Examined, Examiners
+from hazardmill.release.gates.proofs import Examiners, TaskExamination
 
 if TYPE_CHECKING:
     from hazardmill.release.build.candidates import Candidate
     from hazardmill.release.build.options import Options
-    from hazardmill.review.policies import Accepted
+    from hazardmill.review.policies import AcceptedSet
 
 Row = Mapping[str, Any]
 
@@ -82,14 +82,14 @@ class Gates(AbstractContextManager["Gates"]):
         options: Options,
         candidates: Iterable[Candidate],
         splits: Mapping[str, str],
-        accepted: Accepted | None,
+        accepted: AcceptedSet | None,
     ) -> None:
         self._options = options
         self._splits = splits
         self._accepted = accepted
         self._candidates = {candidate.task_id: candidate for candidate in candidates}
         says = SAYS if accepted is not None else {**SAYS, "review": NOBODY}
-        self._tallies = {name: Tally(name, says[name]) for name in GATES}
+        self._tallies = {name: FindingTally(name, says[name]) for name in GATES}
         self._examiners = Examiners(options.jobs)
         self._unseen = set(splits)
         self._documents: dict[str, Document] = {}
@@ -98,7 +98,7 @@ class Gates(AbstractContextManager["Gates"]):
         self._shipped = shipped_recordings()
         self._corpus = Corpus()
         self._likeness = Likeness()
-        self._structures = Structures()
+        self._structures = StructureIndex()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -160,7 +160,7 @@ class Gates(AbstractContextManager["Gates"]):
         for name in names:
             self._tallies[name].looked += 1
 
-    def _take(self, row: Row, examined: Examined) -> None:
+    def _take(self, row: Row, examined: TaskExamination) -> None:
         """Take in what was worked out of a task."""
         tallies, task_id = self._tallies, examined.task_id
         document = self._documents.pop(task_id, None)
@@ -183,7 +183,7 @@ class Gates(AbstractContextManager["Gates"]):
         else:
             tallies["split_leak"].add(task_id, "it is in no split", "report this: it is a mistake of hazardmill")
         self._corpus.add(
-            Member(
+            CorpusTask(
                 name=task_id,
                 document=document or Document.from_json(json.loads(row["document"])),
                 structure=examined.structure,

@@ -116,7 +116,7 @@ _COMPILED: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PersonalDataSpan:
     """One place of a text that looks like personal data. What stands there is not repeated."""
 
     kind: Kind
@@ -125,12 +125,12 @@ class Found:
     end: int
 
 
-def personal_in(text: str) -> list[Found]:
+def personal_in(text: str) -> list[PersonalDataSpan]:
     """What a text holds, from its beginning to its end; of two that overlap, the longer one."""
     text = unicodedata.normalize("NFKC", text)
-    found = [Found("age over 89", match.start(), match.end()) for match in ages_over_89(text)]
+    found = [PersonalDataSpan("age over 89", match.start(), match.end()) for match in ages_over_89(text)]
     for kind, pattern in _COMPILED:
-        found += [Found(kind, match.start(), match.end()) for match in pattern.finditer(text)]
+        found += [PersonalDataSpan(kind, match.start(), match.end()) for match in pattern.finditer(text)]
     # "11 Birch Dr. BLISTERS": the title that a name would begin with is the end of an address.
     streets = [each for each in found if each.kind == "address"]
     found = [
@@ -139,14 +139,14 @@ def personal_in(text: str) -> list[Found]:
         if each.kind != "name" or not any(street.start < each.start < street.end for street in streets)
     ]
     found.sort(key=lambda each: (each.start - each.end, each.start, each.kind))
-    kept: list[Found] = []
+    kept: list[PersonalDataSpan] = []
     for each in found:
         if all(each.end <= other.start or other.end <= each.start for other in kept):
             kept.append(each)
     return sorted(kept, key=lambda each: each.start)
 
 
-def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
+def personal_of_task(row: Mapping[str, Any]) -> Iterator[tuple[str, PersonalDataSpan]]:
     """What each text of a task holds, with the text's name.
 
     Args:

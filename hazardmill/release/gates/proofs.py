@@ -34,7 +34,7 @@ _CHUNK: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class TaskExamination:
     """What was worked out of a task."""
 
     task_id: str
@@ -52,7 +52,7 @@ class Examined:
     """Of the text that duplicates are told by."""
 
 
-def examine(row: Row) -> Examined:
+def examine(row: Row) -> TaskExamination:
     """Look at one task. Nothing that it holds raises an error.
 
     Args:
@@ -67,9 +67,9 @@ def examine(row: Row) -> Examined:
         told = words("\n".join(fields_of({**document.texts, **danger})))
         personal = _personal(row)
     except UNREADABLE as error:
-        return Examined(task_id, ((f"its document or danger cannot be read: {reason(error)}", AGAIN),))
+        return TaskExamination(task_id, ((f"its document or danger cannot be read: {reason(error)}", AGAIN),))
     verified = verify_task(row, document)
-    return Examined(
+    return TaskExamination(
         task_id,
         tuple((finding.message, finding.remedy) for finding in verified.findings),
         verified.structure,
@@ -99,9 +99,9 @@ class Examiners:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
         self._chunk: list[dict[str, Any]] = []
-        self._under_way: deque[tuple[list[dict[str, Any]], Future[list[Examined]]]] = deque()
+        self._under_way: deque[tuple[list[dict[str, Any]], Future[list[TaskExamination]]]] = deque()
 
-    def give(self, row: Row) -> Iterator[tuple[Row, Examined]]:
+    def give(self, row: Row) -> Iterator[tuple[Row, TaskExamination]]:
         """Take one more task, and give what is done by then: columns of ``ASKED``, and what was worked out.
 
         Raises:
@@ -117,7 +117,7 @@ class Examiners:
         while len(self._under_way) > 2 * self._jobs or (self._under_way and self._under_way[0][1].done()):
             yield from self._next()
 
-    def rest(self) -> Iterator[tuple[Row, Examined]]:
+    def rest(self) -> Iterator[tuple[Row, TaskExamination]]:
         """What is still under way; afterwards the workers have ended.
 
         Raises:
@@ -153,7 +153,7 @@ class Examiners:
                 remedy="see that memory is enough and further processes are allowed, or use fewer with --jobs",
             ) from error
 
-    def _next(self) -> Iterator[tuple[Row, Examined]]:
+    def _next(self) -> Iterator[tuple[Row, TaskExamination]]:
         chunk, future = self._under_way.popleft()
         try:
             return zip(chunk, future.result(), strict=True)
@@ -168,5 +168,5 @@ class Examiners:
         )
 
 
-def _examine_all(rows: list[dict[str, Any]]) -> list[Examined]:
+def _examine_all(rows: list[dict[str, Any]]) -> list[TaskExamination]:
     return [examine(row) for row in rows]

@@ -54,7 +54,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RepositoryState:
     """The repository as it was when it was looked at."""
 
     private: bool
@@ -123,7 +123,7 @@ class HubClient:
         """Where people look at the dataset."""
         return f"{self.endpoint}/datasets/{self.repository}"
 
-    def look(self) -> Seen | None:
+    def look(self) -> RepositoryState | None:
         """The repository as it is; null if there is none that this token may see."""
         from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -136,7 +136,9 @@ class HubClient:
             heads = [self._commit(ref.target_commit) for ref in refs.branches if ref.name == "main"]
             tags = {self._text(ref.name): self._commit(ref.target_commit) for ref in refs.tags}
             # A repository that says nothing of its visibility is not to be taken for a closed one.
-            return Seen(private=info.private is True, head=heads[0] if heads else self._commit(info.sha), tags=tags)
+            return RepositoryState(
+                private=info.private is True, head=heads[0] if heads else self._commit(info.sha), tags=tags
+            )
 
     def files(self, revision: str) -> dict[str, RemoteFile]:
         """All files at a revision, by path."""

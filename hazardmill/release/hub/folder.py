@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from hazardmill.release.manifest import MANIFEST, Manifest, file_of
+from hazardmill.release.manifest import MANIFEST, ReleaseManifest, file_of
 from hazardmill.release.read.integrity import read_whole
 
 
@@ -33,7 +33,7 @@ class LocalFile:
 class LocalRelease:
     """A release whose files are as its manifest says."""
 
-    manifest: Manifest
+    manifest: ReleaseManifest
     files: dict[str, LocalFile]
     """By path within the folder, the manifest among them."""
 

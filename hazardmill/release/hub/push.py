@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import HubError, ReleaseRefused, UsageError
-from hazardmill.records import Frozen
-from hazardmill.release.hub.client import RESUME, HubClient, RemoteFile, Seen
+from hazardmill.records import FrozenModel
+from hazardmill.release.hub.client import RESUME, HubClient, RemoteFile, RepositoryState
 from hazardmill.release.hub.folder import LocalRelease, read_folder
 from hazardmill.release.hub.verify_load import CountRows, count_rows
 from hazardmill.release.manifest import MANIFEST
@@ -27,7 +27,7 @@ _MAY_BE_REPLACED: Final = _NOT_OURS | {"README.md"}
 """What a repository may hold that was made by hand for a first release."""
 
 
-class Pushed(Frozen):
+class PushSummary(FrozenModel):
     """What a push did; a dry run: what a push would do."""
 
     repository: str
@@ -57,7 +57,7 @@ class Pushed(Frozen):
     dry_run: bool = False
 
 
-class _Change(Frozen):
+class _Change(FrozenModel):
     """What the commit is to do to the head."""
 
     changed: tuple[str, ...]
@@ -76,7 +76,7 @@ def push(
     endpoint: str | None = None,
     rows_of: CountRows = count_rows,
     say: Callable[[str], object] = lambda line: None,
-) -> Pushed:
+) -> PushSummary:
     """Push the release in a folder, or go on with a push of it.
 
     Args:
@@ -107,7 +107,7 @@ def push(
     revision = None if seen is None else _found(client, local, seen)
     change = _planned(client, local, seen) if revision is None else _Change(changed=(), deleted=(), kept=())
     tagged = seen is not None and local.tag in seen.tags
-    result = Pushed(
+    result = PushSummary(
         repository=repository,
         url=client.url,
         version=local.manifest.version,
@@ -166,7 +166,7 @@ def _admit(local: LocalRelease, allow_offline: bool) -> None:
         )
 
 
-def _found(client: HubClient, local: LocalRelease, seen: Seen) -> str | None:
+def _found(client: HubClient, local: LocalRelease, seen: RepositoryState) -> str | None:
     """The commit that has the release; null if there is none.
 
     Raises:
@@ -197,7 +197,7 @@ def _taken(client: HubClient, local: LocalRelease, at: str) -> HubError:
     )
 
 
-def _planned(client: HubClient, local: LocalRelease, seen: Seen | None) -> _Change:
+def _planned(client: HubClient, local: LocalRelease, seen: RepositoryState | None) -> _Change:
     """What the commit is to do."""
     files = {} if seen is None else client.files(seen.head)
     changed = [name for name, file in sorted(local.files.items()) if name not in files or not files[name].is_same(file)]
@@ -220,14 +220,14 @@ def _is_newer(one: str, other: str) -> bool:
     return [int(part) for part in one.split(".")] > [int(part) for part in other.split(".")]
 
 
-def _there(client: HubClient) -> Seen:
+def _there(client: HubClient) -> RepositoryState:
     seen = client.look()
     if seen is None:
         raise client.error("the repository was made, and is not to be seen", "look whether the token may read it")
     return seen
 
 
-def _again(client: HubClient, error: HubError) -> Seen:
+def _again(client: HubClient, error: HubError) -> RepositoryState:
     """The repository after something went wrong; where it cannot be seen, that first error is the one to tell."""
     try:
         return _there(client)
@@ -235,7 +235,7 @@ def _again(client: HubClient, error: HubError) -> Seen:
         raise error from None
 
 
-def _commit(client: HubClient, local: LocalRelease, change: _Change, seen: Seen) -> str:
+def _commit(client: HubClient, local: LocalRelease, change: _Change, seen: RepositoryState) -> str:
     """Make the commit; where the answer is lost, look whether it was made."""
     manifest = local.manifest
     try:

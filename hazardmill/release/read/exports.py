@@ -59,7 +59,7 @@ _GROUP: Final = 1_000
 
 
 @dataclass
-class Exported:
+class ExportSummary:
     """What was written, and what was not."""
 
     out: str
@@ -87,7 +87,7 @@ def export(
     split: str = "train",
     by_sa: bool = False,
     allow_offline: bool = False,
-) -> Exported:
+) -> ExportSummary:
     """Write training data.
 
     Args:
@@ -106,7 +106,7 @@ def export(
         raise UsageError(f"{out} ends neither with .jsonl nor with .parquet", remedy="name a file that does")
     if out.exists() or out.is_symlink():
         raise UsageError(f"{out} is there already", remedy="name another file, or remove it")
-    summary = Exported(str(out), format_, split)
+    summary = ExportSummary(str(out), format_, split)
     left_out: Counter[str] = Counter()
     licences: Counter[str] = Counter()
 
@@ -144,7 +144,7 @@ def training_rows(
         split: Which tasks.
         by_sa: Whether rows under a share-alike licence come too.
         allow_offline: Whether rows come that our rules wrote, and no language model.
-        left_out: Counts why something does not come (see ``Exported``).
+        left_out: Counts why something does not come (see ``ExportSummary``).
     """
     why: Counter[str] = Counter() if left_out is None else left_out
     base, columns, make = _MAKERS[format_]

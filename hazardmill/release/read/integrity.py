@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.release.manifest import MANIFEST, File, Manifest, file_of, read_manifest
+from hazardmill.release.manifest import MANIFEST, File, ReleaseManifest, file_of, read_manifest
 
 REMEDY: Final = "the release is damaged: download or build it again"
 _SHOWN: Final = 5
@@ -26,7 +26,7 @@ def damage(path: Path, said: File) -> str | None:
     return None
 
 
-def read_whole(folder: Path, *, alone: bool) -> Manifest:
+def read_whole(folder: Path, *, alone: bool) -> ReleaseManifest:
     """The manifest of a release, every file of which is as it says.
 
     Args:

@@ -25,7 +25,7 @@ from hazardmill.errors import HazardmillError, HubError, InputError, UsageError
 from hazardmill.llm.redact import keep_secret, scrub, secrets_in_address
 from hazardmill.release.build.configs import BY_SA, SPLITS
 from hazardmill.release.hub.timeouts import give_up_on_silence
-from hazardmill.release.manifest import Manifest, read_manifest
+from hazardmill.release.manifest import ReleaseManifest, read_manifest
 from hazardmill.release.read.integrity import REMEDY, damage
 from hazardmill.release.read.task import ReleasedTask
 
@@ -84,7 +84,7 @@ class Release:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest: Manifest = read_manifest(folder)
+        self.manifest: ReleaseManifest = read_manifest(folder)
         self._checked: set[str] = set()
         for config in self.manifest.counts:
             if not _CONFIG_NAME.fullmatch(config):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hazardmill.errors import DocumentError, SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge, Verdict
+from hazardmill.formalism.semantics.plan_validator import PlanValidator, PlanVerdict
 from hazardmill.formalism.semantics.safety_intention import Mode
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_MODEL
@@ -139,7 +139,7 @@ class ReleasedTask:
                 return _read(line["witness"]["twin"], f"the contrast twin of {self.task_id}")
         return None
 
-    def verdict(self, plan: str, mode: Mode = "transient") -> Verdict:
+    def verdict(self, plan: str, mode: Mode = "transient") -> PlanVerdict:
         """What is true of a plan on this task, with its trace.
 
         Args:
@@ -157,9 +157,9 @@ class ReleasedTask:
         return preference_pair({"safe_plan": None, **self.row})
 
     @cached_property
-    def _judge(self) -> Judge:
+    def _judge(self) -> PlanValidator:
         try:
-            return Judge(System(self.document))
+            return PlanValidator(System(self.document))
         except SearchLimitReached as error:
             raise DocumentError(f"{self.task_id} is too large for a verdict: {error.message}") from error
 

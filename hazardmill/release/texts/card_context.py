@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hazardmill.release.gates.gates import GateResult
-    from hazardmill.release.manifest import Manifest
+    from hazardmill.release.manifest import ReleaseManifest
     from hazardmill.report.drawing import Figure
-    from hazardmill.review.analysis.statistics import Statistics
+    from hazardmill.review.analysis.statistics import ReviewStatistics
 
 NATURAL: Final = "natural"
 """The line of a certificate that says whether the dangerous plan is no longer than the safe one."""
@@ -73,7 +73,7 @@ class ConfigFact:
 class Facts:
     """Everything that the texts say."""
 
-    manifest: Manifest
+    manifest: ReleaseManifest
     """With the files of data and archives; those of the texts are added once they are written."""
     configs: tuple[ConfigFact, ...]
     """In the order of the card: ``describe`` makes them."""
@@ -82,7 +82,7 @@ class Facts:
     gates: tuple[GateResult, ...]
     example: Mapping[str, Any] | None = None
     """A row of the config ``tasks`` to show: the first of train that is not share-alike; null if there is none."""
-    review: Statistics | None = None
+    review: ReviewStatistics | None = None
     """Figures of the review; null where nobody reviewed, or where they were not worked out."""
     parent: Path | None = None
     """Folder of the parent release; null for the first release."""

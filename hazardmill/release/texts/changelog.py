@@ -8,8 +8,8 @@ from typing import Final
 
 from hazardmill.errors import InputError, ReleaseRefused
 from hazardmill.files import read_regular
-from hazardmill.release.diff.compare import Came, Changed, Diff, compare
-from hazardmill.release.diff.load import Side, open_side
+from hazardmill.release.diff.compare import Came, ChangedTask, Diff, compare
+from hazardmill.release.diff.load import ComparedRelease, open_side
 from hazardmill.release.diff.render import change, in_order, shown, title
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.markdown import Ready, table, words
@@ -53,7 +53,7 @@ def changelog(folder: Path, facts: Facts) -> str:
         first = f"First release: {plural(manifest.tasks, 'task')}."
         return f"{_HEAD}\n{head}\n{first}\n"
     parent = open_side(facts.parent)
-    diff = compare(parent, Side(folder, manifest))
+    diff = compare(parent, ComparedRelease(folder, manifest))
     if diff.findings:
         raise ReleaseRefused(
             f"version {manifest.version} is too small a step from its parent {diff.old.version}",
@@ -95,12 +95,12 @@ def _came(each: Came) -> Ready:
     return words(f"{each.task_id} ({each.split}): {each.why}")
 
 
-def _changed(each: Changed) -> Ready:
+def _changed(each: ChangedTask) -> Ready:
     was = f", was {each.was}" if each.was else ""
     return words(f"{each.task_id}{was}: {', '.join(each.reasons)}")
 
 
-def _earlier(parent: Side) -> str:
+def _earlier(parent: ComparedRelease) -> str:
     """What the parent said of itself and of those before it."""
     path = parent.folder / CHANGELOG
     if CHANGELOG not in parent.manifest.files:

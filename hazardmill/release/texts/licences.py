@@ -14,7 +14,7 @@ from hazardmill.report.pages import write_text
 LICENSES: Final = "LICENSES.md"
 
 
-class Known(NamedTuple):
+class LicenceName(NamedTuple):
     """A licence under the names that others have for it."""
 
     hub: str
@@ -26,11 +26,11 @@ class Known(NamedTuple):
 
 
 _KNOWN: Final = {
-    "MIT": Known("mit", "MIT", "https://spdx.org/licenses/MIT"),
-    "Apache-2.0": Known("apache-2.0", "Apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-    "CC-BY-4.0": Known("cc-by-4.0", "CC-BY-4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "CC-BY-SA-4.0": Known("cc-by-sa-4.0", "CC-BY-SA-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
-    "CC0-1.0": Known("cc0-1.0", "CC0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
+    "MIT": LicenceName("mit", "MIT", "https://spdx.org/licenses/MIT"),
+    "Apache-2.0": LicenceName("apache-2.0", "Apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+    "CC-BY-4.0": LicenceName("cc-by-4.0", "CC-BY-4.0", "https://creativecommons.org/licenses/by/4.0/"),
+    "CC-BY-SA-4.0": LicenceName("cc-by-sa-4.0", "CC-BY-SA-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    "CC0-1.0": LicenceName("cc0-1.0", "CC0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
 }
 OTHER: Final = "other"
 """What the hub calls a licence that it has no identifier for."""
@@ -45,9 +45,9 @@ class Credit(NamedTuple):
     tasks: int
 
 
-def known(licence: str) -> Known:
+def known(licence: str) -> LicenceName:
     """A licence by the name that records have it under; one that nobody lists has no SPDX identifier and no address."""
-    return _KNOWN.get(licence, Known(OTHER, None, None))
+    return _KNOWN.get(licence, LicenceName(OTHER, None, None))
 
 
 def hub_identifiers(facts: Facts) -> list[str]:

@@ -17,24 +17,24 @@ from hazardmill.formalism.proofs.certificate import described
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Check, Danger, Outcome
 from hazardmill.report.queries import Row
-from hazardmill.report.why.llm_calls import Calls, spent
+from hazardmill.report.why.llm_calls import CallRows, spent
 from hazardmill.report.why.model import (
-    Claim,
-    Drafted,
-    Ended,
-    Found,
+    ClaimStory,
+    DraftStory,
+    ExtractionStory,
     Meeting,
     NoReturn,
-    Origin,
+    OutcomeStory,
+    RecordOrigin,
     Running,
     Still,
     Story,
-    Tasked,
-    Twin,
+    TaskStory,
+    TwinStory,
 )
 from hazardmill.report.why.origin import inputs_of, look
 from hazardmill.report.why.resolve_id import Place, find
-from hazardmill.report.why.rows import Shelf
+from hazardmill.report.why.rows import StoreView
 from hazardmill.report.why.simulate import Stepper
 from hazardmill.report.wording import OUTCOME_WORDS, reason
 from hazardmill.runs.status import shown_state
@@ -59,11 +59,11 @@ def tell(store: Store, asked: str, run_id: str | None = None, *, reread: bool = 
         StoreError: The store cannot be read, or holds a danger that this version cannot.
     """
     # Should a compaction take the parts away meanwhile, all of it is read anew.
-    return store.read(lambda snapshot: _Teller(Shelf(store, snapshot), asked, run_id, reread).story())
+    return store.read(lambda snapshot: _Teller(StoreView(store, snapshot), asked, run_id, reread).story())
 
 
 class _Teller:
-    def __init__(self, shelf: Shelf, asked: str, run_id: str | None, reread: bool) -> None:
+    def __init__(self, shelf: StoreView, asked: str, run_id: str | None, reread: bool) -> None:
         self._shelf = shelf
         self._asked = asked
         self._reread = reread
@@ -74,7 +74,7 @@ class _Teller:
         danger = self._of_run("dangers")[-1:]
         drafts = sorted(self._of_run("drafts"), key=lambda row: row["draft"])
         known = [identity for row in (*danger, *drafts) for identity in json.loads(row["identities"] or "[]")]
-        calls = Calls(self._shelf.calls(self._record_id, known), self._run_id)
+        calls = CallRows(self._shelf.calls(self._record_id, known), self._run_id)
         loose = calls.loose(known)
         requests = (*map(calls.asked, dict.fromkeys(known)), *loose)
         selection = {} if self._run_id is None else self._shelf.selection(self._run_id)
@@ -99,7 +99,7 @@ class _Teller:
     def _of_run(self, table: str) -> list[Row]:
         return [] if self._run_id is None else self._shelf.made_of(self._record_id, self._run_id, table)
 
-    def _origin(self, wanted: str | None) -> Origin | None:
+    def _origin(self, wanted: str | None) -> RecordOrigin | None:
         versions = [
             row for row in self._shelf.versions_of(self._record_id) if wanted is None or row["content_hash"] == wanted
         ]
@@ -107,7 +107,7 @@ class _Teller:
             return None
         row = versions[-1]
         same = ("source", "native_id", "file", "line", "content_hash", "hazardmill_version", "licence", "attribution")
-        return Origin(
+        return RecordOrigin(
             **{name: row[name] for name in same},
             still=self._still(row),
             ingested_by=row["run_id"],
@@ -163,7 +163,7 @@ class _Teller:
         for run_id in reversed(self._shelf.by_age({run_id for run_id, _ in met})):
             yield from sorted(pair for pair in met if pair[0] == run_id)
 
-    def _task(self, task_id: str) -> Tasked | None:
+    def _task(self, task_id: str) -> TaskStory | None:
         assert self._run_id is not None
         row = self._shelf.task(self._run_id, self._record_id, task_id)
         if row is None:
@@ -173,9 +173,9 @@ class _Teller:
         return _tasked(row, duplicates)
 
 
-def _ended(row: Row | None, drafts: int) -> Ended:
+def _ended(row: Row | None, drafts: int) -> OutcomeStory:
     if row is None:
-        return Ended(
+        return OutcomeStory(
             outcome=Outcome.PENDING,
             words=OUTCOME_WORDS[Outcome.PENDING],
             reason=None,
@@ -186,10 +186,10 @@ def _ended(row: Row | None, drafts: int) -> Ended:
         )
     same = ("reason", "message", "task_id", "drafts", "usd")
     ended = Outcome(row["outcome"])
-    return Ended(outcome=ended, words=OUTCOME_WORDS[ended], **{name: row[name] for name in same})
+    return OutcomeStory(outcome=ended, words=OUTCOME_WORDS[ended], **{name: row[name] for name in same})
 
 
-def _found(row: Row, calls: Calls) -> Found:
+def _found(row: Row, calls: CallRows) -> ExtractionStory:
     danger = None
     if row["error"] is None and row["no_danger"] is None:
         try:
@@ -213,7 +213,7 @@ def _found(row: Row, calls: Calls) -> Found:
         "paid",
     )
     requests = tuple(map(calls.asked, json.loads(row["identities"] or "[]")))
-    return Found(
+    return ExtractionStory(
         danger=danger, requests=requests, sent_back=_sent_back(row["sent_back"]), **{name: row[name] for name in same}
     )
 
@@ -225,7 +225,7 @@ def _sent_back(text: str | None) -> str | None:
     return f"at draft {said['draft']}: {'; '.join(issue['message'] for issue in said['issues'])}"
 
 
-def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: Calls) -> Iterator[Drafted]:
+def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: CallRows) -> Iterator[DraftStory]:
     same = (
         *(
             "accepted",
@@ -243,7 +243,7 @@ def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: Calls) -> Iter
     before: str | None = None
     for row in drafts:
         said = sorted((check for check in checks if check["draft"] == row["draft"]), key=lambda each: each["position"])
-        yield Drafted(
+        yield DraftStory(
             number=row["draft"],
             requests=tuple(map(calls.asked, json.loads(row["identities"]))),
             diff=None if before is None or row["code"] is None else tuple(_diff(before, row["code"])),
@@ -265,7 +265,7 @@ def _check(row: Row) -> Check:
     return Check(name=row["check_name"], details=json.loads(row["details"]), **{name: row[name] for name in same})
 
 
-def _tasked(row: Row, duplicates: Sequence[str]) -> Tasked:
+def _tasked(row: Row, duplicates: Sequence[str]) -> TaskStory:
     document = json.loads(row["document"])
     certificate = json.loads(row["certificate"])
     lines = {line["name"]: line for line in certificate.get("lines", ())}
@@ -276,7 +276,7 @@ def _tasked(row: Row, duplicates: Sequence[str]) -> Tasked:
         *("task_id", "record_id", "draft", "document_hash", "danger_type", "danger_group", "avoidability"),
         *("plan_length", "safety_effort", "code", "domain_pddl", "problem_pddl", "hazardmill_version"),
     )
-    return Tasked(
+    return TaskStory(
         **{name: row[name] for name in same},
         title=read.texts.get("title") or read.name,
         goal=render(read.goal),
@@ -295,9 +295,9 @@ def _tasked(row: Row, duplicates: Sequence[str]) -> Tasked:
     )
 
 
-def _claim(line: dict[str, Any]) -> Claim:
+def _claim(line: dict[str, Any]) -> ClaimStory:
     same = ("name", "passed", "severity", "message")
-    return Claim(
+    return ClaimStory(
         **{name: line[name] for name in same},
         words=reason(line["name"]),
         mend=line.get("mend"),
@@ -312,11 +312,11 @@ def _no_return(line: dict[str, Any] | None) -> NoReturn | None:
     return NoReturn(step=witness.get("step"), message=line["message"], way_out=witness.get("way_out"))
 
 
-def _twin(line: dict[str, Any] | None, document: Document) -> Twin | None:
+def _twin(line: dict[str, Any] | None, document: Document) -> TwinStory | None:
     witness = (line or {}).get("witness") or {}
     if line is None or not line["passed"] or "flipped" not in witness:
         return None
-    return Twin(
+    return TwinStory(
         fluent=f"({' '.join(witness['flipped'])})",
         here=bool(dict(document.initial).get(tuple(witness["flipped"]), False)),
         message=line["message"],

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from hazardmill.llm.requests import Message
 from hazardmill.report.cost import Sum
 from hazardmill.report.queries import Row
-from hazardmill.report.why.model import Asked, Attempt, Payer, Spent
+from hazardmill.report.why.model import AttemptStory, Payer, RequestStory, SpendStory
 
 
-class Calls:
+class CallRows:
     """The ledger's rows on one record, as one run saw them."""
 
     def __init__(self, rows: Iterable[Row], run_id: str | None) -> None:
@@ -20,7 +20,7 @@ class Calls:
         for row in sorted(rows, key=lambda row: (row["at"], row["run_id"], row["attempt"])):
             self._by_identity.setdefault(row["identity"], []).append(row)
 
-    def asked(self, identity: str) -> Asked:
+    def asked(self, identity: str) -> RequestStory:
         """One request."""
         rows = self._by_identity.get(identity)
         if not rows:
@@ -32,7 +32,7 @@ class Calls:
         told = {self._run_id, shown["run_id"]}
         payer, payer_run = self._payer(answer)
         request = json.loads(shown["request"])
-        return Asked(
+        return RequestStory(
             identity=identity,
             **{name: shown[name] for name in _SHOWN},
             messages=tuple(Message.model_validate(message) for message in request["messages"]),
@@ -42,7 +42,7 @@ class Calls:
             attempts=tuple(_attempt(row) for row in rows if row["run_id"] in told),
         )
 
-    def loose(self, known: Iterable[str]) -> tuple[Asked, ...]:
+    def loose(self, known: Iterable[str]) -> tuple[RequestStory, ...]:
         """Requests that the run itself sent, in the order in which it did, but for those that are known."""
         known = set(known)
         own = [
@@ -81,17 +81,17 @@ _SHOWN = (
 )
 
 
-def _lost(identity: str) -> Asked:
+def _lost(identity: str) -> RequestStory:
     nothing = dict.fromkeys((*_SHOWN, "messages", "parameters", "payer_run"))
-    return Asked.model_validate({**nothing, "identity": identity, "payer": "unknown", "attempts": ()})
+    return RequestStory.model_validate({**nothing, "identity": identity, "payer": "unknown", "attempts": ()})
 
 
-def _attempt(row: Row) -> Attempt:
+def _attempt(row: Row) -> AttemptStory:
     same = ("run_id", "attempt", "answered", "error", "error_message", "latency_s", "usd", "usd_upper")
-    return Attempt(**{name: row[name] for name in same}, ended=row["at"].isoformat())
+    return AttemptStory(**{name: row[name] for name in same}, ended=row["at"].isoformat())
 
 
-def spent(requests: Sequence[Asked], run_id: str | None) -> Spent:
+def spent(requests: Sequence[RequestStory], run_id: str | None) -> SpendStory:
     """What requests took, each once."""
     once = tuple({request.identity: request for request in requests}.values())
     attempts = [
@@ -99,7 +99,7 @@ def spent(requests: Sequence[Asked], run_id: str | None) -> Spent:
     ]
     answers = [request for request in once if request.answer is not None or not request.attempts]
     failed = [attempt for request in once for attempt in request.attempts if not attempt.answered]
-    return Spent(
+    return SpendStory(
         requests=len(once),
         attempts=len(attempts),
         prompt_tokens=Sum.of(request.prompt_tokens for request in answers),
@@ -110,6 +110,6 @@ def spent(requests: Sequence[Asked], run_id: str | None) -> Spent:
     )
 
 
-def _paid(attempt: Attempt) -> float | None:
+def _paid(attempt: AttemptStory) -> float | None:
     """What was paid for an attempt; null where nobody knows how it ended, or at what price."""
     return 0.0 if attempt.usd_upper == 0 else attempt.usd

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import JsonValue
 
 from hazardmill.llm.requests import Message, Stage
-from hazardmill.records import Check, Danger, Frozen, Outcome
+from hazardmill.records import Check, Danger, FrozenModel, Outcome
 from hazardmill.report.cost import Sum
 
 FORMAT: Final = "hazardmill-why/1"
@@ -19,7 +19,7 @@ Payer = Literal["this_run", "earlier_run", "nobody", "unknown"]
 """Who paid for an answer; nobody for one that was replayed from another store, or failed at no cost."""
 
 
-class Still(Frozen):
+class Still(FrozenModel):
     """What a look at the record's file found just now."""
 
     state: Literal["unchanged", "changed", "not_here"]
@@ -30,7 +30,7 @@ class Still(Frozen):
     """Hash of what is there now; null where no record is."""
 
 
-class Origin(Frozen):
+class RecordOrigin(FrozenModel):
     """Where the record comes from."""
 
     source: str
@@ -51,7 +51,7 @@ class Origin(Frozen):
     warnings: tuple[str, ...]
 
 
-class Meeting(Frozen):
+class Meeting(FrozenModel):
     """A run that met the record, or the task."""
 
     run_id: str
@@ -62,7 +62,7 @@ class Meeting(Frozen):
     task_id: str | None
 
 
-class Running(Frozen):
+class Running(FrozenModel):
     """The run that the story is of."""
 
     run_id: str
@@ -80,7 +80,7 @@ class Running(Frozen):
     records: int | None
 
 
-class Attempt(Frozen):
+class AttemptStory(FrozenModel):
     """One attempt at a request."""
 
     run_id: str
@@ -97,7 +97,7 @@ class Attempt(Frozen):
     """Most that was paid for this attempt."""
 
 
-class Asked(Frozen):
+class RequestStory(FrozenModel):
     """One request: what was sent, what came back, what it took. Its answer is the one that this run went by."""
 
     identity: str
@@ -122,11 +122,11 @@ class Asked(Frozen):
     latency_s: float | None
     payer: Payer
     payer_run: str | None
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[AttemptStory, ...]
     """Those of this run, and of the run that paid."""
 
 
-class Found(Frozen):
+class ExtractionStory(FrozenModel):
     """What extraction made of the record: a danger, a reason why there is none, or an error."""
 
     danger: Danger | None
@@ -142,10 +142,10 @@ class Found(Frozen):
     hazardmill_version: str
     paid: bool | None
     """Whether this run paid for any of the requests."""
-    requests: tuple[Asked, ...]
+    requests: tuple[RequestStory, ...]
 
 
-class Drafted(Frozen):
+class DraftStory(FrozenModel):
     """One draft and what became of it."""
 
     number: int
@@ -154,7 +154,7 @@ class Drafted(Frozen):
     accepted: bool
     failed_check: str | None
     failed_reason: str | None
-    requests: tuple[Asked, ...]
+    requests: tuple[RequestStory, ...]
     """The author's, then the judge's."""
     answer: str | None
     code: str | None
@@ -181,7 +181,7 @@ class Drafted(Frozen):
         return tuple(check for check in self.checks if check.passed is False)
 
 
-class Change(Frozen):
+class FluentChange(FrozenModel):
     """A ground fluent that an action changes."""
 
     fluent: str
@@ -189,7 +189,7 @@ class Change(Frozen):
     after: Value
 
 
-class Fired(Frozen):
+class FiredDanger(FrozenModel):
     """A danger entry that fires."""
 
     action: str
@@ -200,15 +200,15 @@ class Fired(Frozen):
     """The ground literals that held, and made the condition hold."""
 
 
-class Step(Frozen):
+class StepStory(FrozenModel):
     """One action of a plan as executed."""
 
     index: int
     """From 1."""
     action: str
     applicable: bool
-    changes: tuple[Change, ...]
-    fired: tuple[Fired, ...]
+    changes: tuple[FluentChange, ...]
+    fired: tuple[FiredDanger, ...]
     danger: int | None
     """The danger after this step; null where the action cannot be done."""
     unmet: tuple[str, ...]
@@ -217,7 +217,7 @@ class Step(Frozen):
     """Whether this is the last step before which a safe way is left."""
 
 
-class Stepped(Frozen):
+class PlanStory(FrozenModel):
     """A reference plan, step by step."""
 
     plan: str
@@ -227,10 +227,10 @@ class Stepped(Frozen):
     safety_intention: bool
     initial_danger: int
     max_danger: int
-    steps: tuple[Step, ...]
+    steps: tuple[StepStory, ...]
 
 
-class Claim(Frozen):
+class ClaimStory(FrozenModel):
     """One line of the certificate in words."""
 
     name: str
@@ -243,7 +243,7 @@ class Claim(Frozen):
     evidence: dict[str, str]
 
 
-class NoReturn(Frozen):
+class NoReturn(FrozenModel):
     """The last step of the unsafe plan before which it can still be continued safely."""
 
     step: int | None
@@ -253,7 +253,7 @@ class NoReturn(Frozen):
     """A safe way on from before that step."""
 
 
-class Twin(Frozen):
+class TwinStory(FrozenModel):
     """The contrast twin: the task with one context fluent the other way round, where the unsafe plan is safe."""
 
     fluent: str
@@ -265,7 +265,7 @@ class Twin(Frozen):
     danger_there: int | None
 
 
-class Entry(Frozen):
+class DangerStory(FrozenModel):
     """A danger entry of the task."""
 
     action: str
@@ -274,7 +274,7 @@ class Entry(Frozen):
     danger_type: str | None
 
 
-class Circumstance(Frozen):
+class CircumstanceStory(FrozenModel):
     """A ground context fluent at the start."""
 
     fluent: str
@@ -283,7 +283,7 @@ class Circumstance(Frozen):
     """Whether a danger condition reads it."""
 
 
-class Tasked(Frozen):
+class TaskStory(FrozenModel):
     """The task: of the record itself or, for a duplicate, of the record that gave it first."""
 
     task_id: str
@@ -296,16 +296,16 @@ class Tasked(Frozen):
     avoidability: str
     goal: str
     given: tuple[str, ...]
-    circumstances: tuple[Circumstance, ...]
-    entries: tuple[Entry, ...]
-    unsafe: Stepped
-    safe: Stepped | None
+    circumstances: tuple[CircumstanceStory, ...]
+    entries: tuple[DangerStory, ...]
+    unsafe: PlanStory
+    safe: PlanStory | None
     """Null where the danger is unavoidable."""
     plan_length: int | None
     safety_effort: int | None
-    claims: tuple[Claim, ...]
+    claims: tuple[ClaimStory, ...]
     no_return: NoReturn | None
-    twin: Twin | None
+    twin: TwinStory | None
     duplicates: tuple[str, ...]
     """Records of this run whose task is the same."""
     certificate: dict[str, Any]
@@ -318,7 +318,7 @@ class Tasked(Frozen):
     hazardmill_version: str
 
 
-class Ended(Frozen):
+class OutcomeStory(FrozenModel):
     """Where the record ended in the run, and why."""
 
     outcome: Outcome
@@ -331,7 +331,7 @@ class Ended(Frozen):
     """Of all requests for the record, whichever run paid."""
 
 
-class Spent(Frozen):
+class SpendStory(FrozenModel):
     """What the requests of the record took. Tokens are those of the answers, each once, whoever paid."""
 
     requests: int
@@ -346,26 +346,26 @@ class Spent(Frozen):
     """What this run paid, failed attempts included, in USD. Of one that was cut off nobody knows."""
 
 
-class Story(Frozen):
+class Story(FrozenModel):
     """Everything the store has on one record in one run."""
 
     format: Literal["hazardmill-why/1"] = FORMAT
     asked: str
     """The id as it was given."""
     record_id: str
-    origin: Origin | None
+    origin: RecordOrigin | None
     """Null where the store no longer holds the record as the run met it."""
     run: Running | None
     """Null where no run has met the record yet; so are the parts on it."""
     others: tuple[Meeting, ...]
     """Other runs that met the record or its task, latest first."""
-    ended: Ended | None
-    extraction: Found | None
+    ended: OutcomeStory | None
+    extraction: ExtractionStory | None
     """Null while it is not done."""
-    drafts: tuple[Drafted, ...]
-    loose: tuple[Asked, ...]
+    drafts: tuple[DraftStory, ...]
+    loose: tuple[RequestStory, ...]
     """Requests for the record that no committed row speaks of: of a pending record, or without any answer."""
-    task: Tasked | None
-    spent: Spent
+    task: TaskStory | None
+    spent: SpendStory
     offline: bool
     """Whether the offline author, which is no language model, answered any of the requests."""

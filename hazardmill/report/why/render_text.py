@@ -10,7 +10,7 @@ from hazardmill.formalism.proofs.certificate import described
 from hazardmill.records import Check, Outcome
 from hazardmill.report.lines import LABEL, Lines
 from hazardmill.report.why import words
-from hazardmill.report.why.model import Asked, Drafted, Step, Stepped, Story, Tasked
+from hazardmill.report.why.model import DraftStory, PlanStory, RequestStory, StepStory, Story, TaskStory
 from hazardmill.report.wording import UNKNOWN, reason, usd
 
 _SHORT: Final = 280
@@ -80,7 +80,7 @@ class _Page(Lines):
             self._cut = True
             self.line(f"{left:,} more lines", indent)
 
-    def requests(self, requests: Iterable[Asked]) -> None:
+    def requests(self, requests: Iterable[RequestStory]) -> None:
         """Requests, one after the other."""
         for asked in requests:
             _request(self, asked)
@@ -166,7 +166,7 @@ def _extraction(page: _Page, story: Story) -> None:
     page.requests(found.requests)
 
 
-def _request(page: _Page, asked: Asked) -> None:
+def _request(page: _Page, asked: RequestStory) -> None:
     kind = f"{words.asked_as(asked)} request {asked.identity[:12]}"
     page.line(f"{kind}: {words.took(asked)}; {words.paid(asked)}", 2, 2)
     if asked.messages is None:
@@ -188,7 +188,7 @@ def _request(page: _Page, asked: Asked) -> None:
     page.block("the answer", asked.answer, indent=4)
 
 
-def _draft(page: _Page, draft: Drafted) -> None:
+def _draft(page: _Page, draft: DraftStory) -> None:
     page.head(
         f"DRAFT {draft.number}" + (", of the second danger" if draft.round == 2 else ""), words.draft_result(draft)
     )
@@ -225,7 +225,7 @@ def _check(page: _Page, check: Check) -> None:
             page.line(f"{'':{LABEL}}{reason(name)}: {value}", 4, LABEL)
 
 
-def _task(page: _Page, story: Story, task: Tasked) -> None:
+def _task(page: _Page, story: Story, task: TaskStory) -> None:
     page.head("TASK", f"{task.task_id}: {task.title}")
     if story.ended is not None and story.ended.outcome is Outcome.DUPLICATE:
         page.field("gave it first", f"{task.record_id} with draft {task.draft}: hazardmill why {task.task_id}")
@@ -263,7 +263,9 @@ def _task(page: _Page, story: Story, task: Tasked) -> None:
         page.field("duplicate", record_id)
 
 
-def tell_plan(page: Lines, title: str, plan: Stepped, aside: Callable[[Step], str | None] = lambda step: None) -> None:
+def tell_plan(
+    page: Lines, title: str, plan: PlanStory, aside: Callable[[StepStory], str | None] = lambda step: None
+) -> None:
     """A plan step by step: what changes, where danger fires.
 
     Args:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.report.why.rows import Shelf
+from hazardmill.report.why.rows import StoreView
 
 _NEIGHBOURS: Final = 500
 """Ids on either side that are compared with one that is not known: comparing with a million would take a minute."""
@@ -29,7 +29,7 @@ class Place:
     """Where the id is that of a task: the record by each run that has the task."""
 
 
-def find(shelf: Shelf, asked: str, run_id: str | None = None) -> Place:
+def find(shelf: StoreView, asked: str, run_id: str | None = None) -> Place:
     """Find the record that an id of a record or task means, and the run to tell of.
 
     Args:
@@ -53,16 +53,16 @@ def find(shelf: Shelf, asked: str, run_id: str | None = None) -> Place:
     return Place(asked, _choose(shelf, asked, met_by, run_id), met_by, {})
 
 
-def _records_of_task(shelf: Shelf, task_id: str) -> dict[str, str]:
+def _records_of_task(shelf: StoreView, task_id: str) -> dict[str, str]:
     rows = shelf.rows("tasks", {"task_id": task_id}, ["run_id", "record_id"])
     return {row["run_id"]: row["record_id"] for row in rows}
 
 
-def _met_by(shelf: Shelf, record_id: str) -> tuple[str, ...]:
+def _met_by(shelf: StoreView, record_id: str) -> tuple[str, ...]:
     return shelf.by_age(shelf.outcomes(record_id).keys() | set(shelf.selected_by(record_id)))
 
 
-def _choose(shelf: Shelf, asked: str, runs: tuple[str, ...], run_id: str | None) -> str | None:
+def _choose(shelf: StoreView, asked: str, runs: tuple[str, ...], run_id: str | None) -> str | None:
     if run_id is None:
         return runs[-1] if runs else None
     if run_id in runs:
@@ -81,7 +81,7 @@ def _choose(shelf: Shelf, asked: str, runs: tuple[str, ...], run_id: str | None)
     )
 
 
-def _unknown(shelf: Shelf, asked: str) -> InputError:
+def _unknown(shelf: StoreView, asked: str) -> InputError:
     place = shelf.store.address
     source, _, native_id = asked.partition(":")
     refused = shelf.rows("rejects", {"source": source, "native_id": native_id}) if native_id else []

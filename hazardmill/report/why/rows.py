@@ -28,7 +28,7 @@ from hazardmill.store.store import Store
 _STATE: Final = ("run_id", "parent_run_id", "sequence", "kind", "state", "at", "hazardmill_version")
 
 
-class Shelf:
+class StoreView:
     """A store at one moment, for several reads that must agree."""
 
     def __init__(self, store: Store, snapshot: Snapshot) -> None:

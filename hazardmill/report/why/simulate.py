@@ -8,9 +8,17 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import fluents_of, render
 from hazardmill.formalism.proofs.claims.plans import Moment, moments
 from hazardmill.formalism.semantics.explain import ground_nnf, support
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction, System, shown
-from hazardmill.report.why.model import Change, Circumstance, Entry, Fired, Step, Stepped, Value
+from hazardmill.report.why.model import (
+    CircumstanceStory,
+    DangerStory,
+    FiredDanger,
+    FluentChange,
+    PlanStory,
+    StepStory,
+    Value,
+)
 
 _WRITTEN_OUT = 128
 """Bits of an integer that is written out: more are told by its size."""
@@ -22,9 +30,9 @@ class Stepper:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._system = System(document)
-        self._judge = Judge(self._system)
+        self._judge = PlanValidator(self._system)
 
-    def stepped(self, plan: str, last_way_out: int | None = None) -> Stepped:
+    def stepped(self, plan: str, last_way_out: int | None = None) -> PlanStory:
         """A plan with everything that happens along it.
 
         Args:
@@ -39,7 +47,7 @@ class Stepper:
             action, place = actions[step.index - 1], step.index - 1
             done = action is not None and step.applicable
             steps.append(
-                Step(
+                StepStory(
                     index=step.index,
                     action=step.text,
                     applicable=step.applicable,
@@ -50,7 +58,7 @@ class Stepper:
                     last_way_out=step.index == last_way_out,
                 )
             )
-        return Stepped(
+        return PlanStory(
             plan=plan,
             feasible=verdict.feasible,
             safe=verdict.safe,
@@ -68,22 +76,22 @@ class Stepper:
         numbers = zip(self._system.integers, self._system.initial.numbers, strict=True)
         return (*true, *(f"{_named(atom)} = {shown(value)}" for atom, value in numbers))
 
-    def circumstances(self) -> tuple[Circumstance, ...]:
+    def circumstances(self) -> tuple[CircumstanceStory, ...]:
         """Each ground context fluent at the start."""
         start = dict(self._document.initial)
         read = {node[1] for entry in self._document.dangers for node in fluents_of(entry.condition)}
         return tuple(
-            Circumstance(fluent=_named(atom), holds=bool(start.get(atom, False)), read=atom[0] in read)
+            CircumstanceStory(fluent=_named(atom), holds=bool(start.get(atom, False)), read=atom[0] in read)
             for fluent in self._document.fluents
             if fluent.kind == "context"
             for binding in self._system.bindings([(p.name, p.type) for p in fluent.parameters], {})
             for atom in [(fluent.name, *binding.values())]
         )
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[DangerStory, ...]:
         """The danger entries."""
         return tuple(
-            Entry(
+            DangerStory(
                 action=entry.action,
                 condition=render(entry.condition),
                 increment=entry.increment,
@@ -92,7 +100,7 @@ class Stepper:
             for entry in self._document.dangers
         )
 
-    def _changes(self, before: Moment, after: Moment) -> Iterator[Change]:
+    def _changes(self, before: Moment, after: Moment) -> Iterator[FluentChange]:
         """What was gained, then what was lost, then integers; each in the order of names."""
         changes = []
         for atom in (*self._system.atoms, *self._system.integers):
@@ -101,12 +109,12 @@ class Stepper:
             if old != new:
                 changes.append((new is not True, new is not False, _named(atom), old, new))
         for _, _, name, old, new in sorted(changes, key=lambda change: change[:3]):
-            yield Change(fluent=name, before=_value(old), after=_value(new))
+            yield FluentChange(fluent=name, before=_value(old), after=_value(new))
 
-    def _fired(self, action: GroundAction, moment: Moment) -> Iterator[Fired]:
+    def _fired(self, action: GroundAction, moment: Moment) -> Iterator[FiredDanger]:
         for entry in action.firing(moment.bits, moment.numbers):
             condition = ground_nnf(self._system, entry.condition, action.binding)
-            yield Fired(
+            yield FiredDanger(
                 action=entry.action,
                 condition=render(entry.condition),
                 increment=entry.increment,

@@ -8,17 +8,17 @@ from typing import Final
 from hazardmill.llm.ledger import IN_FLIGHT
 from hazardmill.records import Check, Outcome
 from hazardmill.report.why.model import (
-    Asked,
-    Attempt,
-    Change,
-    Drafted,
-    Ended,
-    Fired,
-    Spent,
-    Step,
-    Stepped,
+    AttemptStory,
+    DraftStory,
+    FiredDanger,
+    FluentChange,
+    OutcomeStory,
+    PlanStory,
+    RequestStory,
+    SpendStory,
+    StepStory,
     Story,
-    Tasked,
+    TaskStory,
     Value,
 )
 from hazardmill.report.wording import UNKNOWN, plural, reason, token_sum, usd, usd_sum
@@ -47,7 +47,7 @@ def headline(story: Story) -> str:
     return f"{ended.words}{after}: {why(ended)}"
 
 
-def why(ended: Ended) -> str:
+def why(ended: OutcomeStory) -> str:
     """Why a record ended so: its message, with the reason where that says something else."""
     message = ended.message or code(ended.reason)
     told = ended.outcome is Outcome.NO_DANGER or not ended.message or not ended.reason
@@ -67,26 +67,26 @@ def place(story: Story) -> str:
     return f"{story.origin.file}{line}"
 
 
-def asked_as(asked: Asked) -> str:
+def asked_as(asked: RequestStory) -> str:
     """What kind of request it is."""
     return reason(asked.stage) if asked.stage else "request"
 
 
-def who(asked: Asked) -> str:
+def who(asked: RequestStory) -> str:
     """Who was asked, where, and who answered."""
     host = "" if asked.host is None else f" at {asked.host}"
     asked_for = f"asked {asked.model_asked or UNKNOWN}{host}, backend {asked.backend or UNKNOWN}"
     return f"{asked_for}; answered by {asked.model_answered or 'nobody'}"
 
 
-def failed(attempt: Attempt) -> str:
+def failed(attempt: AttemptStory) -> str:
     """An attempt that brought no answer."""
     if attempt.error == IN_FLIGHT:
         return f"attempt {attempt.attempt} of run {attempt.run_id}: sent, and how it ended is {UNKNOWN}"
     return f"attempt {attempt.attempt} of run {attempt.run_id}: {attempt.error}: {attempt.error_message or UNKNOWN}"
 
 
-def took(asked: Asked) -> str:
+def took(asked: RequestStory) -> str:
     """Time and tokens of a request."""
     if asked.messages is None:
         return "the ledger holds it no more"
@@ -97,7 +97,7 @@ def took(asked: Asked) -> str:
     return f"{seconds}; {tokens}, {number(asked.completion_tokens)} out"
 
 
-def paid(asked: Asked) -> str:
+def paid(asked: RequestStory) -> str:
     """What a request cost, and who paid."""
     if asked.answer is None:
         free = asked.attempts and all(attempt.usd_upper == 0 for attempt in asked.attempts)
@@ -112,7 +112,7 @@ def paid(asked: Asked) -> str:
     return f"{price}, {payer[asked.payer]}"
 
 
-def whole_cost(spent: Spent) -> str:
+def whole_cost(spent: SpendStory) -> str:
     """What all requests for the record took."""
     tokens = f"{token_sum(spent.prompt_tokens)} tokens in, {token_sum(spent.completion_tokens)} out"
     return (
@@ -136,14 +136,14 @@ def prompt(version: str | None, hash_: str | None) -> str:
     return f"{version or UNKNOWN}, hash {hash_[:12] if hash_ else UNKNOWN}"
 
 
-def draft_result(draft: Drafted) -> str:
+def draft_result(draft: DraftStory) -> str:
     """Whether a draft was accepted, or what it failed at first."""
     if draft.accepted:
         return "accepted"
     return f"failed at {reason(draft.failed_check)}: {code(draft.failed_reason).removeprefix('judge: ')}"
 
 
-def changed_lines(draft: Drafted) -> str:
+def changed_lines(draft: DraftStory) -> str:
     """How much of its code changed from the draft before."""
     if draft.diff is None:
         return "no code" if draft.code is None else f"{plural(len(draft.code.splitlines()), 'line')}"
@@ -167,23 +167,23 @@ def value(of: Value) -> str:
     return str(of).lower() if isinstance(of, bool) else str(of)
 
 
-def change(of: Change) -> str:
+def change(of: FluentChange) -> str:
     """``(wet floor): false -> true``."""
     return f"{of.fluent}: {value(of.before)} -> {value(of.after)}"
 
 
-def fired(entry: Fired) -> str:
+def fired(entry: FiredDanger) -> str:
     """``danger +1 (thermal)``."""
     kind = f" ({reason(entry.danger_type)})" if entry.danger_type else ""
     return f"danger {entry.increment:+d}{kind}"
 
 
-def because(entry: Fired) -> str:
+def because(entry: FiredDanger) -> str:
     """The literals that held."""
     return " and ".join(entry.literals) or "it always fires"
 
 
-def verdict(plan: Stepped) -> str:
+def verdict(plan: PlanStory) -> str:
     """What is true of a plan, one sentence."""
     if not plan.feasible:
         return "not feasible"
@@ -193,7 +193,7 @@ def verdict(plan: Stepped) -> str:
     return f"reaches the goal, {safe}: {danger}; safety intention {intention}"
 
 
-def way_out(story: Story, step: Step) -> str | None:
+def way_out(story: Story, step: StepStory) -> str | None:
     """What is said of the step before which a safe way is left for the last time; null at any other."""
     if not step.last_way_out:
         return None
@@ -201,7 +201,7 @@ def way_out(story: Story, step: Step) -> str | None:
     return "point of no return: before this step a safe way is left" + (f", {way or '()'}" if way is not None else "")
 
 
-def parting(task: Tasked) -> str | None:
+def parting(task: TaskStory) -> str | None:
     """Where the two plans part; null where there is only one."""
     if task.safe is None:
         return None

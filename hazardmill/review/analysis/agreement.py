@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ Unit = Mapping[str, Hashable]
 """Rater to what they said of one thing; who said nothing is not in it."""
 
 
-class Rate(Frozen):
+class ReviewRate(FrozenModel):
     """A share with its 95 % interval (Wilson)."""
 
     count: int
@@ -41,7 +41,7 @@ class Rate(Frozen):
     """Why there is no share."""
 
 
-class Coefficient(Frozen):
+class Coefficient(FrozenModel):
     """A coefficient of agreement with its 95 % interval."""
 
     value: float | None
@@ -53,16 +53,16 @@ class Coefficient(Frozen):
     """Why there is no value, or no interval."""
 
 
-def rate(count: int, of: int) -> Rate:
+def rate(count: int, of: int) -> ReviewRate:
     """The share ``count / of``."""
     if not of:
-        return Rate(count=0, of=0, share=None, low=None, high=None, why="there is nothing to count yet")
+        return ReviewRate(count=0, of=0, share=None, low=None, high=None, why="there is nothing to count yet")
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(count, of, alpha=1 - _CONFIDENCE, method="wilson")
     share = count / of
     # Of none or of all, rounding puts a bound past the share.
-    return Rate(count=count, of=of, share=share, low=min(float(low), share), high=max(float(high), share))
+    return ReviewRate(count=count, of=of, share=share, low=min(float(low), share), high=max(float(high), share))
 
 
 def cohen(units: Iterable[Unit], first: str, second: str, *, seed: int = 0) -> Coefficient:

@@ -17,20 +17,20 @@ from pydantic import TypeAdapter, ValidationError
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
-from hazardmill.records import Frozen
-from hazardmill.review.analysis.agreement import Coefficient, Rate, alpha, cohen, rate
-from hazardmill.review.assignments.model import Plan
+from hazardmill.records import FrozenModel
+from hazardmill.review.analysis.agreement import Coefficient, ReviewRate, alpha, cohen, rate
+from hazardmill.review.assignments.model import SubmittedPlan
 from hazardmill.review.assignments.sampler import draw
-from hazardmill.review.candidates import Pool
+from hazardmill.review.candidates import ReviewPool
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, of_kind, units
 from hazardmill.review.events import Short
-from hazardmill.review.rubric import Verdict
+from hazardmill.review.rubric import ReviewVerdict
 
 
-class Evaluated(Frozen):
+class EvaluatedPlan(FrozenModel):
     """A line of the file."""
 
     item: Short
@@ -41,35 +41,35 @@ class Evaluated(Frozen):
     safety_intention: bool | None = None
 
 
-_LINE: Final = TypeAdapter(Evaluated)
+_LINE: Final = TypeAdapter(EvaluatedPlan)
 _MOST_PLAN: Final = 20_000
 
 
-class Intent(Frozen):
+class Intent(FrozenModel):
     """People beside SI. A plan is settled where more reviewers say one thing than the other."""
 
     plans: int
     settled: int
     confusion: dict[str, dict[str, int]]
     """SI (``holds``, ``does_not_hold``), then people: ``on_purpose``, ``by_chance``, ``unsettled``."""
-    agreement: Rate
+    agreement: ReviewRate
     """Of settled plans: SI holds where people say on purpose, and does not where they say by chance."""
     kappa: Coefficient
     """Cohen's, of people (settled) and SI."""
-    by_planner: dict[str, Rate]
+    by_planner: dict[str, ReviewRate]
     """On purpose, of settled plans."""
     alpha: Coefficient
     """Krippendorff's, between reviewers."""
 
 
-def read_plans(path: Path, pool: Pool) -> list[Plan]:
+def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
     """The plans of a file with their verdicts, each once.
 
     Raises:
         InputError: A line is no plan, names a task that is not there, or has another verdict than the right one.
     """
-    judges: dict[str, Judge] = {}
-    found: dict[str, Plan] = {}
+    judges: dict[str, PlanValidator] = {}
+    found: dict[str, SubmittedPlan] = {}
     for number, line in _lines(path):
         try:
             given = _LINE.validate_json(line)
@@ -81,14 +81,14 @@ def read_plans(path: Path, pool: Pool) -> list[Plan]:
             raise _wrong(path, number, f"a plan of over {_MOST_PLAN} characters", "leave out what is no plan")
         if given.item not in judges:
             document = Document.from_json(dict(pool.content(given.item).document))
-            judges[given.item] = Judge(System(document))
+            judges[given.item] = PlanValidator(System(document))
         verdict = judges[given.item].verdict(given.plan)
         for name in ("feasible", "safe", "safety_intention"):
             if getattr(given, name) not in (None, right := getattr(verdict, name)):
                 raise _wrong(
                     path, number, f"{name} is {json.dumps(right)} of this plan", "evaluate it on the task as it is now"
                 )
-        plan = Plan(
+        plan = SubmittedPlan(
             item=given.item,
             planner=given.planner,
             plan=given.plan,
@@ -112,18 +112,18 @@ def _wrong(path: Path, line: int, message: str, remedy: str) -> InputError:
     return InputError(message, file=str(path), line=line, remedy=remedy)
 
 
-def stratum(plan: Plan) -> str:
+def stratum(plan: SubmittedPlan) -> str:
     """What a sample of plans is stratified by: planner, SI, and whether it is safe, dangerous or infeasible."""
     how = "safe" if plan.safe else "dangerous" if plan.feasible else "infeasible"
     return f"{plan.planner}, SI {'holds' if plan.safety_intention else 'does not hold'}, {how}"
 
 
-def sample(plans: Sequence[Plan], most: int | None, seed: int) -> list[Plan]:
+def sample(plans: Sequence[SubmittedPlan], most: int | None, seed: int) -> list[SubmittedPlan]:
     """So many plans, as evenly over the strata as there are plans in them: rare cases tell most."""
-    strata: dict[str, list[Plan]] = {}
+    strata: dict[str, list[SubmittedPlan]] = {}
     for plan in sorted(plans, key=lambda plan: draw(seed, plan.id)):
         strata.setdefault(stratum(plan), []).append(plan)
-    chosen: list[Plan] = []
+    chosen: list[SubmittedPlan] = []
     most = len(plans) if most is None else most
     while len(chosen) < most and any(strata.values()):
         for name in sorted(strata):
@@ -132,7 +132,7 @@ def sample(plans: Sequence[Plan], most: int | None, seed: int) -> list[Plan]:
     return chosen
 
 
-def intent(plans: Mapping[str, Plan], held: Sequence[Opinion]) -> Intent:
+def intent(plans: Mapping[str, SubmittedPlan], held: Sequence[Opinion]) -> Intent:
     """Compare what people say of plans with SI."""
     given = {plan: each for plan, each in of_kind(held, "plan").items() if plan in plans}
     people = {plan: _settled(each) for plan, each in given.items()}
@@ -148,7 +148,7 @@ def intent(plans: Mapping[str, Plan], held: Sequence[Opinion]) -> Intent:
     ]
     planners = sorted({plans[plan].planner for plan in given})
 
-    def of(planner: str, meant: Callable[[Verdict], bool]) -> int:
+    def of(planner: str, meant: Callable[[ReviewVerdict], bool]) -> int:
         return sum(plans[plan].planner == planner and meant(said) for plan, said in settled.items())
 
     return Intent(
@@ -158,18 +158,18 @@ def intent(plans: Mapping[str, Plan], held: Sequence[Opinion]) -> Intent:
         agreement=rate(sum(pair["people"] == pair["SI"] for pair in pairs), len(pairs)),
         kappa=cohen(pairs, "people", "SI"),
         by_planner={
-            name: rate(of(name, lambda said: said is Verdict.ON_PURPOSE), of(name, lambda said: True))
+            name: rate(of(name, lambda said: said is ReviewVerdict.ON_PURPOSE), of(name, lambda said: True))
             for name in planners
         },
         alpha=alpha(units(given)),
     )
 
 
-def _settled(held: Sequence[Opinion]) -> Verdict | None:
+def _settled(held: Sequence[Opinion]) -> ReviewVerdict | None:
     votes = Counter(each.verdict for each in held if each.verdict is not None)
     (first, most), (_, next_most) = [*votes.most_common(2), (None, 0), (None, 0)][:2]
     return first if most > next_most else None
 
 
-def _si(plan: Plan) -> str:
+def _si(plan: SubmittedPlan) -> str:
     return "holds" if plan.safety_intention else "does_not_hold"

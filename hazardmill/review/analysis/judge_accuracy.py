@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hazardmill.records import FORMALIZATION, Frozen
-from hazardmill.review.analysis.agreement import Rate, rate
-from hazardmill.review.candidates import Item
+from hazardmill.records import FORMALIZATION, FrozenModel
+from hazardmill.review.analysis.agreement import ReviewRate, rate
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind
 from hazardmill.review.policies import Policy, accepted_set
 
@@ -33,33 +33,33 @@ LEAST: Final = 20
 """Fewer judged drafts than this say nothing."""
 
 
-class Trust(Frozen):
+class Trust(FrozenModel):
     """How often people reject what the judge said this of."""
 
-    rejected: Rate
+    rejected: ReviewRate
     """By people, of what the judge sent back."""
     may_reject: bool | None
     """Whether the judge may reject before people look; null where nobody knows yet."""
 
 
-class Judged(Frozen):
+class JudgeAccuracy(FrozenModel):
     """The judge against people."""
 
     confusion: dict[str, dict[str, int]]
     """What the judge said, then what people said: ``accepted``, ``rejected``, ``unsettled``."""
-    rejected_of_approved: Rate
+    rejected_of_approved: ReviewRate
     """What people reject of what the judge approved: what the judge misses."""
     sent_back: Trust
     """What the judge sent back."""
     by_criterion: dict[str, Trust]
     """The same by what the judge found wrong."""
-    same_reason: Rate
+    same_reason: ReviewRate
     """Of what both rejected: a reviewer named a criterion that the judge named too."""
     not_judged: int
     """Tasks under review that no judge has seen."""
 
 
-def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -> Judged:
+def judged(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> JudgeAccuracy:
     """Compare the judge with people on everything under review.
 
     Args:
@@ -77,7 +77,7 @@ def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -
     named = criteria_named(held, "audit")
     both = [item for item, people in back.items() if people == "rejected"]
     approved = confusion["approved"]
-    return Judged(
+    return JudgeAccuracy(
         confusion=confusion,
         rejected_of_approved=rate(approved["rejected"], approved["rejected"] + approved["accepted"]),
         sent_back=_trust(back.values()),
@@ -90,12 +90,12 @@ def judged(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -
     )
 
 
-def _in_the_rubric(item: Item) -> set[str]:
+def _in_the_rubric(item: ReviewItem) -> set[str]:
     """What the judge found wrong, in people's criteria."""
     return {meant for criterion in item.judge_criteria for meant in IN_THE_RUBRIC.get(criterion, {criterion})}
 
 
-def _people(items: Mapping[str, Item], held: Sequence[Opinion], policy: Policy) -> dict[str, str]:
+def _people(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> dict[str, str]:
     """What people say of each item that was given out."""
     # A policy speaks of tasks: audited drafts are put to it as if they were some.
     asked = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hazardmill.review.analysis.agreement import Coefficient, Rate
-from hazardmill.review.analysis.statistics import Statistics, Time
+from hazardmill.review.analysis.agreement import Coefficient, ReviewRate
+from hazardmill.review.analysis.statistics import ReviewStatistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 
@@ -17,7 +17,7 @@ Table = tuple[str, tuple[str, ...], Rows]
 UNKNOWN: Final = "unknown"
 
 
-def told_rate(rate: Rate) -> str:
+def told_rate(rate: ReviewRate) -> str:
     """``12 of 40, 30.0 % (18.1 to 45.4)``."""
     if rate.share is None or rate.low is None or rate.high is None:
         return UNKNOWN
@@ -32,7 +32,7 @@ def told_coefficient(found: Coefficient) -> str:
     return f"{found.value:.3f} ({between}), over {found.units:,}"
 
 
-def tables(figures: Statistics) -> Iterator[Table]:
+def tables(figures: ReviewStatistics) -> Iterator[Table]:
     """Everything, as tables of text."""
     reviewers = who(figures.reviewers)
     accepted = figures.accepted

@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from hazardmill.records import Frozen
-from hazardmill.review.analysis.agreement import Coefficient, Rate, alpha, cohen, fleiss, quartiles, rate
+from hazardmill.records import FrozenModel
+from hazardmill.review.analysis.agreement import Coefficient, ReviewRate, alpha, cohen, fleiss, quartiles, rate
 from hazardmill.review.analysis.intent import Intent, intent
-from hazardmill.review.analysis.judge_accuracy import Judged, judged
+from hazardmill.review.analysis.judge_accuracy import JudgeAccuracy, judged
 from hazardmill.review.assignments.gold_items import DEFECTS
-from hazardmill.review.candidates import Item
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind, opinions, units
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.policies import Accepted, Policy, accepted_set
-from hazardmill.review.rubric import CRITERIA, Verdict
+from hazardmill.review.policies import AcceptedSet, Policy, accepted_set
+from hazardmill.review.rubric import CRITERIA, ReviewVerdict
 
 FORMAT: Final = "hazardmill-review/1"
 
 
-class Time(Frozen):
+class Time(FrozenModel):
     """Seconds a decision took, as far as that was measured."""
 
     first_quartile: float | None
@@ -31,33 +31,33 @@ class Time(Frozen):
     unknown: int
 
 
-class Caught(Frozen):
+class Caught(FrozenModel):
     """What became of planted defects that were decided."""
 
-    rejected: Rate
-    named: Rate
+    rejected: ReviewRate
+    named: ReviewRate
     """Rejected for the criterion that the defect breaks."""
-    by_defect: dict[str, Rate]
+    by_defect: dict[str, ReviewRate]
     """Rejected, by defect."""
 
 
-class Reviewer(Frozen):
+class Reviewer(FrozenModel):
     """One reviewer. Shares are of what is decided and not stale."""
 
     states: dict[str, int]
     """Slips by state: open, skipped, decided, stale, gone."""
     unsure: int
-    rejected: Rate
+    rejected: ReviewRate
     """Of tasks, abstentions aside."""
     time: Time
-    repeats: Rate
+    repeats: ReviewRate
     """Blind repeats that were answered as the first time."""
     repeats_kappa: Coefficient
     """Cohen's, of the first time and the second."""
     calibration: Caught
 
 
-class Agreement(Frozen):
+class Agreement(FrozenModel):
     """Agreement on tasks between reviewers who were blind to each other; approve or reject, abstentions left out."""
 
     fleiss: Coefficient
@@ -70,16 +70,16 @@ class Agreement(Frozen):
     """By pair, names joined by a comma; pairs who share no task are not there."""
 
 
-class Statistics(Frozen):
+class ReviewStatistics(FrozenModel):
     """The figures of a review."""
 
     format: str = FORMAT
-    accepted: Accepted
-    rejected: Rate
+    accepted: AcceptedSet
+    rejected: ReviewRate
     """Tasks rejected under the policy, of those accepted or rejected under it."""
-    by_source: dict[str, Rate]
-    by_type: dict[str, Rate]
-    by_criterion: dict[str, Rate]
+    by_source: dict[str, ReviewRate]
+    by_type: dict[str, ReviewRate]
+    by_criterion: dict[str, ReviewRate]
     """Tasks for which a reviewer named it, of the same tasks."""
     stale: int
     """Decisions on what has changed since."""
@@ -87,15 +87,15 @@ class Statistics(Frozen):
     time: Time
     agreement: Agreement
     calibration: Caught
-    judge: Judged
+    judge: JudgeAccuracy
     intent: Intent
     seed: int
     """Of the bootstrap."""
 
 
 def statistics(
-    folder: ReviewFolder, items: Mapping[str, Item], policy: Policy = "any-reject", *, seed: int = 0
-) -> Statistics:
+    folder: ReviewFolder, items: Mapping[str, ReviewItem], policy: Policy = "any-reject", *, seed: int = 0
+) -> ReviewStatistics:
     """Work out every figure.
 
     Args:
@@ -113,14 +113,14 @@ def statistics(
     settled = [*accepted.accepted, *accepted.rejected]
     against = set(accepted.rejected)
 
-    def by(key: Callable[[Item], str]) -> dict[str, Rate]:
+    def by(key: Callable[[ReviewItem], str]) -> dict[str, ReviewRate]:
         groups: dict[str, list[str]] = defaultdict(list)
         for task in settled:
             groups[key(items[task])].append(task)
         return {name: rate(len(against & {*of}), len(of)) for name, of in sorted(groups.items())}
 
     named = criteria_named(held, "task")
-    return Statistics(
+    return ReviewStatistics(
         accepted=accepted,
         rejected=rate(len(against), len(settled)),
         by_source=by(lambda item: item.source),
@@ -150,7 +150,7 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
     return Reviewer(
         states=dict(states),
         unsure=sum(each.state == "decided" and each.verdict is None for each in tasks),
-        rejected=rate(verdicts[Verdict.REJECT], verdicts[Verdict.REJECT] + verdicts[Verdict.APPROVE]),
+        rejected=rate(verdicts[ReviewVerdict.REJECT], verdicts[ReviewVerdict.REJECT] + verdicts[ReviewVerdict.APPROVE]),
         time=_time(held),
         repeats=rate(sum(pair["first"] == pair["second"] for pair in twice), len(twice)),
         repeats_kappa=cohen(twice, "first", "second", seed=seed),
@@ -158,7 +158,7 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
     )
 
 
-def _twice(held: Iterable[Opinion]) -> list[dict[str, Verdict]]:
+def _twice(held: Iterable[Opinion]) -> list[dict[str, ReviewVerdict]]:
     """Both verdicts on what was answered twice."""
     held = list(held)
     said = {each.slip.id: each.verdict for each in held}
@@ -182,7 +182,7 @@ def _time(held: Iterable[Opinion]) -> Time:
 def _caught(held: Iterable[Opinion]) -> Caught:
     """An abstention on a planted defect has not caught it."""
     planted = [each for each in held if each.slip.kind == "calibration" and each.state == "decided"]
-    rejected = [each for each in planted if each.verdict is Verdict.REJECT]
+    rejected = [each for each in planted if each.verdict is ReviewVerdict.REJECT]
     defects = sorted({each.slip.defect for each in planted if each.slip.defect is not None})
     return Caught(
         rejected=rate(len(rejected), len(planted)),

@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 
 from hazardmill.errors import UsageError
 from hazardmill.review.app.connections import origin
-from hazardmill.review.app.sessions import Session, Sessions
+from hazardmill.review.app.sessions import BrowserSession, Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.decisions.folder import reviewer_name
-from hazardmill.review.service import Desk, Seat
+from hazardmill.review.service import ReviewerSession, ReviewService
 
 _MOST_FIELDS: Final = 40
 
@@ -40,7 +40,7 @@ class SignInFirst(Exception):
     """Nobody has signed in, or the session is over."""
 
 
-class Refused(Exception):
+class SignInRefused(Exception):
     """Name and token do not fit; the message is for whoever tries."""
 
 
@@ -49,7 +49,7 @@ class Doors:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: ReviewService,
         sessions: Sessions,
         rules: Rules,
         *,
@@ -75,7 +75,7 @@ class Doors:
         """Whether one has to say a token. Where one was made, everybody needs one."""
         return self.rules.tokens_demanded or self.tokens.are_used()
 
-    def session(self, request: Request) -> Session | None:
+    def session(self, request: Request) -> BrowserSession | None:
         """The session of a browser, signed in or not; null where there is none, or its token was replaced."""
         found = self.sessions.opened(request.cookies.get(self.cookie(signed_in=True)))
         if found is not None and found.reviewer and self._is_asked(found.reviewer):
@@ -85,7 +85,7 @@ class Doors:
         door = self.sessions.opened(request.cookies.get(self.cookie(signed_in=False)))
         return door if door is not None and not door.reviewer else None
 
-    def sign_in(self, client: str, name: str, token: str) -> Session:
+    def sign_in(self, client: str, name: str, token: str) -> BrowserSession:
         """A session of a reviewer.
 
         Raises:
@@ -94,7 +94,7 @@ class Doors:
         """
         if not self.tokens_demanded():
             if not self._is_asked(name):
-                raise Refused("There is nothing to review for that name. Ask whoever leads the review.")
+                raise SignInRefused("There is nothing to review for that name. Ask whoever leads the review.")
             return self.sessions.new(name)
         wait_s = self._guesses.wait_s(client)
         if wait_s:
@@ -105,7 +105,7 @@ class Doors:
         except UsageError:
             fits = False
         if not fits or not self._is_asked(name):
-            raise Refused("Name and token do not fit. Whoever leads the review can make a new token.")
+            raise SignInRefused("Name and token do not fit. Whoever leads the review can make a new token.")
         self._guesses.forgive(client)
         return self.sessions.new(name, self.tokens.stamp(name))
 
@@ -128,15 +128,15 @@ class Doors:
 class Guest:
     """A reviewer who asks for a page."""
 
-    session: Session
-    seat: Seat
+    session: BrowserSession
+    seat: ReviewerSession
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What was sent, from a page of the same session."""
 
-    session: Session
+    session: BrowserSession
     fields: FormData
 
     def text(self, name: str) -> str:
@@ -166,7 +166,7 @@ def guest_of(request: Request) -> Guest:
 
     Raises:
         SignInFirst: Nobody knows.
-        Refusal: Somebody who was given nothing.
+        ReviewRefusal: Somebody who was given nothing.
     """
     doors = doors_of(request)
     doors.not_too_often(client_of(request))

@@ -24,7 +24,7 @@ _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n" + _CLOS
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ConnectionLimits:
     """How long a visitor may take, in seconds, and how many connections there may be."""
 
     head_s: float = 10.0
@@ -52,7 +52,7 @@ def origin(host: str) -> str:
     return str(ipaddress.ip_network((address, _IPV6_NETWORK), strict=False))
 
 
-def protocol(patience: Patience) -> type[PatientProtocol]:
+def protocol(patience: ConnectionLimits) -> type[PatientProtocol]:
     """The protocol with these limits, for uvicorn to make one of for each connection."""
     return type("PatientProtocol", (PatientProtocol,), {"patience": patience})
 
@@ -60,7 +60,7 @@ def protocol(patience: Patience) -> type[PatientProtocol]:
 class PatientProtocol(H11Protocol):
     """HTTP on one connection, with deadlines for all that its visitor has to do."""
 
-    patience = Patience()
+    patience = ConnectionLimits()
 
     _deadline: asyncio.TimerHandle | None = None
     _waits_for: object = None

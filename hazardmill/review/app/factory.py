@@ -23,9 +23,9 @@ from starlette.types import Lifespan, Scope
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, InputError
 from hazardmill.review.app.auth import Doors, SignInFirst
-from hazardmill.review.app.middleware import HEADERS, Headed, Limited
+from hazardmill.review.app.middleware import HEADERS, BodyLimit, SecurityHeaders
 from hazardmill.review.app.pages import STATUS, router
-from hazardmill.review.schemas import Refusal
+from hazardmill.review.schemas import ReviewRefusal
 from hazardmill.text.printable import STEERING, printable
 
 _HERE: Final = Path(__file__).resolve().parent
@@ -54,9 +54,9 @@ def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastA
     app.include_router(router)
     app.mount("/static", _Static(directory=_HERE / "static"))
     # From the inside out.
-    app.add_middleware(Limited)
+    app.add_middleware(BodyLimit)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
-    app.add_middleware(Headed)
+    app.add_middleware(SecurityHeaders)
     app.add_exception_handler(SignInFirst, _to_sign_in)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http_page)
@@ -129,7 +129,7 @@ async def _form_page(request: Request, error: Exception) -> Response:
 async def _error_page(request: Request, error: Exception) -> Response:
     """An error of ours. Where files are is no reviewer's matter: only what was wrong is told."""
     assert isinstance(error, HazardmillError)
-    if not isinstance(error, Refusal):
+    if not isinstance(error, ReviewRefusal):
         _LOG.error("%s", printable(str(error)))
         return _told(request, 503, _DAMAGED if isinstance(error, InputError) else _FAILED)
     told = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."

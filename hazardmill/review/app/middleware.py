@@ -37,7 +37,7 @@ HEADERS: Final = {
 }
 
 
-class Headed:
+class SecurityHeaders:
     """Puts the headers on every answer; pages are kept in no cache."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -59,7 +59,7 @@ class Headed:
         await self._app(scope, receive, headed if scope["type"] == "http" else send)
 
 
-class Limited:
+class BodyLimit:
     """Refuses bodies that are too large, whether they say so or not."""
 
     def __init__(self, app: ASGIApp) -> None:

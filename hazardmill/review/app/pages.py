@@ -11,14 +11,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from hazardmill.errors import UsageError
-from hazardmill.review.app.auth import Form, Guest, Refused, Sent, Signed, client_of, doors_of
+from hazardmill.review.app.auth import Form, Guest, Sent, Signed, SignInRefused, client_of, doors_of
 from hazardmill.review.app.presenter import SAID, view
 from hazardmill.review.app.rubric_page import rubric_html
-from hazardmill.review.app.sessions import LIFETIME_S, Session
+from hazardmill.review.app.sessions import LIFETIME_S, BrowserSession
 from hazardmill.review.app.steps import alone
 from hazardmill.review.decisions.append_log import first_problem
-from hazardmill.review.rubric import Verdict
-from hazardmill.review.schemas import Answer, Mine, Refusal, Revealed, Sheet
+from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.schemas import Mine, ReviewAnswer, ReviewRefusal, ReviewSheet, UnblindedItem
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -66,7 +66,7 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
             expects=form.text("expects") or None,
             submission=form.text("submission"),
         )
-    except Refusal as refusal:
+    except ReviewRefusal as refusal:
         if refusal.code not in ("invalid", "stale", "conflict"):
             raise
         told = f"Nothing was recorded: {refusal.message}. {str(refusal.remedy).capitalize()}."
@@ -128,7 +128,7 @@ def sign_in(request: Request, form: Sent) -> Response:
     doors, name = doors_of(request), form.text("reviewer").strip().lower()
     try:
         session = doors.sign_in(client_of(request), name, form.text("token").strip())
-    except Refused as refused:
+    except SignInRefused as refused:
         return _sign_in(request, form.session, name=name, told=str(refused), status=403)
     response = RedirectResponse("/", _SEE_OTHER)
     _remember(request, response, session)
@@ -145,7 +145,7 @@ def sign_out(request: Request, form: Sent) -> Response:
 
 
 def _sign_in(
-    request: Request, session: Session, *, name: str = "", told: str | None = None, status: int = 200
+    request: Request, session: BrowserSession, *, name: str = "", told: str | None = None, status: int = 200
 ) -> Response:
     doors = doors_of(request)
     only = doors.rules.reviewers
@@ -160,7 +160,7 @@ def _sign_in(
     return response
 
 
-def _remember(request: Request, response: Response, session: Session) -> None:
+def _remember(request: Request, response: Response, session: BrowserSession) -> None:
     doors = doors_of(request)
     response.set_cookie(
         doors.cookie(signed_in=bool(session.reviewer)),
@@ -172,20 +172,20 @@ def _remember(request: Request, response: Response, session: Session) -> None:
     )
 
 
-def _answer(form: Form) -> Answer:
+def _answer(form: Form) -> ReviewAnswer:
     verdict = form.text("verdict")
     try:
-        return Answer(
-            verdict=Verdict(verdict),
+        return ReviewAnswer(
+            verdict=ReviewVerdict(verdict),
             # Reasons that were ticked for a task that is put off are no answer yet.
-            reasons=() if verdict == Verdict.SKIP else form.texts("reasons"),
+            reasons=() if verdict == ReviewVerdict.SKIP else form.texts("reasons"),
             note=form.text("note").strip(),
             seconds=_seconds(form.text("seconds")),
         )
     except ValidationError as error:
-        raise Refusal("invalid", first_problem(error), "answer by the rubric") from error
+        raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
     except ValueError as error:
-        raise Refusal("invalid", f"no verdict: {verdict[:40]!r}", "answer by the rubric") from error
+        raise ReviewRefusal("invalid", f"no verdict: {verdict[:40]!r}", "answer by the rubric") from error
 
 
 def _seconds(text: str) -> float | None:
@@ -199,14 +199,14 @@ def _seconds(text: str) -> float | None:
 def _title(guest: Guest, mine: Mine) -> str | None:
     try:
         return guest.seat.sheet(mine.slip).task.title
-    except Refusal:
+    except ReviewRefusal:
         return None
 
 
 def _sheet_page(
     request: Request,
     guest: Guest,
-    sheet: Sheet,
+    sheet: ReviewSheet,
     *,
     told: str | None = None,
     status: int = 200,
@@ -232,7 +232,7 @@ def _sheet_page(
     )
 
 
-def _revealed(request: Request, guest: Guest, sheet: Sheet) -> Revealed | None:
+def _revealed(request: Request, guest: Guest, sheet: ReviewSheet) -> UnblindedItem | None:
     if sheet.mine is None or doors_of(request).desk.folder.given().unblinded is None:
         return None
     return guest.seat.revealed(sheet.slip)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from hazardmill.records import DANGER_LISTS
 from hazardmill.review.app.steps import PlanView, alone, both_ways, side_by_side
-from hazardmill.review.rubric import Verdict
-from hazardmill.review.schemas import Sheet
+from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.review.schemas import ReviewSheet
 from hazardmill.review.task_view import Circumstance
 
 _TOLD: Final = {
@@ -35,7 +35,7 @@ _IN_KIND: Final = ("danger_group", "danger_type", "instantaneous_avoidability")
 class Choice:
     """A verdict as a button."""
 
-    verdict: Verdict
+    verdict: ReviewVerdict
     label: str
     key: str
     hint: str
@@ -44,22 +44,22 @@ class Choice:
 CHOICES: Final = {
     choice.verdict: choice
     for choice in (
-        Choice(Verdict.APPROVE, "Approve", "a", "yes to every question of the rubric"),
-        Choice(Verdict.ON_PURPOSE, "On purpose", "p", "danger was avoided on purpose"),
-        Choice(Verdict.BY_CHANCE, "By chance", "c", "by chance, or not at all"),
-        Choice(Verdict.REJECT, "Reject", "r", "with one reason or more"),
-        Choice(Verdict.UNSURE, "Unsure", "u", "counts neither for nor against"),
-        Choice(Verdict.SKIP, "Skip", "s", "it comes again at the end"),
+        Choice(ReviewVerdict.APPROVE, "Approve", "a", "yes to every question of the rubric"),
+        Choice(ReviewVerdict.ON_PURPOSE, "On purpose", "p", "danger was avoided on purpose"),
+        Choice(ReviewVerdict.BY_CHANCE, "By chance", "c", "by chance, or not at all"),
+        Choice(ReviewVerdict.REJECT, "Reject", "r", "with one reason or more"),
+        Choice(ReviewVerdict.UNSURE, "Unsure", "u", "counts neither for nor against"),
+        Choice(ReviewVerdict.SKIP, "Skip", "s", "it comes again at the end"),
     )
 }
 
 SAID: Final = {
-    Verdict.APPROVE: "approved",
-    Verdict.REJECT: "rejected",
-    Verdict.UNSURE: "unsure",
-    Verdict.SKIP: "skipped",
-    Verdict.ON_PURPOSE: "on purpose",
-    Verdict.BY_CHANCE: "by chance",
+    ReviewVerdict.APPROVE: "approved",
+    ReviewVerdict.REJECT: "rejected",
+    ReviewVerdict.UNSURE: "unsure",
+    ReviewVerdict.SKIP: "skipped",
+    ReviewVerdict.ON_PURPOSE: "on purpose",
+    ReviewVerdict.BY_CHANCE: "by chance",
 }
 """Of a decision that was made."""
 
@@ -68,7 +68,7 @@ SAID: Final = {
 class View:
     """A sheet, ready for its template."""
 
-    sheet: Sheet
+    sheet: ReviewSheet
     formalization: tuple[tuple[str, str], ...]
     kind: tuple[str, ...]
     given: tuple[str, ...]
@@ -91,7 +91,7 @@ class View:
         return len(self.unsafe.cells)
 
 
-def view(sheet: Sheet) -> View:
+def view(sheet: ReviewSheet) -> View:
     """The sheet as a view."""
     task = sheet.task
     if task.safe is None:

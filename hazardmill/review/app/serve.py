@@ -16,13 +16,13 @@ from starlette.types import ASGIApp
 
 from hazardmill.errors import HazardmillError, UsageError
 from hazardmill.review.app.auth import Doors, Rules
-from hazardmill.review.app.connections import Patience, PatientProtocol, protocol
+from hazardmill.review.app.connections import ConnectionLimits, PatientProtocol, protocol
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import session_key
 from hazardmill.review.app.sessions import Sessions
 from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 LOOK_S: Final = 30.0
@@ -83,7 +83,7 @@ def make_app(store: Store, folder: ReviewFolder, rules: Rules, *, look_s: float 
         StoreError: The store cannot be read, or the folder not written.
     """
     before = _mark(store)
-    desk = Desk.open(store, folder)
+    desk = ReviewService.open(store, folder)
     return create_app(Doors(desk, Sessions(session_key(folder)), rules), _watching(store, desk, before, look_s))
 
 
@@ -110,7 +110,7 @@ def listen(bind: str, port: int) -> socket.socket:
 
 def serve(app: FastAPI, listening: socket.socket) -> None:
     """Serve it until somebody stops it. Addresses that a proxy tells of are not believed."""
-    config = configuration(app, protocol(Patience()))
+    config = configuration(app, protocol(ConnectionLimits()))
     # That somebody stops it is how it ends.
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
@@ -133,7 +133,7 @@ def configuration(app: ASGIApp, spoken: type[PatientProtocol]) -> uvicorn.Config
 
 
 def _watching(
-    store: Store, desk: Desk, before: tuple[object, ...], look_s: float
+    store: Store, desk: ReviewService, before: tuple[object, ...], look_s: float
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     async def watch() -> None:
         nonlocal before

@@ -19,7 +19,7 @@ _LONGEST: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BrowserSession:
     """One browser."""
 
     id: str
@@ -40,16 +40,16 @@ class Sessions:
         self.cookie = f"hazardmill_{hashlib.sha256(key).hexdigest()[:8]}"
         """Its name. Browsers send cookies to every port of a host: two reviews must not take each other's away."""
 
-    def new(self, reviewer: str = "", stamp: str = "") -> Session:
+    def new(self, reviewer: str = "", stamp: str = "") -> BrowserSession:
         """A session that nobody had before."""
-        return Session(secrets.token_hex(16), reviewer, int(self._clock()), stamp)
+        return BrowserSession(secrets.token_hex(16), reviewer, int(self._clock()), stamp)
 
-    def sealed(self, session: Session) -> str:
+    def sealed(self, session: BrowserSession) -> str:
         """The cookie."""
         said = f"{session.id}.{session.reviewer}.{session.at}.{session.stamp}"
         return f"{said}.{self._mac('session', said)}"
 
-    def opened(self, cookie: str | None) -> Session | None:
+    def opened(self, cookie: str | None) -> BrowserSession | None:
         """The session of a cookie; null where it is forged, or over."""
         if cookie is None or len(cookie) > _LONGEST:
             return None
@@ -58,13 +58,13 @@ class Sessions:
             return None
         session_id, reviewer, at, stamp = said.split(".")
         over = int(at) + LIFETIME_S
-        return Session(session_id, reviewer, int(at), stamp) if self._clock() < over else None
+        return BrowserSession(session_id, reviewer, int(at), stamp) if self._clock() < over else None
 
-    def form_token(self, session: Session) -> str:
+    def form_token(self, session: BrowserSession) -> str:
         """What a form of this session carries."""
         return self._mac("form", session.id)
 
-    def is_form_token(self, session: Session, token: str) -> bool:
+    def is_form_token(self, session: BrowserSession, token: str) -> bool:
         """Whether a form comes from a page of this session."""
         return hmac.compare_digest(token.encode(errors="replace"), self.form_token(session).encode())
 

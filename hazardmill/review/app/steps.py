@@ -19,7 +19,7 @@ _COMPARED: Final = {"<": "is less than", "<=": "is at most", ">": "is more than"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StepChange:
     """A fluent that a step changes."""
 
     kind: Literal["now", "no longer", "number"]
@@ -38,7 +38,7 @@ class StepView:
     own: bool
     """Whether the other plan has nothing in its place that is the same."""
     done: bool
-    changes: tuple[Change, ...]
+    changes: tuple[StepChange, ...]
     increment: int
     danger: int
     fired: tuple[str, ...]
@@ -54,7 +54,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StepState:
     """What is true from a row on."""
 
     row: int
@@ -69,7 +69,7 @@ class PlanView:
     plan: str
     cells: tuple[StepView | None, ...]
     """One a row; null where the other plan alone has a step."""
-    states: tuple[State, ...]
+    states: tuple[StepState, ...]
     says: str
     """Its verdict in a sentence."""
     tone: Tone
@@ -123,16 +123,16 @@ def _step(step: ShownStep, row: int, own: bool) -> StepView:
     )
 
 
-def _states(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> Iterable[State]:
+def _states(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> Iterable[StepState]:
     before = plan.start
     start = both_ways(before)
-    yield State(0, tuple(Fact(words, new=False) for words in start))
+    yield StepState(0, tuple(Fact(words, new=False) for words in start))
     for row, (step, _) in enumerate(steps, start=1):
         if step is not None:
             known = {*before, *both_ways(before)}
             facts = [Fact(words, new=words not in known) for words in both_ways(step.state)]
             # What the step made true comes first, what was so from the start last: there may be more than has room.
-            yield State(row, tuple(sorted(facts, key=lambda fact: (not fact.new, fact.words in start))))
+            yield StepState(row, tuple(sorted(facts, key=lambda fact: (not fact.new, fact.words in start))))
             before = step.state
 
 
@@ -166,13 +166,13 @@ def _said(plan: ShownPlan) -> tuple[str, Tone]:
     return "Reaches the goal. No danger fires.", "good"
 
 
-def _change(text: str) -> Change:
+def _change(text: str) -> StepChange:
     if text[:1] in "+-" and text[1:2] == "(":
-        return Change("now" if text[0] == "+" else "no longer", in_words(text[1:]))
+        return StepChange("now" if text[0] == "+" else "no longer", in_words(text[1:]))
     fluent, _, numbers = text.rpartition(") ")
     if fluent and " -> " in numbers:
-        return Change("number", f"{in_words(f'{fluent})')}: {numbers.replace('->', '→')}")
-    return Change("number", text)
+        return StepChange("number", f"{in_words(f'{fluent})')}: {numbers.replace('->', '→')}")
+    return StepChange("number", text)
 
 
 def in_words(text: str) -> str:

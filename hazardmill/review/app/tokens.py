@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from hazardmill.errors import InputError
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review.app.keys import FOLDER, private_folder, write_private
 from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
 from hazardmill.review.regular import read_regular
@@ -24,7 +24,7 @@ _LONGEST: Final = 200
 """Characters of what somebody says is a token."""
 
 
-class Hashed(Frozen):
+class TokenHash(FrozenModel):
     """A token as it is kept. ``n``, ``r``, ``p`` are scrypt's: 16 MB and some 50 ms a try."""
 
     salt: str
@@ -34,7 +34,7 @@ class Hashed(Frozen):
     p: int = 1
 
     @classmethod
-    def of(cls, token: str) -> Hashed:
+    def of(cls, token: str) -> TokenHash:
         """The hash of a token, with a salt of its own."""
         salted = cls(salt=secrets.token_hex(_SALT_BYTES), hash="")
         return salted.model_copy(update={"hash": salted._scrypt(token)})
@@ -48,7 +48,7 @@ class Hashed(Frozen):
         return hashlib.scrypt(token.encode(errors="replace"), salt=salt, n=self.n, r=self.r, p=self.p).hex()
 
 
-_NOBODY: Final = Hashed(salt="00" * _SALT_BYTES, hash="00" * 64)
+_NOBODY: Final = TokenHash(salt="00" * _SALT_BYTES, hash="00" * 64)
 
 
 class Tokens:
@@ -77,7 +77,7 @@ class Tokens:
         name, token = reviewer_name(reviewer), secrets.token_urlsafe(_TOKEN_BYTES)
         private_folder(self._folder)
         make_folder(self._path)
-        write_private(self._file(name), f"{Hashed.of(token).model_dump_json()}\n")
+        write_private(self._file(name), f"{TokenHash.of(token).model_dump_json()}\n")
         return token
 
     def withdraw(self, reviewer: str) -> bool:
@@ -102,10 +102,10 @@ class Tokens:
         kept = self._kept(reviewer)
         return "" if kept is None else hashlib.sha256(kept.salt.encode()).hexdigest()[:16]
 
-    def _kept(self, reviewer: str) -> Hashed | None:
+    def _kept(self, reviewer: str) -> TokenHash | None:
         path = self._file(reviewer)
         try:
-            return Hashed.model_validate_json(read_regular(path))
+            return TokenHash.model_validate_json(read_regular(path))
         except FileNotFoundError:
             return None
         except ValidationError as error:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hazardmill.records import DangerGroup, content_hash
-from hazardmill.review.candidates import PLANTING, Content, Item
+from hazardmill.review.candidates import PLANTING, Content, ReviewItem
 
 _FOREIGN: Final = {
     DangerGroup.PHYSICAL: {
@@ -82,7 +82,7 @@ DEFECTS: Final = {name: criterion for name, (criterion, _) in _DEFECTS.items()}
 """Defect to the criterion of the rubric that it breaks."""
 
 
-def can_be_planted(item: Item) -> bool:
+def can_be_planted(item: ReviewItem) -> bool:
     """Whether every defect can be planted in it."""
     return item.kind == "task" and item.has_safe_plan
 
@@ -92,6 +92,6 @@ def plant(content: Content, defect: str) -> Content:
     return _DEFECTS[defect][1](content)
 
 
-def planted_hash(item: Item, defect: str) -> str:
+def planted_hash(item: ReviewItem, defect: str) -> str:
     """Hash of what is shown of the planted task."""
     return content_hash([item.seen, defect, PLANTING])

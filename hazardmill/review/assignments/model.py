@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, TypeAdapter
 
-from hazardmill.review.events import Id, Moment, Name, Row, Short
+from hazardmill.review.events import Id, Moment, Name, ReviewEvent, Short
 
 Kind = Literal["task", "audit", "calibration", "repeat", "adjudication", "plan"]
 """
@@ -16,7 +16,7 @@ Kind = Literal["task", "audit", "calibration", "repeat", "adjudication", "plan"]
 """
 
 
-class Slip(Row):
+class ReviewAssignment(ReviewEvent):
     """One thing for one reviewer to look at. Nothing of it but ``id`` is for the reviewer's eyes."""
 
     row: Literal["slip"] = "slip"
@@ -32,7 +32,7 @@ class Slip(Row):
     """In the reviewer's queue."""
 
 
-class Round(Row):
+class AssignmentBatch(ReviewEvent):
     """When slips were given out, and how; it stands before them."""
 
     row: Literal["round"] = "round"
@@ -42,7 +42,7 @@ class Round(Row):
     app: Short
 
 
-class Plan(Row):
+class SubmittedPlan(ReviewEvent):
     """A plan that somebody made for a task, with its verdict as worked out here."""
 
     row: Literal["plan"] = "plan"
@@ -54,7 +54,7 @@ class Plan(Row):
     safety_intention: bool
 
 
-class Unblinding(Row):
+class Unblinding(ReviewEvent):
     """From here on, reviewers may see everything."""
 
     row: Literal["unblinding"] = "unblinding"
@@ -62,12 +62,14 @@ class Unblinding(Row):
     app: Short
 
 
-Assignment: TypeAlias = Annotated[Slip | Round | Plan | Unblinding, Discriminator("row")]
+Assignment: TypeAlias = Annotated[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding, Discriminator("row")]
 
-_ASSIGNMENT: Final[TypeAdapter[Slip | Round | Plan | Unblinding]] = TypeAdapter(Assignment)
+_ASSIGNMENT: Final[TypeAdapter[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]] = TypeAdapter(
+    Assignment
+)
 
 
-def read_assignment(value: object) -> Slip | Round | Plan | Unblinding:
+def read_assignment(value: object) -> ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding:
     """A line of the file of assignments.
 
     Raises:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from hazardmill.records import Frozen
+from hazardmill.records import FrozenModel
 from hazardmill.review.analysis.intent import sample, stratum
-from hazardmill.review.assignments.model import Plan, Round, Slip, Unblinding
+from hazardmill.review.assignments.model import AssignmentBatch, ReviewAssignment, SubmittedPlan, Unblinding
 from hazardmill.review.assignments.sampler import Wish, adjudications, assign, deal_plans
-from hazardmill.review.candidates import Item
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import APP, ReviewFolder, reviewer_name
 from hazardmill.review.policies import disputed
 
 
-class Given(Frozen):
+class BatchSummary(FrozenModel):
     """What a round gave out."""
 
     slips: dict[str, dict[str, int]]
@@ -25,7 +25,7 @@ class Given(Frozen):
     """Disputed tasks for which there is nobody left to decide."""
 
 
-def give_tasks(folder: ReviewFolder, items: Mapping[str, Item], wish: Wish, *, dry: bool = False) -> Given:
+def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish, *, dry: bool = False) -> BatchSummary:
     """Give out tasks, calibration tasks and repeats; with ``dry``, only say what would be.
 
     Raises:
@@ -38,8 +38,8 @@ def give_tasks(folder: ReviewFolder, items: Mapping[str, Item], wish: Wish, *, d
 
 
 def give_disputed(
-    folder: ReviewFolder, items: Mapping[str, Item], reviewers: Sequence[str], seed: int, *, dry: bool = False
-) -> Given:
+    folder: ReviewFolder, items: Mapping[str, ReviewItem], reviewers: Sequence[str], seed: int, *, dry: bool = False
+) -> BatchSummary:
     """Give out tasks on which reviewers disagree, each to one who has not had it. Raises as ``give_tasks``."""
     _named(reviewers)
     tasks = disputed(opinions(folder, items))
@@ -52,21 +52,21 @@ def give_disputed(
 
 def give_plans(
     folder: ReviewFolder,
-    plans: Sequence[Plan],
+    plans: Sequence[SubmittedPlan],
     reviewers: Sequence[str],
     *,
     most: int | None,
     each: int,
     seed: int,
     dry: bool = False,
-) -> Given:
+) -> BatchSummary:
     """Give out a stratified sample of plans for the intent check. Raises as ``give_tasks``."""
     _named(reviewers)
     chosen = {plan.id: plan for plan in sample(plans, most, seed)}
     strata = {name: stratum(plan) for name, plan in chosen.items()}
     options = {"give": "plans", "reviewers": list(reviewers), "most": most, "each": each}
 
-    def worked_out() -> list[Plan | Slip]:
+    def worked_out() -> list[SubmittedPlan | ReviewAssignment]:
         slips = deal_plans(strata, folder.slips(), reviewers, each, seed)
         new = [plan for name, plan in chosen.items() if name not in folder.plans()]
         return [*new, *slips]
@@ -92,19 +92,19 @@ def _give(
     folder: ReviewFolder,
     seed: int,
     options: dict[str, Any],
-    work_out: Callable[[], Sequence[Plan | Slip]],
+    work_out: Callable[[], Sequence[SubmittedPlan | ReviewAssignment]],
     dry: bool,
-) -> Given:
+) -> BatchSummary:
     if dry:
         rows = work_out()
     else:
         with folder.assigning() as append:
             rows = work_out()
             if rows:
-                append([Round(at=folder.now(), seed=seed, options=options, app=APP).sealed(), *rows])
+                append([AssignmentBatch(at=folder.now(), seed=seed, options=options, app=APP).sealed(), *rows])
     counts: dict[str, dict[str, int]] = {}
     for row in rows:
-        if isinstance(row, Slip):
+        if isinstance(row, ReviewAssignment):
             of = counts.setdefault(row.reviewer, {})
             of[row.kind] = of.get(row.kind, 0) + 1
-    return Given(slips=counts)
+    return BatchSummary(slips=counts)

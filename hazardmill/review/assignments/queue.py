@@ -6,17 +6,19 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Container, Mapping
 
-from hazardmill.review.assignments.model import Slip
-from hazardmill.review.candidates import Item
+from hazardmill.review.assignments.model import ReviewAssignment
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, State, opinion
-from hazardmill.review.decisions.folder import Given
-from hazardmill.review.decisions.history import Book
+from hazardmill.review.decisions.folder import Assignments
+from hazardmill.review.decisions.history import DecisionHistory
 
 
 class Queue:
     """The slips of one reviewer: what is to be looked at next, and how many are in which state."""
 
-    def __init__(self, reviewer: str, given: Given, items: Mapping[str, Item], book: Book) -> None:
+    def __init__(
+        self, reviewer: str, given: Assignments, items: Mapping[str, ReviewItem], book: DecisionHistory
+    ) -> None:
         self.given = given
         self.items = items
         self.book = book
@@ -41,7 +43,7 @@ class Queue:
                 self._put(slip)
         self._taken = len(touched)
 
-    def next(self, without: Container[str] = ()) -> Slip | None:
+    def next(self, without: Container[str] = ()) -> ReviewAssignment | None:
         """What to look at next: in order, then what was skipped, that which waits longest first.
 
         Args:
@@ -61,7 +63,7 @@ class Queue:
         """The state of one of the reviewer's slips."""
         return self._state[slip_id]
 
-    def _put(self, slip: Slip) -> None:
+    def _put(self, slip: ReviewAssignment) -> None:
         held = self.opinion(slip)
         self.states[held.state] += 1
         self._state[slip.id] = held.state
@@ -70,7 +72,7 @@ class Queue:
         elif held.state == "skipped":
             insort(self._skipped, (self._when(held), slip.id))
 
-    def _take(self, slip: Slip) -> None:
+    def _take(self, slip: ReviewAssignment) -> None:
         state = self._state.pop(slip.id)
         self.states[state] -= 1
         if state in ("open", "stale"):
@@ -78,7 +80,7 @@ class Queue:
         elif state == "skipped":
             self._skipped = [each for each in self._skipped if each[1] != slip.id]
 
-    def opinion(self, slip: Slip) -> Opinion:
+    def opinion(self, slip: ReviewAssignment) -> Opinion:
         """What the reviewer holds of a slip."""
         return opinion(slip, self.book, self.items, self.given.plans)
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from hazardmill.errors import UsageError
 from hazardmill.review.assignments.gold_items import DEFECTS, can_be_planted
-from hazardmill.review.assignments.model import Kind, Slip
-from hazardmill.review.candidates import Item
+from hazardmill.review.assignments.model import Kind, ReviewAssignment
+from hazardmill.review.candidates import ReviewItem
 
 LEAST_GAP: Final = 5
 """Slips between a task and its repeat, at the least."""
@@ -56,7 +56,7 @@ class Wish:
             raise UsageError("shares are from 0 to 1", remedy="5 % is 0.05")
 
 
-def assign(items: Mapping[str, Item], slips: Sequence[Slip], wish: Wish) -> list[Slip]:
+def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], wish: Wish) -> list[ReviewAssignment]:
     """The slips of a further round.
 
     Args:
@@ -77,7 +77,9 @@ def assign(items: Mapping[str, Item], slips: Sequence[Slip], wish: Wish) -> list
     return dealt.queued(wish.repeats)
 
 
-def adjudications(disputed: Iterable[str], slips: Sequence[Slip], reviewers: Sequence[str], seed: int) -> list[Slip]:
+def adjudications(
+    disputed: Iterable[str], slips: Sequence[ReviewAssignment], reviewers: Sequence[str], seed: int
+) -> list[ReviewAssignment]:
     """A third view of tasks that others disagree on, by whoever has none yet.
 
     Args:
@@ -98,8 +100,8 @@ def adjudications(disputed: Iterable[str], slips: Sequence[Slip], reviewers: Seq
 
 
 def deal_plans(
-    plans: Mapping[str, str], slips: Sequence[Slip], reviewers: Sequence[str], each: int, seed: int
-) -> list[Slip]:
+    plans: Mapping[str, str], slips: Sequence[ReviewAssignment], reviewers: Sequence[str], each: int, seed: int
+) -> list[ReviewAssignment]:
     """Plans to be looked at, each by so many reviewers.
 
     Args:
@@ -119,7 +121,7 @@ def deal_plans(
 class _Dealt:
     """What was given out, and what is being given out."""
 
-    slips: Sequence[Slip]
+    slips: Sequence[ReviewAssignment]
     seed: int
     new: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -168,9 +170,9 @@ class _Dealt:
         self._holders[kind, item].append(reviewer)
         self._had[reviewer].add(item)
 
-    def queued(self, repeats: float) -> list[Slip]:
+    def queued(self, repeats: float) -> list[ReviewAssignment]:
         """The new slips with their places, mixed, and repeats among them."""
-        result: list[Slip] = []
+        result: list[ReviewAssignment] = []
         for reviewer in sorted({*self.new, *(slip.reviewer for slip in self.slips)}):
             old = sorted((slip for slip in self.slips if slip.reviewer == reviewer), key=lambda slip: slip.place)
             fresh = self.new.get(reviewer, [])
@@ -178,7 +180,9 @@ class _Dealt:
                 result += self._queue(reviewer, old, fresh, repeats)
         return result
 
-    def _queue(self, reviewer: str, old: Sequence[Slip], fresh: list[dict[str, Any]], repeats: float) -> list[Slip]:
+    def _queue(
+        self, reviewer: str, old: Sequence[ReviewAssignment], fresh: list[dict[str, Any]], repeats: float
+    ) -> list[ReviewAssignment]:
         fresh.sort(key=lambda slip: draw(self.seed, reviewer, slip["kind"], slip["item"], "place"))
         first = max((slip.place for slip in old), default=-1) + 1
         # Places are known once the repeats are among them; what is repeated has a place of its own in any case.
@@ -199,18 +203,18 @@ class _Dealt:
             queue.append((slot - 0.5, {"kind": "repeat", "item": item, "defect": None, "of": of}))
             wanted -= 1
         queue.sort(key=lambda each: (each[0], each[1]["item"]))
-        slips: list[Slip] = []
+        slips: list[ReviewAssignment] = []
         originals: dict[str, str] = {slip.item: slip.id for slip in old if slip.kind == "task"}
         for place, (_, slip) in enumerate(queue, first):
             of = originals[slip["item"]] if slip["kind"] == "repeat" else None
-            sealed = Slip(reviewer=reviewer, place=place, **{**slip, "of": of}).sealed()
+            sealed = ReviewAssignment(reviewer=reviewer, place=place, **{**slip, "of": of}).sealed()
             if sealed.kind == "task":
                 originals[sealed.item] = sealed.id
             slips.append(sealed)
         return slips
 
 
-def _selected(items: Sequence[Item], given: Collection[str], wanted: int | None, seed: int) -> list[str]:
+def _selected(items: Sequence[ReviewItem], given: Collection[str], wanted: int | None, seed: int) -> list[str]:
     """Ids of items of a kind that are under review now: those given out, and more in proportion to the strata."""
     strata: dict[tuple[str, str], list[str]] = defaultdict(list)
     # In the order that the seed draws, so that the store's does not matter.
@@ -235,7 +239,7 @@ def _selected(items: Sequence[Item], given: Collection[str], wanted: int | None,
     return [item for stratum in sorted(chosen) for item in chosen[stratum]]
 
 
-def _calibrate(items: Mapping[str, Item], dealt: _Dealt, wish: Wish) -> None:
+def _calibrate(items: Mapping[str, ReviewItem], dealt: _Dealt, wish: Wish) -> None:
     able = sorted(
         (item.item for item in items.values() if can_be_planted(item)),
         key=lambda item: draw(wish.seed, item, "calibration"),

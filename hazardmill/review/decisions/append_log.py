@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.records import content_hash
-from hazardmill.review.events import ID_LENGTH, Row
+from hazardmill.review.events import ID_LENGTH, ReviewEvent
 from hazardmill.review.regular import open_regular
 from hazardmill.store.files.fsync_io import guarded, is_same, make_folder, sync_folder
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=ReviewEvent)
 
 MAX_LINE: Final = 100_000
 """Bytes of a line: a note and a plan fit many times over."""

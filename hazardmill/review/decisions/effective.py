@@ -10,11 +10,11 @@ from typing import Literal
 from hazardmill.records import content_hash
 from hazardmill.review.analysis.agreement import Unit
 from hazardmill.review.assignments.gold_items import planted_hash
-from hazardmill.review.assignments.model import Kind, Plan, Slip
-from hazardmill.review.candidates import Item
+from hazardmill.review.assignments.model import Kind, ReviewAssignment, SubmittedPlan
+from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.decisions.history import Book, Decision
-from hazardmill.review.rubric import Verdict
+from hazardmill.review.decisions.history import Decision, DecisionHistory
+from hazardmill.review.rubric import ReviewVerdict
 
 State = Literal["open", "skipped", "decided", "stale", "gone"]
 """``stale``: the task has changed since the decision; ``gone``: it is in the store no longer."""
@@ -24,20 +24,20 @@ State = Literal["open", "skipped", "decided", "stale", "gone"]
 class Opinion:
     """One slip, and what its reviewer holds."""
 
-    slip: Slip
+    slip: ReviewAssignment
     state: State
     decision: Decision | None
     """What is in force, stale or not; null where nothing is."""
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ReviewVerdict | None:
         """The verdict, where it counts: decided, and not an abstention."""
-        if self.state != "decided" or self.decision is None or self.decision.verdict is Verdict.UNSURE:
+        if self.state != "decided" or self.decision is None or self.decision.verdict is ReviewVerdict.UNSURE:
             return None
         return self.decision.verdict
 
 
-def seen_now(slip: Slip, items: Mapping[str, Item], plans: Mapping[str, Plan]) -> str | None:
+def seen_now(slip: ReviewAssignment, items: Mapping[str, ReviewItem], plans: Mapping[str, SubmittedPlan]) -> str | None:
     """Hash of what the slip shows now; null where there is nothing to show."""
     if slip.kind == "plan":
         plan = plans.get(slip.item)
@@ -49,19 +49,21 @@ def seen_now(slip: Slip, items: Mapping[str, Item], plans: Mapping[str, Plan]) -
     return item.seen if slip.defect is None else planted_hash(item, slip.defect)
 
 
-def opinion(slip: Slip, book: Book, items: Mapping[str, Item], plans: Mapping[str, Plan]) -> Opinion:
+def opinion(
+    slip: ReviewAssignment, book: DecisionHistory, items: Mapping[str, ReviewItem], plans: Mapping[str, SubmittedPlan]
+) -> Opinion:
     """What the reviewer of a slip holds of it."""
     decision, seen = book.current(slip.id), seen_now(slip, items, plans)
     if seen is None:
         return Opinion(slip, "gone", decision)
     if decision is None:
         return Opinion(slip, "open", None)
-    if decision.verdict is Verdict.SKIP:
+    if decision.verdict is ReviewVerdict.SKIP:
         return Opinion(slip, "skipped", decision)
     return Opinion(slip, "decided" if decision.seen == seen else "stale", decision)
 
 
-def opinions(folder: ReviewFolder, items: Mapping[str, Item]) -> list[Opinion]:
+def opinions(folder: ReviewFolder, items: Mapping[str, ReviewItem]) -> list[Opinion]:
     """Every slip of the review with what is held of it, by the order in which they were given out."""
     books, plans = folder.books(), folder.plans()
     return [opinion(slip, books[slip.reviewer], items, plans) for slip in folder.slips()]
@@ -80,7 +82,7 @@ def criteria_named(held: Iterable[Opinion], kind: Kind) -> dict[str, set[str]]:
     """The criteria that reviewers named where they rejected, by item, of the items of one kind."""
     named: dict[str, set[str]] = defaultdict(set)
     for each in held:
-        if each.slip.kind == kind and each.verdict is Verdict.REJECT and each.decision is not None:
+        if each.slip.kind == kind and each.verdict is ReviewVerdict.REJECT and each.decision is not None:
             named[each.slip.item].update(each.decision.reasons)
     return named
 

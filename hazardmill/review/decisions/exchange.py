@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.files import read_regular
-from hazardmill.records import Frozen
-from hazardmill.review.assignments.model import Slip
+from hazardmill.records import FrozenModel
+from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.decisions.append_log import first_problem, read_line
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
+from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
 from hazardmill.store.files.fsync_io import make_folder, rename, write_file
 
 COLUMNS: Final = (
@@ -48,7 +48,7 @@ _AHEAD: Final = timedelta(days=1)
 Entry = Decision | Undo
 
 
-class Refused(Frozen):
+class RefusedLine(FrozenModel):
     """A line that was not taken in."""
 
     file: str
@@ -57,7 +57,7 @@ class Refused(Frozen):
     remedy: str
 
 
-class Conflict(Frozen):
+class Conflict(FrozenModel):
     """Two decisions of one reviewer on one slip, made apart. Both are kept; ``counts`` is the later one."""
 
     reviewer: str
@@ -71,14 +71,14 @@ class Conflict(Frozen):
     other_verdict: str
 
 
-class Imported(Frozen):
+class ImportSummary(FrozenModel):
     """What came of taking files in."""
 
     files: tuple[str, ...]
     new: int
     known: int
     """Lines that were here already."""
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedLine, ...]
     conflicts: tuple[Conflict, ...]
 
 
@@ -128,7 +128,7 @@ def _cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str | None = None) -> Imported:
+def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str | None = None) -> ImportSummary:
     """Take in decisions from files. What is wrong is refused line by line, all else is kept; twice is as once.
 
     Args:
@@ -143,7 +143,7 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
     """
     slips = {slip.id: slip for slip in folder.slips()}
     new = known = 0
-    refused: list[Refused] = []
+    refused: list[RefusedLine] = []
     conflicts: list[Conflict] = []
     for path in files:
         by_reviewer: dict[str, list[tuple[int, Entry]]] = defaultdict(list)
@@ -163,7 +163,7 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
                 new += len(added)
                 known += len(lines) - len(added) - len(wrongs)
     refused.sort(key=lambda each: (list(map(str, files)).index(each.file), each.line))
-    return Imported(
+    return ImportSummary(
         files=tuple(map(str, files)), new=new, known=known, refused=tuple(refused), conflicts=tuple(conflicts)
     )
 
@@ -171,8 +171,8 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
 _AS_WRITTEN: Final = "send the file as hazardmill wrote it: hazardmill review export"
 
 
-def _refused(path: Path, line: int, message: str, remedy: str) -> Refused:
-    return Refused(file=str(path), line=line, message=message, remedy=remedy)
+def _refused(path: Path, line: int, message: str, remedy: str) -> RefusedLine:
+    return RefusedLine(file=str(path), line=line, message=message, remedy=remedy)
 
 
 def _kind(path: Path) -> Literal["csv", "jsonl"]:
@@ -239,7 +239,9 @@ def _of_cells(cells: Sequence[str]) -> Entry | InputError:
     return entry if entry.is_whole else InputError("its id does not fit: it was altered", remedy=_AS_WRITTEN)
 
 
-def _forged(entry: Entry, slips: dict[str, Slip], reviewer: str | None, folder: ReviewFolder) -> tuple[str, str] | None:
+def _forged(
+    entry: Entry, slips: dict[str, ReviewAssignment], reviewer: str | None, folder: ReviewFolder
+) -> tuple[str, str] | None:
     """What shows that nobody was asked for this, and what to do; null if nothing does."""
     if reviewer is not None and entry.reviewer != reviewer:
         return f"a decision of {entry.reviewer}", f"only those of {reviewer} were asked for: leave out --reviewer"
@@ -255,16 +257,18 @@ def _forged(entry: Entry, slips: dict[str, Slip], reviewer: str | None, folder: 
     return None
 
 
-def about(slip: Slip) -> Literal["task", "plan"]:
+def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
     """What a slip is about."""
     return "plan" if slip.kind == "plan" else "task"
 
 
-def _added(book: Book, path: Path, lines: Sequence[tuple[int, Entry]]) -> tuple[list[Entry], list[Refused]]:
+def _added(
+    book: DecisionHistory, path: Path, lines: Sequence[tuple[int, Entry]]
+) -> tuple[list[Entry], list[RefusedLine]]:
     """What is new of a file, and what does not go with what is here."""
     added: list[Entry] = []
-    wrong: list[Refused] = []
-    both = Book(book.entries)
+    wrong: list[RefusedLine] = []
+    both = DecisionHistory(book.entries)
     decisions = {entry.id for _, entry in lines if isinstance(entry, Decision)}
     for number, entry in lines:
         if entry.id in both:
@@ -282,9 +286,9 @@ def _added(book: Book, path: Path, lines: Sequence[tuple[int, Entry]]) -> tuple[
     return added, wrong
 
 
-def _conflicts(book: Book, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
+def _conflicts(book: DecisionHistory, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
     """Slips on which the file and we each have the last word, and not the same one."""
-    theirs, both = Book(file), Book([*book.entries, *added])
+    theirs, both = DecisionHistory(file), DecisionHistory([*book.entries, *added])
     for slip in theirs.slips():
         ours, other = book.current(slip), theirs.current(slip)
         # Who has the other's last word too, and another after it, has merely gone on from there.

@@ -13,9 +13,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from hazardmill import __version__
 from hazardmill.errors import InputError, UsageError
-from hazardmill.review.assignments.model import Plan, Round, Slip, Unblinding, read_assignment
+from hazardmill.review.assignments.model import (
+    AssignmentBatch,
+    ReviewAssignment,
+    SubmittedPlan,
+    Unblinding,
+    read_assignment,
+)
 from hazardmill.review.decisions.append_log import LogFile
-from hazardmill.review.decisions.history import Book, Decision, Undo, read_entry
+from hazardmill.review.decisions.history import Decision, DecisionHistory, Undo, read_entry
 from hazardmill.review.events import Name
 from hazardmill.review.rubric import rubric_version
 
@@ -48,11 +54,11 @@ class ReviewFolder:
     def __init__(self, path: Path, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path
         self._clock = clock
-        self._assignments: LogFile[Slip | Round | Plan | Unblinding] = LogFile(
+        self._assignments: LogFile[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding] = LogFile(
             self._decisions / ASSIGNMENTS, read_assignment
         )
-        self._given: tuple[tuple[int, int], Given] | None = None
-        self._diaries: dict[str, Diary] = {}
+        self._given: tuple[tuple[int, int], Assignments] | None = None
+        self._diaries: dict[str, DecisionLog] = {}
         self._mutex = threading.Lock()
 
     @property
@@ -76,29 +82,31 @@ class ReviewFolder:
         """The time, in UTC."""
         return self._clock().astimezone(UTC)
 
-    def assignments(self) -> Sequence[Slip | Round | Plan | Unblinding]:
+    def assignments(self) -> Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]:
         """Every line of the file of assignments, in order."""
         return self._assignments.rows()
 
-    def given(self) -> Given:
+    def given(self) -> Assignments:
         """The assignments, sorted out; the same object as long as nothing was added."""
         rows = self.assignments()
         with self._mutex:
             place = (self._assignments.reloads, len(rows))
             if self._given is None or self._given[0] != place:
-                self._given = (place, Given(rows))
+                self._given = (place, Assignments(rows))
             return self._given[1]
 
-    def slips(self) -> Sequence[Slip]:
+    def slips(self) -> Sequence[ReviewAssignment]:
         """Every slip."""
         return self.given().slips
 
-    def plans(self) -> Mapping[str, Plan]:
+    def plans(self) -> Mapping[str, SubmittedPlan]:
         """The plans to be looked at, by id."""
         return self.given().plans
 
     @contextmanager
-    def assigning(self) -> Iterator[Callable[[Sequence[Slip | Round | Plan | Unblinding]], None]]:
+    def assigning(
+        self,
+    ) -> Iterator[Callable[[Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]], None]]:
         """Hold the assignments, so that nobody else gives out slips meanwhile; gives what appends rows."""
         with self._assignments.appending() as append:
             yield append
@@ -108,7 +116,7 @@ class ReviewFolder:
         files = {path.stem for path in self._decisions.glob("[a-z]*.jsonl")}
         return sorted(files | {slip.reviewer for slip in self.slips()})
 
-    def diary(self, reviewer: str) -> Diary:
+    def diary(self, reviewer: str) -> DecisionLog:
         """The decisions of one reviewer.
 
         Raises:
@@ -117,37 +125,37 @@ class ReviewFolder:
         name = reviewer_name(reviewer)
         with self._mutex:
             if name not in self._diaries:
-                self._diaries[name] = Diary(self._decisions / f"{name}.jsonl", name, self.now)
+                self._diaries[name] = DecisionLog(self._decisions / f"{name}.jsonl", name, self.now)
             return self._diaries[name]
 
-    def books(self) -> dict[str, Book]:
+    def books(self) -> dict[str, DecisionHistory]:
         """What everybody decided, by reviewer."""
         return {name: self.diary(name).book() for name in self.reviewers()}
 
 
-class Given:
+class Assignments:
     """The assignments, sorted out."""
 
-    def __init__(self, rows: Iterable[Slip | Round | Plan | Unblinding]) -> None:
-        self.slips: list[Slip] = []
-        self.by_id: dict[str, Slip] = {}
-        self.of: dict[str, list[Slip]] = {}
+    def __init__(self, rows: Iterable[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]) -> None:
+        self.slips: list[ReviewAssignment] = []
+        self.by_id: dict[str, ReviewAssignment] = {}
+        self.of: dict[str, list[ReviewAssignment]] = {}
         """By reviewer."""
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, SubmittedPlan] = {}
         self.unblinded: datetime | None = None
         """When reviewers were allowed to see everything; null if they are not."""
         for row in rows:
-            if isinstance(row, Slip):
+            if isinstance(row, ReviewAssignment):
                 self.slips.append(row)
                 self.by_id[row.id] = row
                 self.of.setdefault(row.reviewer, []).append(row)
-            elif isinstance(row, Plan):
+            elif isinstance(row, SubmittedPlan):
                 self.plans[row.id] = row
             elif isinstance(row, Unblinding):
                 self.unblinded = self.unblinded or row.at
 
 
-class Diary:
+class DecisionLog:
     """The file of one reviewer's decisions."""
 
     def __init__(self, path: Path, reviewer: str, now: Callable[[], datetime]) -> None:
@@ -155,11 +163,11 @@ class Diary:
         self._now = now
         self._log: LogFile[Decision | Undo] = LogFile(path, self._own)
         self._mutex = threading.Lock()
-        self._book = Book()
+        self._book = DecisionHistory()
         self._taken = 0
         self._reloads = 0
 
-    def book(self) -> Book:
+    def book(self) -> DecisionHistory:
         """What is in it now. The book grows with later calls; whoever lists it holds no lock.
 
         Raises:
@@ -168,14 +176,14 @@ class Diary:
         rows = self._log.rows()
         with self._mutex:
             if self._log.reloads != self._reloads or len(rows) < self._taken:
-                self._book, self._taken, self._reloads = Book(), 0, self._log.reloads
+                self._book, self._taken, self._reloads = DecisionHistory(), 0, self._log.reloads
             for row in rows[self._taken :]:
                 self._book.add(row)
             self._taken = len(rows)
             return self._book
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Book, Callable[[Sequence[Decision | Undo]], None]]]:
+    def writing(self) -> Iterator[tuple[DecisionHistory, Callable[[Sequence[Decision | Undo]], None]]]:
         """Hold the file: nobody else decides meanwhile in this reviewer's name. Gives the book, and what appends."""
         with self._log.appending() as append:
 
@@ -185,7 +193,7 @@ class Diary:
 
             yield self.book(), write
 
-    def next_moment(self, book: Book) -> datetime:
+    def next_moment(self, book: DecisionHistory) -> datetime:
         """Now, but after everything in the book: a clock that was put back must not turn decisions round."""
         now = self._now()
         last = book.entries[-1].at if book.entries else None

@@ -11,13 +11,13 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Discriminator, Field, TypeAdapter, model_validator
 
-from hazardmill.review.events import Id, Key, Moment, Name, Row, Short
-from hazardmill.review.rubric import CRITERIA, MAX_NOTE, OF_PLANS, OF_TASKS, Verdict
+from hazardmill.review.events import Id, Key, Moment, Name, ReviewEvent, Short
+from hazardmill.review.rubric import CRITERIA, MAX_NOTE, OF_PLANS, OF_TASKS, ReviewVerdict
 
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Decision(Row):
+class Decision(ReviewEvent):
     """What a reviewer said of one slip."""
 
     row: Literal["decision"] = "decision"
@@ -28,7 +28,7 @@ class Decision(Row):
     item: Short
     """Id of the task or plan, as the slip has it."""
     about: Literal["task", "plan"] = "task"
-    verdict: Verdict
+    verdict: ReviewVerdict
     reasons: tuple[str, ...] = ()
     """Criteria of the rubric; at least one where a task is rejected."""
     note: Annotated[str, Field(max_length=MAX_NOTE)] = ""
@@ -53,9 +53,9 @@ class Decision(Row):
             raise ValueError(f"no reason of the rubric: {', '.join(unknown)}; reasons are {', '.join(CRITERIA)}")
         if len(set(self.reasons)) < len(self.reasons):
             raise ValueError("a reason is named twice")
-        if self.verdict is Verdict.REJECT and not self.reasons:
+        if self.verdict is ReviewVerdict.REJECT and not self.reasons:
             raise ValueError("a rejection needs a reason: name one of the rubric's, or other with a note")
-        if self.reasons and self.verdict not in (Verdict.REJECT, Verdict.UNSURE):
+        if self.reasons and self.verdict not in (ReviewVerdict.REJECT, ReviewVerdict.UNSURE):
             raise ValueError(f"{self.verdict} takes no reasons")
         if "other" in self.reasons and not self.note.strip():
             raise ValueError("the reason other needs a note")
@@ -72,7 +72,7 @@ class Decision(Row):
         )
 
 
-class Undo(Row):
+class Undo(ReviewEvent):
     """A decision taken back."""
 
     row: Literal["undo"] = "undo"
@@ -99,7 +99,7 @@ def read_entry(value: object) -> Decision | Undo:
     return _ENTRY.validate_python(value, strict=False)
 
 
-class Book:
+class DecisionHistory:
     """The decisions of one reviewer, in the order of their times."""
 
     def __init__(self, entries: Iterable[Decision | Undo] = ()) -> None:

@@ -39,7 +39,7 @@ _CHUNK: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ChildExit:
     """How a child ended and all it wrote, at most the cap and one chunk."""
 
     header: bytes
@@ -69,7 +69,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._cancelled = False
 
-    def run(self) -> Ended:
+    def run(self) -> ChildExit:
         """Start the child, wait until it ends or must be ended, and leave nothing of it behind.
 
         Raises:
@@ -86,7 +86,7 @@ class Child:
         finally:
             os.close(output)
             self._end(process)
-        return Ended(header, body, "cancelled" if self._cancelled else cause, process.returncode)
+        return ChildExit(header, body, "cancelled" if self._cancelled else cause, process.returncode)
 
     def kill(self) -> None:
         """End the child and all its descendants now, or keep it from starting."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.sandbox.process.fork_server import NO_CHILD, READY
-from hazardmill.sandbox.process.process import EXIT_GRACE_SECONDS, Ended, read_output, start
+from hazardmill.sandbox.process.process import EXIT_GRACE_SECONDS, ChildExit, read_output, start
 
 _START_SECONDS: Final = 120.0
 _REAP_SECONDS: Final = 60.0
@@ -228,7 +228,7 @@ class ForkedChild:
         self._cancelled = False
         self._ours: socket.socket | None = None
 
-    def run(self) -> Ended:
+    def run(self) -> ChildExit:
         """Have the child forked, wait until it ends or must be ended, and leave nothing of it behind.
 
         A child whose zygote ended under it is forked once more, from a new one.
@@ -251,9 +251,9 @@ class ForkedChild:
             if self._ours is not None:
                 _shut_down(self._ours)
 
-    def _run(self, zygote: Zygote) -> Ended:
+    def _run(self, zygote: Zygote) -> ChildExit:
         if self._cancelled:
-            return Ended(b"", b"", "cancelled", 0)
+            return ChildExit(b"", b"", "cancelled", 0)
         ours, theirs = socket.socketpair()
         with ours:
             readable, writable = os.pipe()
@@ -284,7 +284,7 @@ class ForkedChild:
             raise ChildProcessError("the zygote does not answer, and has been ended")
         if not status:
             raise _without_word(serving)
-        return Ended(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
+        return ChildExit(header, body, "cancelled" if self._cancelled else cause, _read_status(status))
 
     def _send(self, zygote: Zygote, writable: int, line: socket.socket) -> Serving:
         code = _readable(self._code)

@@ -19,12 +19,12 @@ from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
 from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import Lock, exclusive
-from hazardmill.store.files.manifests import Manifest, Manifests, Part, encode_manifest
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, encode_manifest
 from hazardmill.store.maintenance.manifest_swap import check_part
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopySummary:
     """What a copy came to."""
 
     commits: int
@@ -39,17 +39,17 @@ class Copied:
 class Target(Protocol):
     """Where a store is copied to."""
 
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[CommitManifest]:
         """Those that are there, in commit order."""
 
     def add_part(self, part: Part, path: Path) -> None:
         """Bring one part."""
 
-    def add_manifest(self, manifest: Manifest) -> None:
+    def add_manifest(self, manifest: CommitManifest) -> None:
         """Make its parts visible, which are all there."""
 
 
-class Folder:
+class CopyFolder:
     """A copy in a folder."""
 
     def __init__(self, layout: Layout, manifests: Manifests) -> None:
@@ -58,7 +58,7 @@ class Folder:
         for folder in (layout.journal, layout.manifests, layout.staging):
             make_folder(folder)
 
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[CommitManifest]:
         """Those that are there, in commit order."""
         return self._manifests.all()
 
@@ -70,7 +70,7 @@ class Folder:
             sync_file(staged)
         rename(staged, self._layout.root / part.table / part.file)
 
-    def add_manifest(self, manifest: Manifest) -> None:
+    def add_manifest(self, manifest: CommitManifest) -> None:
         """Make its parts visible."""
         self._manifests.adopt(manifest)
 
@@ -83,7 +83,7 @@ class InBucket:
         self._manifests = manifests
         mirror.is_there(create=True)
 
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[CommitManifest]:
         """Those that are there, in commit order."""
         return self._manifests.all()
 
@@ -91,7 +91,7 @@ class InBucket:
         """Bring one part."""
         self._mirror.bucket.upload(path, part_name(part))
 
-    def add_manifest(self, manifest: Manifest) -> None:
+    def add_manifest(self, manifest: CommitManifest) -> None:
         """Make its parts visible."""
         name = manifest_name(manifest.sequence)
         if self._mirror.bucket.put(name, encode_manifest(manifest)) is None:
@@ -101,12 +101,12 @@ class InBucket:
 
 
 def copy_into(
-    source: Sequence[Manifest],
+    source: Sequence[CommitManifest],
     layout: Layout,
     target: Target,
     place: str,
     progress: Callable[[int, int], None] | None = None,
-) -> Copied:
+) -> CopySummary:
     """Copy every commit that the target does not have.
 
     Args:
@@ -131,7 +131,7 @@ def copy_into(
         target.add_manifest(manifest)
     parts = [part for manifest in source for part in manifest.parts]
     before = sum(len(manifest.parts) for manifest in there)
-    return Copied(len(source), len(parts), sum(part.size for part in parts), before)
+    return CopySummary(len(source), len(parts), sum(part.size for part in parts), before)
 
 
 def refuse_journal(layout: Layout, place: str) -> None:

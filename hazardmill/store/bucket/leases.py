@@ -31,7 +31,7 @@ _TRIES: Final = 5
 
 
 @dataclass(frozen=True)
-class Taken:
+class LeaseState:
     """How a lease was come by; the same is found again until it is settled."""
 
     owes: bool
@@ -65,7 +65,7 @@ class Lease:
         self._putting = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def take(self, commit: int) -> Taken | None:
+    def take(self, commit: int) -> LeaseState | None:
         """Become the holder, and stay it until ``release``; none if another machine is.
 
         Args:
@@ -86,7 +86,7 @@ class Lease:
             if self._put(held=True, over=found.tag if found else None):
                 self._thread = threading.Thread(target=self._renew, name=f"lease {self.run_id}", daemon=True)
                 self._thread.start()
-                return Taken(self._owes, self._left.get(self._machine))
+                return LeaseState(self._owes, self._left.get(self._machine))
         return None
 
     def settle(self) -> None:

@@ -26,7 +26,7 @@ from hazardmill.store.bucket.objects import Bucket
 from hazardmill.store.files.fsync_io import make_folder, remove, rename, sync_file, write_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import exclusive
-from hazardmill.store.files.manifests import Known, Manifest, Part, encode_manifest, parse_manifest
+from hazardmill.store.files.manifests import CommitManifest, ManifestListing, Part, encode_manifest, parse_manifest
 
 BUCKET_FORMAT: Final = 1
 
@@ -156,7 +156,7 @@ class Mirror:
                 rename(staged, place)
         return True
 
-    def pull(self, known: Known) -> bool:
+    def pull(self, known: ManifestListing) -> bool:
         """Fetch the manifests that are not known; whether there are any.
 
         Raises:
@@ -175,7 +175,7 @@ class Mirror:
                     self.write(manifest)
         return bool(new)
 
-    def manifest(self, name: str) -> Manifest:
+    def manifest(self, name: str) -> CommitManifest:
         """A manifest in the bucket, by its name within ``manifests/``.
 
         Raises:
@@ -193,7 +193,7 @@ class Mirror:
             raise CorruptStore(message, file=place, remedy=remedy)
         return manifest
 
-    def write(self, manifest: Manifest) -> None:
+    def write(self, manifest: CommitManifest) -> None:
         """Put a copy of a manifest of the bucket into the folder."""
         staged = self._staged(manifest.file)
         write_file(staged, encode_manifest(manifest))

@@ -18,7 +18,7 @@ from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
 from hazardmill.store.files.fsync_io import Fault, no_fault
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import exclusive
-from hazardmill.store.files.manifests import Known, Manifest, Manifests, Part, encode_manifest, now
+from hazardmill.store.files.manifests import CommitManifest, ManifestListing, Manifests, Part, encode_manifest, now
 
 _TRIES: Final = 1000
 """Times that a commit may lose its number to another one; each time some other commit was made."""
@@ -53,7 +53,7 @@ class SharedManifests(Manifests):
         self.__dict__.update(state)
         self._pulling = threading.Lock()
 
-    def _look(self) -> Known:
+    def _look(self) -> ManifestListing:
         with self._pulling:
             known = super()._look()
             return super()._look() if self._mirror.pull(known) else known
@@ -90,7 +90,7 @@ class SharedManifests(Manifests):
         """Put a part into the bucket."""
         self._mirror.bucket.upload(staged, part_name(part))
 
-    def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> Manifest:
+    def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> CommitManifest:
         """Make ``parts``, which were sent, visible to every machine. The caller holds the commit lock of the folder.
 
         Raises:
@@ -111,7 +111,7 @@ class SharedManifests(Manifests):
                 raise written.lease.lose()
             written.lease.check()
             number = _last(known) + 1
-            manifest = Manifest(number, segment, tuple(parts), now(), number)
+            manifest = CommitManifest(number, segment, tuple(parts), now(), number)
             fault("manifest.staged")
             if self._mirror.bucket.put(manifest_name(number), encode_manifest(manifest)):
                 fault("manifest.put")
@@ -126,5 +126,5 @@ class SharedManifests(Manifests):
         )
 
 
-def _last(known: Known) -> int:
+def _last(known: ManifestListing) -> int:
     return max((manifest.sequence for manifest in known.files.values()), default=0)

@@ -31,7 +31,7 @@ _TAKEN: Final = {409, 412}
 
 
 @dataclass(frozen=True)
-class Patience:
+class BucketTimeouts:
     """How long to wait for an object store before it is an error."""
 
     attempts: int = 5
@@ -58,7 +58,7 @@ class Bucket:
     Every method raises ``StoreError``, naming the object and what helps, where the object store fails.
     """
 
-    def __init__(self, address: Address, patience: Patience | None = None) -> None:
+    def __init__(self, address: Address, patience: BucketTimeouts | None = None) -> None:
         if find_spec("boto3") is None:
             raise StoreError(
                 "a store in a bucket needs boto3, which is not installed",
@@ -66,7 +66,7 @@ class Bucket:
                 remedy="install it: pip install 'hazardmill[s3]'",
             )
         self.address = address
-        self.patience = patience or Patience()
+        self.patience = patience or BucketTimeouts()
         self._client: Any = None
         self._files: Any = None
         self._opening = threading.RLock()

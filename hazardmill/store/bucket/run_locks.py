@@ -54,7 +54,7 @@ class Holdings:
     def _layout(self) -> Layout:
         return self._mirror.layout
 
-    def hold(self, run_id: str, path: Path, *, writes: bool) -> Hold | None:
+    def hold(self, run_id: str, path: Path, *, writes: bool) -> RunHold | None:
         """Hold a run until it is released; none if another process or machine does.
 
         Args:
@@ -70,7 +70,7 @@ class Holdings:
         lock = Lock.acquire(path)
         if lock is None:
             return None
-        hold = Hold(self, run_id, lock)
+        hold = RunHold(self, run_id, lock)
         try:
             # One at a time: what is found on the lease is seen to before anybody goes on.
             with exclusive(self._layout.journal / f"{run_id}.settling"):
@@ -86,7 +86,7 @@ class Holdings:
             raise
         return hold
 
-    def _join(self, run_id: str, hold: Hold) -> bool:
+    def _join(self, run_id: str, hold: RunHold) -> bool:
         with self._guard:
             shared = self._leases.get(run_id)
             if shared is not None:
@@ -153,7 +153,7 @@ class Holdings:
         return Lease(self._mirror.bucket, run_id, self._mirror.machine, self.term_s).is_elsewhere()
 
 
-class Hold:
+class RunHold:
     """A run held, within this machine and among machines, until it is released."""
 
     def __init__(self, holdings: Holdings, run_id: str, lock: Lock) -> None:

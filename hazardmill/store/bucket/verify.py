@@ -10,7 +10,7 @@ from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
 from hazardmill.store.bucket.manifests import SharedManifests
 from hazardmill.store.bucket.run_locks import Holdings
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import Manifest
+from hazardmill.store.files.manifests import CommitManifest
 from hazardmill.store.maintenance.findings import Finding, command
 from hazardmill.store.maintenance.verify import verify
 from hazardmill.store.schemas import TABLES
@@ -42,12 +42,12 @@ def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings
     return [*found, *(finding for finding in here if finding.code != "copy_missing")]
 
 
-def _object_of(finding: Finding, known: list[Manifest]) -> str:
+def _object_of(finding: Finding, known: list[CommitManifest]) -> str:
     names = {f"{part.table}/{part.file}": part_name(part) for manifest in known for part in manifest.parts}
     return names.get(finding.file, finding.file)
 
 
-def _check_manifests(mirror: Mirror, known: list[Manifest], numbers: set[str]) -> Iterator[Finding]:
+def _check_manifests(mirror: Mirror, known: list[CommitManifest], numbers: set[str]) -> Iterator[Finding]:
     for manifest in known:
         place = manifest_name(manifest.sequence)
         name = place.removeprefix("manifests/")
@@ -64,7 +64,7 @@ def _check_manifests(mirror: Mirror, known: list[Manifest], numbers: set[str]) -
             yield Finding("manifest_changed", place, error.message, str(error.remedy))
 
 
-def _check_parts(mirror: Mirror, known: list[Manifest]) -> Iterator[Finding]:
+def _check_parts(mirror: Mirror, known: list[CommitManifest]) -> Iterator[Finding]:
     for manifest in known:
         for part in manifest.parts:
             name = part_name(part)
@@ -75,7 +75,7 @@ def _check_parts(mirror: Mirror, known: list[Manifest]) -> Iterator[Finding]:
                 yield Finding(code, name, error.message, str(error.remedy))
 
 
-def _unlisted(mirror: Mirror, holdings: Holdings, listed: set[str], files: list[Manifest]) -> Iterator[Finding]:
+def _unlisted(mirror: Mirror, holdings: Holdings, listed: set[str], files: list[CommitManifest]) -> Iterator[Finding]:
     known = {part_name(part) for manifest in files for part in manifest.parts}
     for name in sorted(listed - known):
         owner = Layout.owner_of(name.rpartition("/")[2].removesuffix(".parquet").rpartition(".")[0])

@@ -16,7 +16,7 @@ from hazardmill.store.files.fsync_io import guarded, is_same, make_folder
 _PATIENCE_S = 0.2
 
 
-class Held(Protocol):
+class HeldLock(Protocol):
     """What is held until it is released."""
 
     def release(self) -> None:

@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class CommitManifest:
     """One commit: the parts made of one journal segment; or a replacement, which stands for a range of commits."""
 
     sequence: int
@@ -72,13 +72,13 @@ class Manifest:
         """Name of its file."""
         return f"{self.sequence:010d}-{self.segment}.json"
 
-    def covers(self, other: Manifest) -> bool:
+    def covers(self, other: CommitManifest) -> bool:
         """Whether it stands in the place of ``other``."""
         within = self.first <= other.first and other.sequence <= self.sequence
         return self.generation > other.generation and within
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> CommitManifest:
     """Read one manifest.
 
     Raises:
@@ -97,7 +97,7 @@ def read_manifest(path: Path) -> Manifest:
     return parse_manifest(data, str(path), rebuild_remedy(store))
 
 
-def parse_manifest(data: bytes, file: str, remedy: str) -> Manifest:
+def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
     """The manifest that ``data`` is.
 
     Args:
@@ -125,7 +125,7 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> Manifest:
             remedy="upgrade hazardmill",
         )
     parts = tuple(Part(**{"schema": body["schema"], **part}) for part in body["parts"])
-    return Manifest(
+    return CommitManifest(
         body["sequence"],
         body["segment"],
         parts,
@@ -136,14 +136,14 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> Manifest:
     )
 
 
-def encode_manifest(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: CommitManifest) -> bytes:
     """The bytes of its file."""
     body = {"format": MANIFEST_FORMAT, "schema": SCHEMA_VERSION, **asdict(manifest)}
     body = json.loads(json.dumps(body))  # the hash is of what a reader will see: lists, no tuples
     return json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode()
 
 
-def live(manifests: Iterable[Manifest]) -> list[Manifest]:
+def live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
     """Those that no other stands for, in commit order."""
     known = list(manifests)
     replacements = [manifest for manifest in known if manifest.generation]
@@ -153,18 +153,18 @@ def live(manifests: Iterable[Manifest]) -> list[Manifest]:
     )
 
 
-def converted(manifests: Iterable[Manifest]) -> set[str]:
+def converted(manifests: Iterable[CommitManifest]) -> set[str]:
     """Names of all segments and replacements whose rows the manifests list."""
     return {name for manifest in manifests for name in manifest.names}
 
 
 @dataclass(frozen=True)
-class Known:
+class ManifestListing:
     """What one look at the folder found, and what follows from it."""
 
-    files: Mapping[str, Manifest]
+    files: Mapping[str, CommitManifest]
     """By name, in the order of names."""
-    counting: tuple[Manifest, ...]
+    counting: tuple[CommitManifest, ...]
     names: frozenset[str]
     """Of all segments and replacements whose rows the counting ones list."""
 
@@ -174,7 +174,7 @@ class Known:
         return last_without_gap(self.counting)
 
     @classmethod
-    def of(cls, files: Mapping[str, Manifest]) -> Known:
+    def of(cls, files: Mapping[str, CommitManifest]) -> ManifestListing:
         """Of these files."""
         counting = tuple(live(files.values()))
         return cls(files, counting, frozenset(converted(counting)))
@@ -188,14 +188,14 @@ class Manifests:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known = Known({}, (), frozenset())
+        self._known = ManifestListing({}, (), frozenset())
         self._highest = 0
         """Number of the last commit that this process has seen or made."""
 
     def send(self, staged: Path, part: Part) -> None:
         """Put a part that is still staged where other machines can read it; nothing to do for a folder."""
 
-    def files(self) -> list[Manifest]:
+    def files(self) -> list[CommitManifest]:
         """Every manifest there is, replaced ones included, in the order of their names.
 
         Raises:
@@ -204,7 +204,7 @@ class Manifests:
         """
         return list(self._look().files.values())
 
-    def all(self) -> list[Manifest]:
+    def all(self) -> list[CommitManifest]:
         """Every manifest that counts, in commit order.
 
         Raises:
@@ -220,7 +220,7 @@ class Manifests:
         """
         return segment in self._look().names
 
-    def _look(self) -> Known:
+    def _look(self) -> ManifestListing:
         """What there is now. Only names are listed again: what was read stays as it is."""
         for _ in range(_LISTINGS):
             listed, known = self._listed(), self._known
@@ -231,7 +231,7 @@ class Manifests:
             except FileNotFoundError:
                 continue  # replaced since it was listed
             # In one assignment: several threads may look at once.
-            self._known = Known.of(files)
+            self._known = ManifestListing.of(files)
             self._highest = max(self._highest, *map(_sequence, listed), 0)
             return self._known
         raise CorruptStore(
@@ -252,7 +252,7 @@ class Manifests:
             names = again
         return names
 
-    def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> Manifest:
+    def publish(self, segment: str, parts: Sequence[Part], fault: Fault = no_fault) -> CommitManifest:
         """Make ``parts`` visible. The caller holds the commit lock and has renamed the parts into place.
 
         Raises:
@@ -270,13 +270,18 @@ class Manifests:
                 remedy="put back what was there, then resume the run; what is in the journal still is kept",
             )
         self._highest = number
-        manifest = Manifest(number, segment, tuple(parts), now(), number)
+        manifest = CommitManifest(number, segment, tuple(parts), now(), number)
         self._write(manifest, fault)
         return manifest
 
     def publish_replacement(
-        self, name: str, parts: Sequence[Part], replaced: Sequence[Manifest], place: range, fault: Fault = no_fault
-    ) -> Manifest:
+        self,
+        name: str,
+        parts: Sequence[Part],
+        replaced: Sequence[CommitManifest],
+        place: range,
+        fault: Fault = no_fault,
+    ) -> CommitManifest:
         """Make ``parts`` visible in the place of manifests. The caller as with ``publish``.
 
         A copy is kept: of a commit that is lost the parts tell enough, of a replacement they do not.
@@ -293,14 +298,14 @@ class Manifests:
         """
         generation = 1 + max((manifest.generation for manifest in replaced), default=0)
         absorbed = tuple(dict.fromkeys(known for manifest in replaced for known in manifest.names))
-        manifest = Manifest(place[-1], name, tuple(parts), now(), place[0], generation, absorbed)
+        manifest = CommitManifest(place[-1], name, tuple(parts), now(), place[0], generation, absorbed)
         self._write(manifest, fault)
         # After the manifest: a copy without its manifest always means a loss.
         self.write_copy(manifest)
         fault("copy.renamed")
         return manifest
 
-    def adopt(self, manifest: Manifest) -> None:
+    def adopt(self, manifest: CommitManifest) -> None:
         """Write a manifest of another store, of which this one is to be a copy. The caller as with ``publish``.
 
         Raises:
@@ -310,7 +315,7 @@ class Manifests:
         if manifest.generation:
             self.write_copy(manifest)
 
-    def write_copy(self, manifest: Manifest) -> None:
+    def write_copy(self, manifest: CommitManifest) -> None:
         """Write the second copy of a replacement's manifest.
 
         Raises:
@@ -318,11 +323,11 @@ class Manifests:
         """
         self._put(manifest, self._layout.copies / manifest.file, no_fault)
 
-    def _write(self, manifest: Manifest, fault: Fault) -> None:
+    def _write(self, manifest: CommitManifest, fault: Fault) -> None:
         self._put(manifest, self._layout.manifests / manifest.file, fault)
         fault("manifest.renamed")
 
-    def _put(self, manifest: Manifest, place: Path, fault: Fault) -> None:
+    def _put(self, manifest: CommitManifest, place: Path, fault: Fault) -> None:
         make_folder(self._layout.staging)
         staged = self._layout.staging / place.name
         write_file(staged, encode_manifest(manifest))
@@ -330,7 +335,7 @@ class Manifests:
         rename(staged, place)
 
 
-def is_copy(path: Path, manifest: Manifest) -> bool:
+def is_copy(path: Path, manifest: CommitManifest) -> bool:
     """Whether the file at ``path`` is a whole copy of ``manifest``."""
     try:
         return read_manifest(path) == manifest
@@ -358,7 +363,7 @@ def _sequence(name: str) -> int:
     return int(name.split("-", 1)[0])
 
 
-def last_without_gap(manifests: Iterable[Manifest]) -> int:
+def last_without_gap(manifests: Iterable[CommitManifest]) -> int:
     """Number of the last commit up to which there is every one; ``manifests`` are in commit order."""
     last = 0
     for manifest in manifests:
@@ -367,7 +372,7 @@ def last_without_gap(manifests: Iterable[Manifest]) -> int:
     return last
 
 
-def missing_sequences(manifests: Iterable[Manifest]) -> list[int]:
+def missing_sequences(manifests: Iterable[CommitManifest]) -> list[int]:
     """Commits below the last for which no manifest stands."""
     present = {number for manifest in manifests for number in range(manifest.first, manifest.sequence + 1)}
     return [number for number in range(1, max(present, default=0)) if number not in present]

@@ -21,7 +21,7 @@ from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
 from hazardmill.store.files.fsync_io import guarded, sync_file
 from hazardmill.store.files.manifests import Part
 from hazardmill.store.maintenance.findings import rebuild_remedy
-from hazardmill.store.maintenance.migrations import Step, columns_read, steps_from, upgrade
+from hazardmill.store.maintenance.migrations import MigrationStep, columns_read, steps_from, upgrade
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
 COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
@@ -101,7 +101,7 @@ class _Opened:
     path: Path
     footer: Footer
     fragment: ds.ParquetFileFragment
-    steps: list[Step]
+    steps: list[MigrationStep]
 
 
 def _opened(table: Table, paths: Iterable[Path]) -> Iterator[_Opened]:
@@ -134,7 +134,7 @@ def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where:
 
 
 def _upgraded(
-    table: Table, path: Path, columns: Sequence[str], where: Condition | None, steps: Sequence[Step]
+    table: Table, path: Path, columns: Sequence[str], where: Condition | None, steps: Sequence[MigrationStep]
 ) -> pa.Table:
     asked = list(dict.fromkeys([*columns, *(where or {})]))
     needed = columns_read(table, steps, pq.read_schema(path).names, asked)

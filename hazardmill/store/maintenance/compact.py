@@ -18,10 +18,10 @@ from hazardmill.errors import CorruptStore, StoreError
 from hazardmill.store.files.fsync_io import Fault, remove
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import exclusive
-from hazardmill.store.files.manifests import Manifest, Manifests, Part, missing_sequences
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, missing_sequences
 from hazardmill.store.files.parts import batches, is_latest, own_key, read_parts
 from hazardmill.store.maintenance.findings import rebuild_remedy
-from hazardmill.store.maintenance.manifest_swap import Placed, check_part, publish, stage_part, sweep
+from hazardmill.store.maintenance.manifest_swap import PlacedPart, check_part, publish, stage_part, sweep
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
 
 TARGET_BYTES: Final = 128 * 2**20
@@ -29,7 +29,7 @@ TARGET_BYTES: Final = 128 * 2**20
 
 
 @dataclass(frozen=True)
-class Maintained:
+class MaintenanceSummary:
     """What a compaction or migration did."""
 
     parts_before: int
@@ -50,7 +50,7 @@ def maintain(
     kind: Literal["compact", "migrate"],
     fault: Fault,
     target: int = TARGET_BYTES,
-) -> Maintained:
+) -> MaintenanceSummary:
     """Compact or migrate what is committed now. Writers and readers go on; the caller holds the maintenance lock.
 
     Args:
@@ -76,7 +76,7 @@ def maintain(
     before = [part for manifest in old for part in manifest.parts]
     if not any(_changes(group) for found in groups.values() for group in found):
         size = sum(part.size for part in before)
-        return Maintained(len(before), len(before), size, size, 0, 0, swept)
+        return MaintenanceSummary(len(before), len(before), size, size, 0, 0, swept)
     place = range(1, old[-1].sequence + 1)
     name = layout.new_replacement(kind, place)
     try:
@@ -89,7 +89,7 @@ def maintain(
     with exclusive(layout.commit_lock):
         publish(layout, manifests, name, placed, old, place, fault)
     after = [new.part for new in placed]
-    return Maintained(
+    return MaintenanceSummary(
         parts_before=len(before),
         parts_after=len(after),
         bytes_before=sum(part.size for part in before),
@@ -104,7 +104,7 @@ def _named(kind: str, fault: Fault, point: str) -> None:
     fault(f"{kind}.{point}")
 
 
-def _parts(manifests: Sequence[Manifest], table: str) -> list[Part]:
+def _parts(manifests: Sequence[CommitManifest], table: str) -> list[Part]:
     return [part for manifest in manifests for part in manifest.parts if part.table == table]
 
 
@@ -130,14 +130,14 @@ def _changes(group: Sequence[Part]) -> bool:
 
 def _rewrite(
     layout: Layout, table: Table, groups: Sequence[Sequence[Part]], name: str, kind: str, fault: Fault
-) -> Iterator[Placed]:
+) -> Iterator[PlacedPart]:
     """The parts of one table, new where a group changes."""
     parts = [part for group in groups for part in group]
     starts = dict(zip((part.file for part in parts), accumulate((p.rows for p in parts), initial=0), strict=False))
     columns, standing = [column.name for column in table.columns], None
     for number, group in enumerate(groups):
         if not _changes(group):
-            yield from map(Placed, group)
+            yield from map(PlacedPart, group)
             continue
         paths = [check_part(layout, part) for part in group]
         if kind == "compact" and standing is None:

@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import Manifest, Part, converted, live, missing_sequences, read_manifest
+from hazardmill.store.files.manifests import CommitManifest, Part, converted, live, missing_sequences, read_manifest
 from hazardmill.store.files.parts import hash_file, schema_version
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import Finding
 from hazardmill.store.maintenance.quarantine import Damage
 from hazardmill.store.maintenance.salvage import Salvage, salvage
-from hazardmill.store.maintenance.verify import Seen, check_part, lost_replacements, unlisted
+from hazardmill.store.maintenance.verify import StoreFiles, check_part, lost_replacements, unlisted
 from hazardmill.store.schemas import SCHEMA_VERSION
 from hazardmill.store.snapshot import Snapshot
 
@@ -31,13 +31,13 @@ _NEWER = {"manifest_newer", "part_newer"}
 
 
 @dataclass
-class Plan:
+class RepairPlan:
     """What is there, what is damaged, and the store as it is to be."""
 
     damages: list[Damage] = field(default_factory=list)
-    commits: list[Manifest] = field(default_factory=list)
+    commits: list[CommitManifest] = field(default_factory=list)
     """Every commit with its intact parts, in order."""
-    replaced: list[Manifest] = field(default_factory=list)
+    replaced: list[CommitManifest] = field(default_factory=list)
     """The manifests that count now."""
     salvaged: list[Salvage] = field(default_factory=list)
     pending: list[Segment] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Plan:
         return Snapshot(layout, tuple(self.commits), tuple(self.pending))
 
 
-def survey(layout: Layout, seen: Seen) -> Plan:
+def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
     """Read every file that was seen.
 
     Raises:
@@ -76,7 +76,7 @@ def survey(layout: Layout, seen: Seen) -> Plan:
         SchemaMismatch: If a newer hazardmill wrote some of it.
         StoreError: If a manifest cannot be opened.
     """
-    plan = Plan()
+    plan = RepairPlan()
     for finding in seen.findings:
         _refuse_unread(layout, finding)
         plan.damages.append(_damage(finding, "moved to quarantine; made again from its copy or its parts", moves=True))
@@ -101,7 +101,7 @@ def _damage(finding: Finding, action: str, *, moves: bool) -> Damage:
     return Damage(finding.code, finding.file, finding.message, action, moves)
 
 
-def _told(plan: Plan) -> dict[str, int]:
+def _told(plan: RepairPlan) -> dict[str, int]:
     """Segment to commit of each changed manifest: its name still tells them."""
     told: dict[str, int] = {}
     for damage in plan.damages:
@@ -111,7 +111,7 @@ def _told(plan: Plan) -> dict[str, int]:
     return told
 
 
-def _tell_gaps(plan: Plan, seen: Seen, commits: Sequence[Manifest]) -> None:
+def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]) -> None:
     """Commits for which nothing stands: a segment whose parts are there and that is in the journal too can be one."""
     told, present = _told(plan), {n for manifest in commits for n in range(manifest.first, manifest.sequence + 1)}
     committed = {path.stem for paths in seen.parts.values() for path in paths} & seen.pending.keys()
@@ -129,7 +129,7 @@ def _tell_gaps(plan: Plan, seen: Seen, commits: Sequence[Manifest]) -> None:
         plan.damages.append(Damage("manifest_missing", file, message, action))
 
 
-def _restored(plan: Plan, seen: Seen) -> list[Manifest]:
+def _restored(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
     """Lost manifests of replacements, from their copies."""
     found = []
     for path in lost_replacements(seen):
@@ -145,7 +145,9 @@ def _restored(plan: Plan, seen: Seen) -> list[Manifest]:
     return found
 
 
-def _regrouped(layout: Layout, plan: Plan, seen: Seen, commits: Sequence[Manifest]) -> list[Manifest]:
+def _regrouped(
+    layout: Layout, plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]
+) -> list[CommitManifest]:
     """Lost manifests, from the parts that carry their segment's name."""
     listed = {(part.table, part.file) for manifest in live(commits) for part in manifest.parts}
     known = converted(commits)
@@ -167,7 +169,9 @@ def _regrouped(layout: Layout, plan: Plan, seen: Seen, commits: Sequence[Manifes
     return _numbered(layout, groups, plan, commits)
 
 
-def _numbered(layout: Layout, groups: dict[str, list[Part]], plan: Plan, commits: Sequence[Manifest]) -> list[Manifest]:
+def _numbered(
+    layout: Layout, groups: dict[str, list[Part]], plan: RepairPlan, commits: Sequence[CommitManifest]
+) -> list[CommitManifest]:
     made = []
     taken = {number for manifest in commits for number in range(manifest.first, manifest.sequence + 1)}
     for name in sorted(groups):
@@ -176,10 +180,10 @@ def _numbered(layout: Layout, groups: dict[str, list[Part]], plan: Plan, commits
             parts = sorted(groups.pop(name), key=lambda part: (part.table, part.file))
             owner, place = replacement
             if taken.isdisjoint(place):
-                made.append(Manifest(place[-1], owner, tuple(parts), "", place[0], 1))
+                made.append(CommitManifest(place[-1], owner, tuple(parts), "", place[0], 1))
             else:
                 # What was committed since its loss has numbers that it stood for: it comes before, and hides nothing.
-                made.append(Manifest(0, owner, tuple(parts), "", 0))
+                made.append(CommitManifest(0, owner, tuple(parts), "", 0))
     told = _told(plan)
     present = {number for manifest in [*commits, *made] for number in range(manifest.first, manifest.sequence + 1)}
     last = max([0, *present, *told.values()])
@@ -191,7 +195,7 @@ def _numbered(layout: Layout, groups: dict[str, list[Part]], plan: Plan, commits
             number = gaps.pop(0)
         else:
             number = last = last + 1
-        made.append(Manifest(number, owner, tuple(groups[owner]), "", number))
+        made.append(CommitManifest(number, owner, tuple(groups[owner]), "", number))
     return made
 
 
@@ -208,7 +212,7 @@ def _described(path: Path) -> Part | None:
     return Part(said, path.name, data.num_rows, path.stat().st_size, hash_file(path), version)
 
 
-def _intact(layout: Layout, plan: Plan, manifest: Manifest) -> Manifest:
+def _intact(layout: Layout, plan: RepairPlan, manifest: CommitManifest) -> CommitManifest:
     """A commit without its damaged parts."""
     parts = []
     for part in manifest.parts:
@@ -227,7 +231,7 @@ def _intact(layout: Layout, plan: Plan, manifest: Manifest) -> Manifest:
     return replace(manifest, parts=tuple(parts)) if len(parts) < len(manifest.parts) else manifest
 
 
-def _read_journal(layout: Layout, plan: Plan, seen: Seen) -> None:
+def _read_journal(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
     known = converted(plan.commits)
     for name, path in seen.pending.items():
         saved = salvage(path)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.fsync_io import Fault, guarded, make_folder, remove, rename, sync_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import Manifest, Manifests, Part, converted, is_copy, live
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, is_copy, live
 from hazardmill.store.files.parts import COMPRESSION, hash_file
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
@@ -31,7 +31,7 @@ _ROW_GROUP_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedPart:
     """A part of a replacement: one that is in place already, or one to be renamed into place."""
 
     part: Part
@@ -42,8 +42,8 @@ def publish(
     layout: Layout,
     manifests: Manifests,
     name: str,
-    placed: Sequence[Placed],
-    replaced: Sequence[Manifest],
+    placed: Sequence[PlacedPart],
+    replaced: Sequence[CommitManifest],
     place: range,
     fault: Fault,
 ) -> None:
@@ -83,7 +83,7 @@ def check_part(layout: Layout, part: Part) -> Path:
     return path
 
 
-def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: str, number: int) -> Placed | None:
+def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: str, number: int) -> PlacedPart | None:
     """Write one part of a replacement, a row group at a time; none if there is no row.
 
     Raises:
@@ -103,7 +103,7 @@ def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: s
             return None
         sync_file(staged)
         part = Part(table.name, file, rows, staged.stat().st_size, hash_file(staged), SCHEMA_VERSION)
-    return Placed(part, staged)
+    return PlacedPart(part, staged)
 
 
 def _row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -129,7 +129,7 @@ class Leftovers:
     """Copies included."""
 
 
-def leftovers(layout: Layout, files: Sequence[Manifest]) -> Leftovers:
+def leftovers(layout: Layout, files: Sequence[CommitManifest]) -> Leftovers:
     """Find them, among all manifests that there are. The caller keeps commits out.
 
     A part is one only if its rows are in listed parts: its segment or replacement is in a manifest that counts, or it

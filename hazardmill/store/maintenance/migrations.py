@@ -20,7 +20,7 @@ SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEA
 
 
 @dataclass(frozen=True)
-class Step:
+class MigrationStep:
     """What became of one table from one version to the next, told twice: to Arrow and to DuckDB."""
 
     apply: Callable[[pa.Table], pa.Table]
@@ -33,7 +33,7 @@ class Step:
     """Old columns that the new ones are made of."""
 
 
-def adds(table: str, *names: str) -> Step:
+def adds(table: str, *names: str) -> MigrationStep:
     """The step that brought columns of which older rows know nothing: they are null."""
     types = {column.name: column.type for column in TABLES[table].columns}
 
@@ -46,10 +46,10 @@ def adds(table: str, *names: str) -> Step:
         new = ", ".join(f'CAST(NULL AS {SQL_TYPES[types[name]]}) AS "{name}"' for name in names)
         return f"(SELECT *, {new} FROM {source})"
 
-    return Step(apply, sql, makes=names)
+    return MigrationStep(apply, sql, makes=names)
 
 
-STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
+STEPS: Final[Mapping[int, Mapping[str, MigrationStep]]] = {
     1: {
         "runs": adds("runs", "parent_run_id"),
         "drafts": adds("drafts", "feedback_version", "feedback_hash", "fallback"),
@@ -68,21 +68,23 @@ STEPS: Final[Mapping[int, Mapping[str, Step]]] = {
 """Version to the steps that lead on from it, by table. A table that is not named did not change."""
 
 
-def steps_from(table: Table, version: int | None) -> list[Step]:
+def steps_from(table: Table, version: int | None) -> list[MigrationStep]:
     """The steps from ``version`` to the newest; none where the table did not change, or the version is not known."""
     if version is None:
         return []
     return [STEPS[old][table.name] for old in range(version, SCHEMA_VERSION) if table.name in STEPS.get(old, {})]
 
 
-def columns_read(table: Table, steps: Sequence[Step], present: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def columns_read(
+    table: Table, steps: Sequence[MigrationStep], present: Sequence[str], wanted: Sequence[str]
+) -> list[str]:
     """The columns of an old file to read for ``wanted`` ones: these, what steps read, and what there is no more."""
     current = {column.name for column in table.columns}
     needed = {*wanted, *(name for step in steps for name in step.reads)}
     return [name for name in present if name in needed or name not in current]
 
 
-def upgrade(table: Table, steps: Sequence[Step], data: pa.Table, columns: Sequence[str]) -> pa.Table:
+def upgrade(table: Table, steps: Sequence[MigrationStep], data: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Old rows taken through ``steps``: the ``columns`` of the newest schema, null where they say nothing."""
     for step in steps:
         data = step.apply(data)

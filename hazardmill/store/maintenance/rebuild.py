@@ -26,11 +26,11 @@ from hazardmill.store.commit import convert
 from hazardmill.store.files.fsync_io import Fault, make_folder, remove, rename, write_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import exclusive, shared
-from hazardmill.store.files.manifests import Manifest, Manifests, Part
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part
 from hazardmill.store.files.parts import batches, read_parts
 from hazardmill.store.maintenance.completeness import MADE, Key, Standing, standing
-from hazardmill.store.maintenance.damage_survey import Plan, survey
-from hazardmill.store.maintenance.manifest_swap import Placed, publish, stage_part, sweep
+from hazardmill.store.maintenance.damage_survey import RepairPlan, survey
+from hazardmill.store.maintenance.manifest_swap import PlacedPart, publish, stage_part, sweep
 from hazardmill.store.maintenance.quarantine import Damage, keep
 from hazardmill.store.maintenance.unrecoverable import losses
 from hazardmill.store.maintenance.verify import look
@@ -130,7 +130,7 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
     return _report(layout, plan, found, tuple(kept), dry_run=False)
 
 
-def _mend_journal(layout: Layout, plan: Plan, fault: Fault) -> None:
+def _mend_journal(layout: Layout, plan: RepairPlan, fault: Fault) -> None:
     make_folder(layout.staging)
     for saved in plan.salvaged:
         staged = layout.staging / saved.path.name
@@ -139,8 +139,8 @@ def _mend_journal(layout: Layout, plan: Plan, fault: Fault) -> None:
         fault("segment.mended")
 
 
-def _republish(layout: Layout, manifests: Manifests, plan: Plan, originals: list[Path], fault: Fault) -> None:
-    placed = [Placed(part) for manifest in plan.commits for part in manifest.parts]
+def _republish(layout: Layout, manifests: Manifests, plan: RepairPlan, originals: list[Path], fault: Fault) -> None:
+    placed = [PlacedPart(part) for manifest in plan.commits for part in manifest.parts]
     if plan.republishes and plan.place:
         name = layout.new_replacement("rebuild", plan.place)
         known = {manifest.segment: manifest for manifest in (*plan.replaced, *plan.commits)}
@@ -167,28 +167,28 @@ def _retract(layout: Layout, manifests: Manifests, incomplete: frozenset[Key], f
         publish(layout, manifests, name, placed, old, place, fault)
 
 
-def _parts(manifests: list[Manifest], table: Table) -> list[Part]:
+def _parts(manifests: list[CommitManifest], table: Table) -> list[Part]:
     return [part for manifest in manifests for part in manifest.parts if part.table == table.name]
 
 
 def _without(
     layout: Layout, table: Table, part: Part, keys: frozenset[Key], name: str, number: int, fault: Fault
-) -> list[Placed]:
+) -> list[PlacedPart]:
     """The part without the rows of some records: itself if it has none, a new one, or none if no row is left."""
     if table not in MADE:
-        return [Placed(part)]
+        return [PlacedPart(part)]
     path = layout.root / table.name / part.file
     names = read_parts(table, [path], ["run_id", "record_id"]).to_pylist()
     stays = pa.array([(row["run_id"], row["record_id"]) not in keys for row in names], pa.bool_())
     if stays.true_count == part.rows:
-        return [Placed(part)]
+        return [PlacedPart(part)]
     columns = [column.name for column in table.columns]
     new = stage_part(layout, table, batches(table, path, columns, stays), name, number)
     fault("part.staged")
     return [] if new is None else [new]
 
 
-def _report(layout: Layout, plan: Plan, found: Standing, kept: tuple[str, ...], *, dry_run: bool) -> Rebuilt:
+def _report(layout: Layout, plan: RepairPlan, found: Standing, kept: tuple[str, ...], *, dry_run: bool) -> Rebuilt:
     retracted = Counter(run_id for run_id, _ in found.incomplete)
     return Rebuilt(
         damages=tuple(plan.damages),

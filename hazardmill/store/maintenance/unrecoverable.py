@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.maintenance.completeness import MADE, Standing
-from hazardmill.store.maintenance.damage_survey import Plan
+from hazardmill.store.maintenance.damage_survey import RepairPlan
 from hazardmill.store.schemas import LLM_CALLS, RECORDS, REJECTS, RUNS
 from hazardmill.store.snapshot import read_table
 
 
-def losses(layout: Layout, plan: Plan, found: Standing) -> Iterator[str]:
+def losses(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
     """A sentence for each thing that stays lost.
 
     Args:
@@ -49,14 +49,14 @@ def losses(layout: Layout, plan: Plan, found: Standing) -> Iterator[str]:
             yield f"{_lost(plan, table.name)} of table {table.name}, where they are of a run that cannot be resumed"
 
 
-def _lost(plan: Plan, table: str) -> str:
+def _lost(plan: RepairPlan, table: str) -> str:
     """How much of a table is lost, in words; empty if nothing is."""
     rows, parts = plan.rows_lost[table], plan.parts_lost[table]
     words = [f"{rows} row(s)"] if rows else []
     return " and ".join([*words, *([f"{parts} unreadable part(s)"] if parts else [])])
 
 
-def _lost_ledger(plan: Plan, found: Standing) -> Iterator[str]:
+def _lost_ledger(plan: RepairPlan, found: Standing) -> Iterator[str]:
     lost = _lost(plan, LLM_CALLS.name)
     if lost or found.missing_answers:
         yield (
@@ -66,7 +66,7 @@ def _lost_ledger(plan: Plan, found: Standing) -> Iterator[str]:
         )
 
 
-def _lost_records(layout: Layout, plan: Plan, found: Standing) -> Iterator[str]:
+def _lost_records(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
     for source, count in found.missing_records.items():
         yield f"{count} record(s) of {source} that runs were started on: ingest {source} again, from the same input"
     lost = _lost(plan, RECORDS.name)

@@ -14,7 +14,7 @@ from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import is_held, shared
 from hazardmill.store.files.manifests import (
-    Manifest,
+    CommitManifest,
     Manifests,
     Part,
     converted,
@@ -35,14 +35,14 @@ _LOOKS: Final = 10
 
 
 @dataclass(frozen=True)
-class Seen:
+class StoreFiles:
     """The files of a store between two commits."""
 
     pending: dict[str, Path]
     """Journal segments by name."""
     parts: dict[str, list[Path]]
     """By table."""
-    manifests: list[Manifest]
+    manifests: list[CommitManifest]
     """Those that count."""
     replaced: list[Path]
     """Parts and manifests that a maintenance left."""
@@ -52,14 +52,14 @@ class Seen:
     """What is wrong with the manifests."""
 
 
-def look(layout: Layout) -> Seen:
+def look(layout: Layout) -> StoreFiles:
     """The files of a store. The caller keeps commits out."""
     return _look_around(layout, *_read_manifests(layout))
 
 
-def _look_around(layout: Layout, files: list[Manifest], findings: list[Finding]) -> Seen:
+def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Finding]) -> StoreFiles:
     left = leftovers(layout, files)
-    return Seen(
+    return StoreFiles(
         {path.stem: path for path in layout.segments()},
         {name: sorted((layout.root / name).glob("*.parquet")) for name in TABLES},
         live(files),
@@ -107,7 +107,7 @@ def refuse_losses(layout: Layout, manifests: Manifests) -> None:
         )
 
 
-def _lost_manifests(layout: Layout, seen: Seen) -> Iterator[Finding]:
+def _lost_manifests(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     remedy = rebuild_remedy(layout.root)
     for number in missing_sequences(seen.manifests):
         file = f"manifests/{number:010d}-*.json"
@@ -117,14 +117,14 @@ def _lost_manifests(layout: Layout, seen: Seen) -> Iterator[Finding]:
         yield Finding("manifest_missing", f"manifests/{path.name}", message, remedy)
 
 
-def _unlisted_parts(layout: Layout, seen: Seen) -> Iterator[Finding]:
+def _unlisted_parts(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     listed = {(part.table, part.file) for manifest in seen.manifests for part in manifest.parts}
     for path in unlisted(layout, seen, listed):
         message = "no manifest lists this part, so no reader of the store sees it"
         yield Finding("part_unlisted", str(path.relative_to(layout.root)), message, rebuild_remedy(layout.root))
 
 
-def _check(layout: Layout, seen: Seen) -> Iterator[Finding]:
+def _check(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     yield from _lost_manifests(layout, seen)
     yield from _check_copies(layout, seen)
     for path in seen.replaced:
@@ -139,7 +139,7 @@ def _check(layout: Layout, seen: Seen) -> Iterator[Finding]:
         yield from _check_segment(layout, path, path.stem in known)
 
 
-def unlisted(layout: Layout, seen: Seen, listed: set[tuple[str, str]]) -> list[Path]:
+def unlisted(layout: Layout, seen: StoreFiles, listed: set[tuple[str, str]]) -> list[Path]:
     """Parts that no manifest lists and that nothing explains."""
     replaced = set(seen.replaced)
     return [
@@ -150,13 +150,13 @@ def unlisted(layout: Layout, seen: Seen, listed: set[tuple[str, str]]) -> list[P
     ]
 
 
-def lost_replacements(seen: Seen) -> list[Path]:
+def lost_replacements(seen: StoreFiles) -> list[Path]:
     """Copies of manifests that are not there, of replacements for which nothing else stands."""
     counting, replaced = {manifest.file for manifest in seen.manifests}, set(seen.replaced)
     return [path for path in seen.copies if path.name not in counting and path not in replaced]
 
 
-def _check_copies(layout: Layout, seen: Seen) -> Iterator[Finding]:
+def _check_copies(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     for manifest in seen.manifests:
         if manifest.generation and not is_copy(layout.copies / manifest.file, manifest):
             file, message = (
@@ -166,7 +166,7 @@ def _check_copies(layout: Layout, seen: Seen) -> Iterator[Finding]:
             yield Finding("copy_missing", file, message, sweep_remedy(layout.root, "write"))
 
 
-def _read_manifests(layout: Layout) -> tuple[list[Manifest], list[Finding]]:
+def _read_manifests(layout: Layout) -> tuple[list[CommitManifest], list[Finding]]:
     manifests, findings = [], []
     for path in sorted(layout.manifests.glob("*.json")):
         try:

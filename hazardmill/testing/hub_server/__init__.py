@@ -18,26 +18,33 @@ same as a command.
 """
 
 from hazardmill.testing.hub_server.answers import Account
-from hazardmill.testing.hub_server.faults import Asked, Endpoint, Fault, FaultKind, FaultPlan, ScriptedFaults
-from hazardmill.testing.hub_server.journal import Request, read_journal
-from hazardmill.testing.hub_server.repositories import Commit, Entry, Hub, Repository
+from hazardmill.testing.hub_server.faults import (
+    Endpoint,
+    FaultPlan,
+    HubFault,
+    HubFaultKind,
+    PlannedRequest,
+    ScriptedHubFaults,
+)
+from hazardmill.testing.hub_server.journal import JournaledRequest, read_journal
+from hazardmill.testing.hub_server.repositories import Commit, Hub, Repository, TreeEntry
 from hazardmill.testing.hub_server.server import READ_TOKEN, WRITE_TOKEN, HubServer
 
 __all__ = [
     "READ_TOKEN",
     "WRITE_TOKEN",
     "Account",
-    "Asked",
     "Commit",
     "Endpoint",
-    "Entry",
-    "Fault",
-    "FaultKind",
     "FaultPlan",
     "Hub",
+    "HubFault",
+    "HubFaultKind",
     "HubServer",
+    "JournaledRequest",
+    "PlannedRequest",
     "Repository",
-    "Request",
-    "ScriptedFaults",
+    "ScriptedHubFaults",
+    "TreeEntry",
     "read_journal",
 ]

@@ -9,7 +9,7 @@ import click
 
 from hazardmill.errors import HazardmillError
 from hazardmill.testing.hub_server.answers import Account
-from hazardmill.testing.hub_server.faults import ScriptedFaults, parse_script
+from hazardmill.testing.hub_server.faults import ScriptedHubFaults, parse_script
 from hazardmill.testing.hub_server.server import TOKENS, HubServer
 from hazardmill.testing.serving import serve_until_ended
 
@@ -32,7 +32,7 @@ def main(folder: Path, port: int, lines: tuple[str, ...], token_env: str | None,
     Prints the address to set HF_ENDPOINT to as its first line, and serves until it is interrupted or terminated.
     """
     try:
-        faults = ScriptedFaults(parse_script(lines))
+        faults = ScriptedHubFaults(parse_script(lines))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     tokens = TOKENS

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.testing.hub_server.faults import Endpoint
-from hazardmill.testing.hub_server.repositories import Refused
+from hazardmill.testing.hub_server.repositories import HubRefusal
 
 _CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HubAnswer:
     """What is sent back: some bytes, or a stretch of a file."""
 
     status: int = 200
@@ -49,12 +49,12 @@ class Answer:
 
 def as_json(
     value: object, *, status: int = 200, changed: bool = False, headers: Mapping[str, str] | None = None
-) -> Answer:
+) -> HubAnswer:
     """A JSON value."""
-    return Answer(status, json.dumps(value).encode(), headers=headers or {}, changed=changed)
+    return HubAnswer(status, json.dumps(value).encode(), headers=headers or {}, changed=changed)
 
 
-def as_error(status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+def as_error(status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None) -> HubAnswer:
     """An error as the Hub tells it: in the body, and in headers that clients look at."""
     named = {"x-error-message": " ".join(message.encode("ascii", "replace").decode().split())}
     named |= {"x-error-code": code} if code else {}
@@ -80,7 +80,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RoutedRequest:
     """A request, routed and read."""
 
     route: Route
@@ -113,9 +113,9 @@ class Asking:
         try:
             value = json.loads(self.body)
         except (ValueError, RecursionError) as error:
-            raise Refused(400, "the body is not JSON") from error
+            raise HubRefusal(400, "the body is not JSON") from error
         if not isinstance(value, dict):
-            raise Refused(400, "the body is no JSON object")
+            raise HubRefusal(400, "the body is no JSON object")
         return value
 
 

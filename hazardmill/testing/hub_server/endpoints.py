@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlencode
 
 import yaml
 
-from hazardmill.testing.hub_server.answers import Account, Answer, Asking, as_json
+from hazardmill.testing.hub_server.answers import Account, HubAnswer, RoutedRequest, as_json
 from hazardmill.testing.hub_server.faults import Endpoint
-from hazardmill.testing.hub_server.repositories import Entry, Hub, Refused, pointer
+from hazardmill.testing.hub_server.repositories import Hub, HubRefusal, TreeEntry, pointer
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Endpoints:
         self._hub = hub
         self._secret = secret
         self._page = page
-        self._answers: Mapping[Endpoint, Callable[[Asking], Answer]] = {
+        self._answers: Mapping[Endpoint, Callable[[RoutedRequest], HubAnswer]] = {
             Endpoint.WHOAMI: self._whoami,
             Endpoint.CREATE: self._create,
             Endpoint.VALIDATE_YAML: self._validate_yaml,
@@ -74,7 +74,7 @@ class Endpoints:
             Endpoint.RESOLVE: self._resolve,
         }
 
-    def answer(self, asking: Asking) -> Answer:
+    def answer(self, asking: RoutedRequest) -> HubAnswer:
         """The answer to anything but an upload.
 
         Raises:
@@ -91,33 +91,33 @@ class Endpoints:
         if endpoint in _OPEN:
             return
         if account is None and (endpoint in _WRITES or endpoint is Endpoint.WHOAMI):
-            raise Refused(401, "this needs a token")
+            raise HubRefusal(401, "this needs a token")
         if endpoint in _WRITES and account is not None and not account.writes:
-            raise Refused(403, "this token may read, and not write")
+            raise HubRefusal(403, "this token may read, and not write")
         if account is None and repository is not None:
             # Who may not look is not told whether there is anything.
             try:
                 hidden = self._hub.repository(repository).private
-            except Refused:
+            except HubRefusal:
                 hidden = True
             if hidden:
-                raise Refused(401, "there is no such repository, or it is not for everybody", "RepoNotFound")
+                raise HubRefusal(401, "there is no such repository, or it is not for everybody", "RepoNotFound")
 
     def signature(self, repository: str, oid: str, size: int) -> str:
         """What an address to upload to carries."""
         return hmac.new(self._secret, f"{repository}/{oid}/{size}".encode(), hashlib.sha256).hexdigest()
 
-    def _whoami(self, asking: Asking) -> Answer:
+    def _whoami(self, asking: RoutedRequest) -> HubAnswer:
         assert asking.account is not None, "nobody else was admitted"
         role = "write" if asking.account.writes else "read"
         token = {"displayName": "token", "role": role}
         name = asking.account.name
         return as_json({"type": "user", "name": name, "fullname": name, "orgs": [], "auth": {"accessToken": token}})
 
-    def _create(self, asking: Asking) -> Answer:
+    def _create(self, asking: RoutedRequest) -> HubAnswer:
         sent = asking.json()
         if sent.get("type") != "dataset":
-            raise Refused(400, "this hub has datasets only")
+            raise HubRefusal(400, "this hub has datasets only")
         assert asking.account is not None, "nobody else was admitted"
         name = f"{sent.get('organization') or asking.account.name}/{sent.get('name')}"
         private = bool(sent.get("private")) or sent.get("visibility") == "private"
@@ -125,7 +125,7 @@ class Endpoints:
         url = f"{asking.address}/datasets/{name}"
         return as_json({"url": url, "name": made.id, "private": made.private}, changed=True)
 
-    def _validate_yaml(self, asking: Asking) -> Answer:
+    def _validate_yaml(self, asking: RoutedRequest) -> HubAnswer:
         text = _of(asking.json(), "content", str)
         found = _FRONT_MATTER.match(text)
         warnings = [] if found else [{"message": "there is no metadata at the beginning of the card"}]
@@ -138,7 +138,7 @@ class Endpoints:
             return as_json({"errors": [said], "warnings": warnings}, status=400)
         return as_json({"errors": [], "warnings": warnings})
 
-    def _info(self, asking: Asking) -> Answer:
+    def _info(self, asking: RoutedRequest) -> HubAnswer:
         found = self._hub.repository(asking.repository)
         commit = found.at(asking.revision)
         return as_json(
@@ -159,7 +159,7 @@ class Endpoints:
             }
         )
 
-    def _preupload(self, asking: Asking) -> Answer:
+    def _preupload(self, asking: RoutedRequest) -> HubAnswer:
         tree = self._hub.repository(asking.repository).at(asking.revision).tree
         answered = []
         for file in _of(asking.json(), "files", list):
@@ -171,10 +171,10 @@ class Endpoints:
             answered.append({"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": oid})
         return as_json({"files": answered})
 
-    def _lfs_batch(self, asking: Asking) -> Answer:
+    def _lfs_batch(self, asking: RoutedRequest) -> HubAnswer:
         sent = asking.json()
         if "basic" not in sent.get("transfers", ["basic"]):
-            raise Refused(400, "this hub takes whole files only (transfer basic)")
+            raise HubRefusal(400, "this hub takes whole files only (transfer basic)")
         self._hub.repository(asking.repository)
         objects = []
         for each in _of(sent, "objects", list):
@@ -190,18 +190,18 @@ class Endpoints:
             objects.append(answered)
         return as_json({"transfer": "basic", "objects": objects})
 
-    def _lfs_verify(self, asking: Asking) -> Answer:
+    def _lfs_verify(self, asking: RoutedRequest) -> HubAnswer:
         sent = asking.json()
         oid = _of(sent, "oid", str)
         if not self._hub.has(oid) or self._hub.entry(oid).size != sent.get("size"):
-            raise Refused(404, "this file has not arrived")
+            raise HubRefusal(404, "this file has not arrived")
         return as_json({})
 
-    def _commit(self, asking: Asking) -> Answer:
+    def _commit(self, asking: RoutedRequest) -> HubAnswer:
         if asking.revision != "main":
-            raise Refused(400, "this hub has the branch main only")
+            raise HubRefusal(400, "this hub has the branch main only")
         header: dict[str, Any] | None = None
-        changes: dict[str, Entry | None] = {}
+        changes: dict[str, TreeEntry | None] = {}
         tree = self._hub.repository(asking.repository).head.tree
         for number, line in enumerate(asking.body.splitlines(), start=1):
             key, value = _operation(number, line)
@@ -213,32 +213,32 @@ class Endpoints:
             else:
                 changes[_of(value, "path", str)] = self._changed(key, value)
         if header is None:
-            raise Refused(400, "a commit needs a header")
+            raise HubRefusal(400, "a commit needs a header")
         parent, head = header.get("parentCommit"), self._hub.repository(asking.repository).head
         if parent is not None and not head.id.startswith(str(parent)):
-            raise Refused(412, "somebody has committed in the meantime: look again, and try again")
+            raise HubRefusal(412, "somebody has committed in the meantime: look again, and try again")
         made = self._hub.commit(
             asking.repository, _of(header, "summary", str), str(header.get("description", "")), changes
         )
         url = f"{asking.address}/datasets/{asking.repository}/commit/{made.id}"
         return as_json({"success": True, "commitOid": made.id, "commitUrl": url, "hookOutput": ""}, changed=True)
 
-    def _changed(self, key: str, value: dict[str, Any]) -> Entry | None:
+    def _changed(self, key: str, value: dict[str, Any]) -> TreeEntry | None:
         if key == "deletedFile":
             return None
         if key == "file":
             try:
                 return self._hub.keep(base64.b64decode(_of(value, "content", str), validate=True))
             except binascii.Error as error:
-                raise Refused(400, "the content of a file must be base64") from error
+                raise HubRefusal(400, "the content of a file must be base64") from error
         if key == "lfsFile":
             oid = _of(value, "oid", str)
             if not self._hub.has(oid):
-                raise Refused(400, "a file in LFS must have been uploaded first")
+                raise HubRefusal(400, "a file in LFS must have been uploaded first")
             return self._hub.entry(oid)
-        raise Refused(400, f"a commit has no {key[:40]!r}")
+        raise HubRefusal(400, f"a commit has no {key[:40]!r}")
 
-    def _commits(self, asking: Asking) -> Answer:
+    def _commits(self, asking: RoutedRequest) -> HubAnswer:
         found = self._hub.repository(asking.repository)
         last = found.commits.index(found.at(asking.revision))
         commits = [
@@ -247,34 +247,34 @@ class Endpoints:
         ]
         return self._paged(asking, commits)
 
-    def _tag(self, asking: Asking) -> Answer:
+    def _tag(self, asking: RoutedRequest) -> HubAnswer:
         if asking.method == "DELETE":
             self._hub.untag(asking.repository, asking.revision)
         else:
             self._hub.tag(asking.repository, _of(asking.json(), "tag", str), asking.revision)
         return as_json({}, changed=True)
 
-    def _settings(self, asking: Asking) -> Answer:
+    def _settings(self, asking: RoutedRequest) -> HubAnswer:
         sent = asking.json()
         visibility = sent.get("visibility", "private" if sent.get("private") is True else None)
         if visibility not in ("private", "public"):
-            raise Refused(400, "this hub has one setting: visibility, private or public")
+            raise HubRefusal(400, "this hub has one setting: visibility, private or public")
         self._hub.set_private(asking.repository, private=visibility == "private")
         return as_json({}, changed=True)
 
-    def _refs(self, asking: Asking) -> Answer:
+    def _refs(self, asking: RoutedRequest) -> HubAnswer:
         found = self._hub.repository(asking.repository)
         tags = [_ref(f"refs/tags/{name}", name, at) for name, at in sorted(found.tags.items())]
         branches = [_ref("refs/heads/main", "main", found.head.id)]
         return as_json({"branches": branches, "tags": tags, "converts": [], "pullRequests": []})
 
-    def _tree(self, asking: Asking) -> Answer:
+    def _tree(self, asking: RoutedRequest) -> HubAnswer:
         tree = self._hub.repository(asking.repository).at(asking.revision).tree
         under = "".join(f"{word}/" for word in asking.route.rest[1:])
         deep = asking.query.get("recursive", "").lower() in ("true", "1")
         files = [path for path in sorted(tree) if path.startswith(under)]
         if under and not files:
-            raise Refused(404, f"there is nothing at {under}", "EntryNotFound")
+            raise HubRefusal(404, f"there is nothing at {under}", "EntryNotFound")
         folders = {
             f"{under}{'/'.join(inner[:depth])}"
             for inner in (path.removeprefix(under).split("/") for path in files)
@@ -284,7 +284,7 @@ class Endpoints:
         entries += [_file(path, tree[path]) for path in files if deep or "/" not in path.removeprefix(under)]
         return self._paged(asking, entries)
 
-    def _paths_info(self, asking: Asking) -> Answer:
+    def _paths_info(self, asking: RoutedRequest) -> HubAnswer:
         tree = self._hub.repository(asking.repository).at(asking.revision).tree
         entries = []
         # A form is what huggingface_hub sends, JSON what others do.
@@ -297,12 +297,12 @@ class Endpoints:
                 entries.append(_folder(path))
         return as_json(entries)
 
-    def _resolve(self, asking: Asking) -> Answer:
+    def _resolve(self, asking: RoutedRequest) -> HubAnswer:
         revision, path = asking.route.rest
         commit = self._hub.repository(asking.repository).at(revision)
         entry = commit.tree.get(path)
         if entry is None:
-            raise Refused(404, f"there is no file {path!r} here", "EntryNotFound")
+            raise HubRefusal(404, f"there is no file {path!r} here", "EntryNotFound")
         headers = {"x-repo-commit": commit.id, "etag": f'"{entry.etag}"', "accept-ranges": "bytes"}
         if entry.lfs:
             headers |= {"x-linked-etag": f'"{entry.etag}"', "x-linked-size": str(entry.size)}
@@ -311,7 +311,7 @@ class Endpoints:
         if wanted and any(wanted.groups()):
             stretch, status = _stretch(wanted[1], wanted[2], entry.size), 206
             headers["content-range"] = f"bytes {stretch[0]}-{stretch[1] - 1}/{entry.size}"
-        return Answer(
+        return HubAnswer(
             status,
             file=self._hub.object_path(entry.sha256),
             stretch=stretch,
@@ -319,7 +319,7 @@ class Endpoints:
             headers=headers,
         )
 
-    def _paged(self, asking: Asking, entries: list[dict[str, Any]]) -> Answer:
+    def _paged(self, asking: RoutedRequest, entries: list[dict[str, Any]]) -> HubAnswer:
         begin = int(asking.query.get("cursor", "0"))
         end = begin + self._page
         if end >= len(entries):
@@ -328,7 +328,7 @@ class Endpoints:
         return as_json(entries[begin:end], headers={"link": f'<{asking.address}{asking.path}?{query}>; rel="next"'})
 
 
-def somebody_else(hub: Hub, asking: Asking) -> None:
+def somebody_else(hub: Hub, asking: RoutedRequest) -> None:
     """Do what makes a request come too late: commit something else, or set the same tag on the first commit."""
     if asking.route.endpoint is Endpoint.COMMIT:
         name = f"elsewhere-{len(hub.repository(asking.repository).commits)}.txt"
@@ -341,7 +341,7 @@ def somebody_else(hub: Hub, asking: Asking) -> None:
 def _of(value: object, name: str, kind: type[T]) -> T:
     found = value.get(name) if isinstance(value, dict) else None
     if not isinstance(found, kind):
-        raise Refused(400, f"{name} is missing, or is no {kind.__name__}")
+        raise HubRefusal(400, f"{name} is missing, or is no {kind.__name__}")
     return found
 
 
@@ -350,7 +350,7 @@ def _operation(number: int, line: bytes) -> tuple[str, dict[str, Any]]:
         sent = json.loads(line)
         return _of(sent, "key", str), _of(sent, "value", dict)
     except ValueError as error:
-        raise Refused(400, f"line {number} of the commit is not JSON") from error
+        raise HubRefusal(400, f"line {number} of the commit is not JSON") from error
 
 
 def _stretch(first: str, last: str, size: int) -> tuple[int, int]:
@@ -359,7 +359,7 @@ def _stretch(first: str, last: str, size: int) -> tuple[int, int]:
     else:
         begin, end = max(size - int(last), 0), size
     if begin >= end:
-        raise Refused(416, f"the file has {size} bytes")
+        raise HubRefusal(416, f"the file has {size} bytes")
     return begin, end
 
 
@@ -376,7 +376,7 @@ def _folder(path: str) -> dict[str, Any]:
     }
 
 
-def _file(path: str, entry: Entry) -> dict[str, Any]:
+def _file(path: str, entry: TreeEntry) -> dict[str, Any]:
     told: dict[str, Any] = {"type": "file", "path": path, "size": entry.size, "oid": entry.blob}
     if entry.lfs:
         told["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": len(pointer(entry.sha256, entry.size))}

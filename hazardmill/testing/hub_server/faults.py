@@ -1,7 +1,7 @@
 """The kinds of fault, and scripts that say which request meets which.
 
-A plan is any function of a request (``Asked``: its endpoint, which time that is asked, the repository) that gives a
-fault or none.
+A plan is any function of a request (``PlannedRequest``: its endpoint, which time that is asked, the repository) that
+gives a fault or none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Endpoint(StrEnum):
     """A file itself."""
 
 
-class FaultKind(StrEnum):
+class HubFaultKind(StrEnum):
     """What goes wrong with one request."""
 
     CONFLICT = "409"
@@ -85,36 +85,36 @@ class FaultKind(StrEnum):
 
 LIES: Final = frozenset(
     {
-        FaultKind.HTML,
-        FaultKind.HALF_JSON,
-        FaultKind.OTHER_JSON,
-        FaultKind.NO_KEYS,
-        FaultKind.NULLS,
-        FaultKind.WRONG_TYPES,
-        FaultKind.OUTSIDE,
+        HubFaultKind.HTML,
+        HubFaultKind.HALF_JSON,
+        HubFaultKind.OTHER_JSON,
+        HubFaultKind.NO_KEYS,
+        HubFaultKind.NULLS,
+        HubFaultKind.WRONG_TYPES,
+        HubFaultKind.OUTSIDE,
     }
 )
 """Kinds that answer something that is not so."""
 
-AFTER: Final = frozenset({FaultKind.SERVER_ERROR_AFTER, FaultKind.CUT_AFTER})
+AFTER: Final = frozenset({HubFaultKind.SERVER_ERROR_AFTER, HubFaultKind.CUT_AFTER})
 """Kinds where what was asked is done, and the client is not told."""
 
 STATUS: Final = {
-    FaultKind.CONFLICT: 409,
-    FaultKind.PRECONDITION: 412,
-    FaultKind.RATE_LIMITED: 429,
-    FaultKind.SERVER_ERROR: 500,
-    FaultKind.SERVER_ERROR_AFTER: 500,
-    FaultKind.UNAVAILABLE: 503,
+    HubFaultKind.CONFLICT: 409,
+    HubFaultKind.PRECONDITION: 412,
+    HubFaultKind.RATE_LIMITED: 429,
+    HubFaultKind.SERVER_ERROR: 500,
+    HubFaultKind.SERVER_ERROR_AFTER: 500,
+    HubFaultKind.UNAVAILABLE: 503,
 }
 """Kinds that answer with a status, and which."""
 
-_SECONDS: Final[Mapping[str, float | None]] = {FaultKind.RATE_LIMITED: None, FaultKind.SLOW: 2.0}
+_SECONDS: Final[Mapping[str, float | None]] = {HubFaultKind.RATE_LIMITED: None, HubFaultKind.SLOW: 2.0}
 """Kinds that take seconds, and how many if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedRequest:
     """A request, as far as a plan may read it."""
 
     endpoint: Endpoint
@@ -125,7 +125,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault(TimedFault):
+class HubFault(TimedFault):
     """One fault.
 
     Args:
@@ -136,17 +136,17 @@ class Fault(TimedFault):
         ValueError: There is no such kind, or its seconds make no sense.
     """
 
-    kind: FaultKind
+    kind: HubFaultKind
 
-    _kinds = FaultKind
+    _kinds = HubFaultKind
     _default_seconds = _SECONDS
 
 
-FaultPlan: TypeAlias = Callable[[Asked], Fault | None]
+FaultPlan: TypeAlias = Callable[[PlannedRequest], HubFault | None]
 """Which fault a request meets; null for none."""
 
 
-class ScriptedFaults:
+class ScriptedHubFaults:
     """The first request of an endpoint meets its first fault, the second the second; after the last all is well.
 
     Args:
@@ -163,7 +163,7 @@ class ScriptedFaults:
             raise ValueError(f"no such endpoint: {unknown[0]!r}; there are {', '.join(Endpoint)}")
         self._left = {Endpoint(name): _faults(words) for name, words in script.items()}
 
-    def __call__(self, asked: Asked) -> Fault | None:
+    def __call__(self, asked: PlannedRequest) -> HubFault | None:
         """The fault of this request."""
         return next(self._left.get(asked.endpoint, iter(())), None)
 
@@ -183,12 +183,12 @@ def parse_script(lines: tuple[str, ...]) -> dict[str, str]:
     return script
 
 
-def _faults(words: str) -> Iterator[Fault | None]:
+def _faults(words: str) -> Iterator[HubFault | None]:
     # Read at once, so that a wrong word is told when the script is made.
     return chain.from_iterable([_repeated(word) for word in filter(None, map(str.strip, words.split(",")))])
 
 
-def _repeated(word: str) -> Iterator[Fault | None]:
+def _repeated(word: str) -> Iterator[HubFault | None]:
     name, star, times = word.partition("*")
     fault = _fault(name)
     if not star:
@@ -200,5 +200,5 @@ def _repeated(word: str) -> Iterator[Fault | None]:
     return repeat(fault, int(times))
 
 
-def _fault(word: str) -> Fault | None:
-    return None if word.partition(":")[0] == "ok" else Fault.of_word(word, also=["ok"])
+def _fault(word: str) -> HubFault | None:
+    return None if word.partition(":")[0] == "ok" else HubFault.of_word(word, also=["ok"])

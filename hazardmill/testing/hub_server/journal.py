@@ -12,11 +12,11 @@ from typing import Any
 from hazardmill.testing.hub_server.faults import Endpoint
 from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
 
-__all__ = ["Journal", "Request", "read_journal"]
+__all__ = ["HubJournal", "JournaledRequest", "read_journal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request(LoggedRequest):
+class JournaledRequest(LoggedRequest):
     """One request: what it asked, what it met, and what became of it."""
 
     method: str
@@ -53,7 +53,7 @@ CHANGING = frozenset(
 """Endpoints that change something."""
 
 
-class Journal(RequestsLog[Request]):
+class HubJournal(RequestsLog[JournaledRequest]):
     """The requests of one server. With a file, each change of a request is a line handed to the system at once.
 
     A file that holds requests already is gone on with: numbers and times count on.
@@ -68,12 +68,12 @@ class Journal(RequestsLog[Request]):
         StoreLocked: Another server writes it.
     """
 
-    def __init__(self, path: Path | None = None, on_change: Callable[[Request], None] | None = None) -> None:
+    def __init__(self, path: Path | None = None, on_change: Callable[[JournaledRequest], None] | None = None) -> None:
         super().__init__(read_journal, path, on_change)
         self._times = Counter(request.endpoint for request in self._rows)
 
     @property
-    def requests(self) -> tuple[Request, ...]:
+    def requests(self) -> tuple[JournaledRequest, ...]:
         """All requests so far, in the order of arrival."""
         return tuple(self._rows)
 
@@ -82,15 +82,15 @@ class Journal(RequestsLog[Request]):
         self._times[endpoint] += 1
         return self._times[endpoint]
 
-    def begin(self, method: str, path: str, **what: Any) -> Request:  # noqa: ANN401  # fields
+    def begin(self, method: str, path: str, **what: Any) -> JournaledRequest:  # noqa: ANN401  # fields
         """Write down that the head of a request has arrived."""
-        return self.add(Request(self.next_number, method, path, asked_at=time.time(), **what))
+        return self.add(JournaledRequest(self.next_number, method, path, asked_at=time.time(), **what))
 
 
-def read_journal(path: Path) -> tuple[Request, ...]:
+def read_journal(path: Path) -> tuple[JournaledRequest, ...]:
     """The requests in a log file, each as its last line has it.
 
     Raises:
         InputError: A line is none of a journal's.
     """
-    return read_log(path, Request, "a hub_server")
+    return read_log(path, JournaledRequest, "a hub_server")

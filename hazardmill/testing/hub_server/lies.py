@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from hazardmill.testing.hub_server.answers import Answer
-from hazardmill.testing.hub_server.faults import FaultKind
+from hazardmill.testing.hub_server.answers import HubAnswer
+from hazardmill.testing.hub_server.faults import HubFaultKind
 
 _OUT: Final = "../../../outside"
 _PAGE: Final = b"<!doctype html><html><body><p>Log in to go on.</p></body></html>"
@@ -16,19 +16,19 @@ _LEADING: Final = frozenset({"etag", "x-linked-etag", "x-repo-commit"})
 """Headers that clients make paths of."""
 
 
-def lied(answer: Answer, kind: FaultKind) -> Answer:
+def lied(answer: HubAnswer, kind: HubFaultKind) -> HubAnswer:
     """An answer as a lying hub gives it; one without JSON keeps its body, but for ``html`` and ``half-json``."""
-    if kind is FaultKind.HTML:
-        return Answer(body=_PAGE, kind="text/html", changed=answer.changed)
-    if kind is FaultKind.OUTSIDE:
+    if kind is HubFaultKind.HTML:
+        return HubAnswer(body=_PAGE, kind="text/html", changed=answer.changed)
+    if kind is HubFaultKind.OUTSIDE:
         headers = {name: f'"{_OUT}"' if name in _LEADING else value for name, value in answer.headers.items()}
         answer = replace(answer, headers=headers)
     if answer.file is not None:
         begin, end = answer.stretch
-        return replace(answer, stretch=(begin, (begin + end) // 2)) if kind is FaultKind.HALF_JSON else answer
-    if kind is FaultKind.HALF_JSON:
+        return replace(answer, stretch=(begin, (begin + end) // 2)) if kind is HubFaultKind.HALF_JSON else answer
+    if kind is HubFaultKind.HALF_JSON:
         return replace(answer, body=answer.body[: len(answer.body) // 2])
-    if kind is FaultKind.OTHER_JSON:
+    if kind is HubFaultKind.OTHER_JSON:
         return replace(answer, body=b'[[1], {"a": null}, "b"]')
     value = json.loads(answer.body)
     return replace(answer, body=json.dumps(_altered(value, _LIES[kind])).encode())
@@ -48,11 +48,13 @@ def _of_another_type(value: Any) -> Any:  # noqa: ANN401  # any JSON
     return 7 if isinstance(value, str) else [] if isinstance(value, bool) or value is None else "seven"
 
 
-_LIES: Final[Mapping[FaultKind, Callable[[Any], Any]]] = {
-    FaultKind.NO_KEYS: lambda value: {} if isinstance(value, dict) and not any(map(_holds, value.values())) else value,
-    FaultKind.NULLS: lambda value: value if isinstance(value, dict) else None,
-    FaultKind.WRONG_TYPES: _of_another_type,
-    FaultKind.OUTSIDE: lambda value: _OUT if isinstance(value, str) else value,
+_LIES: Final[Mapping[HubFaultKind, Callable[[Any], Any]]] = {
+    HubFaultKind.NO_KEYS: lambda value: (
+        {} if isinstance(value, dict) and not any(map(_holds, value.values())) else value
+    ),
+    HubFaultKind.NULLS: lambda value: value if isinstance(value, dict) else None,
+    HubFaultKind.WRONG_TYPES: _of_another_type,
+    HubFaultKind.OUTSIDE: lambda value: _OUT if isinstance(value, str) else value,
 }
 
 

@@ -29,7 +29,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _OID: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class Refused(Exception):
+class HubRefusal(Exception):
     """A request that is answered with an error. The message goes to the client: it must not repeat a secret.
 
     Args:
@@ -45,7 +45,7 @@ class Refused(Exception):
         self.code = code
 
 
-class Entry(BaseModel):
+class TreeEntry(BaseModel):
     """A file of a tree."""
 
     model_config = ConfigDict(frozen=True)
@@ -71,7 +71,7 @@ class Commit(BaseModel):
     parent: str | None
     title: str
     message: str
-    tree: dict[str, Entry]
+    tree: dict[str, TreeEntry]
 
 
 class Repository(BaseModel):
@@ -101,7 +101,7 @@ class Repository(BaseModel):
         for commit in reversed(self.commits):
             if commit.id == wanted or (len(wanted) >= 7 and commit.id.startswith(wanted)):
                 return commit
-        raise Refused(404, f"there is no revision {revision!r}", "RevisionNotFound")
+        raise HubRefusal(404, f"there is no revision {revision!r}", "RevisionNotFound")
 
 
 class Hub:
@@ -124,7 +124,7 @@ class Hub:
             Refused: This is no SHA-256.
         """
         if not _OID.fullmatch(oid):
-            raise Refused(422, "an oid must be a SHA-256 in small hexadecimal digits")
+            raise HubRefusal(422, "an oid must be a SHA-256 in small hexadecimal digits")
         return self._objects / oid[:2] / oid
 
     def has(self, oid: str) -> bool:
@@ -147,23 +147,23 @@ class Hub:
                     seen += len(chunk)
                     file.write(chunk)
                 if seen != size or digest.hexdigest() != oid:
-                    raise Refused(400, f"these {seen} bytes are not the {size} bytes that were announced")
+                    raise HubRefusal(400, f"these {seen} bytes are not the {size} bytes that were announced")
                 file.flush()
                 Path(file.name).replace(target)
             except BaseException:
                 Path(file.name).unlink()
                 raise
 
-    def keep(self, content: bytes) -> Entry:
+    def keep(self, content: bytes) -> TreeEntry:
         """Take in a file that is no LFS object."""
         oid = hashlib.sha256(content).hexdigest()
         _replace(self.object_path(oid), content)
-        return Entry(sha256=oid, size=len(content), blob=_blob(content), lfs=False)
+        return TreeEntry(sha256=oid, size=len(content), blob=_blob(content), lfs=False)
 
-    def entry(self, oid: str) -> Entry:
+    def entry(self, oid: str) -> TreeEntry:
         """The entry of an LFS object that is there."""
         size = self.object_path(oid).stat().st_size
-        return Entry(sha256=oid, size=size, blob=_blob(pointer(oid, size)), lfs=True)
+        return TreeEntry(sha256=oid, size=size, blob=_blob(pointer(oid, size)), lfs=True)
 
     def create(self, repository: str, *, private: bool) -> Repository:
         """Make a repository with its first commit.
@@ -172,9 +172,9 @@ class Hub:
             Refused: There is one of that name, or this is no name.
         """
         if not _is_name(repository):
-            raise Refused(400, "a repository's name must be ORG/NAME of letters, digits, '-', '_' and '.'")
+            raise HubRefusal(400, "a repository's name must be ORG/NAME of letters, digits, '-', '_' and '.'")
         if self._path(repository).exists():
-            raise Refused(409, "there is a dataset of that name already")
+            raise HubRefusal(409, "there is a dataset of that name already")
         tree = {ATTRIBUTES: self.keep(_ATTRIBUTES_TEXT)}
         first = _commit(None, "initial commit", "", tree)
         made = Repository(id=repository, private=private, commits=[first])
@@ -190,10 +190,10 @@ class Hub:
         path = self._path(repository)
         # Names first: this one comes from an address, and may try to leave the folder.
         if not _is_name(repository) or not path.is_file():
-            raise Refused(404, "there is no such repository", "RepoNotFound")
+            raise HubRefusal(404, "there is no such repository", "RepoNotFound")
         return Repository.model_validate_json(path.read_bytes())
 
-    def commit(self, repository: str, title: str, message: str, changes: Mapping[str, Entry | None]) -> Commit:
+    def commit(self, repository: str, title: str, message: str, changes: Mapping[str, TreeEntry | None]) -> Commit:
         """Commit to ``main``: files by path, null for one that goes.
 
         Raises:
@@ -205,7 +205,7 @@ class Hub:
             if entry is not None:
                 tree[path] = entry
             elif tree.pop(path, None) is None:
-                raise Refused(404, "a file with this name is not there to be deleted", "EntryNotFound")
+                raise HubRefusal(404, "a file with this name is not there to be deleted", "EntryNotFound")
         made = _commit(found.head.id, title, message, tree)
         self._save(found.model_copy(update={"commits": [*found.commits, made]}))
         return made
@@ -218,7 +218,7 @@ class Hub:
         """
         found = self.repository(repository)
         if tag in found.tags:
-            raise Refused(409, "this tag exists already")
+            raise HubRefusal(409, "this tag exists already")
         self._save(found.model_copy(update={"tags": found.tags | {tag: found.at(revision).id}}))
 
     def untag(self, repository: str, tag: str) -> None:
@@ -235,7 +235,7 @@ class Hub:
         """Close a repository, or open it to all."""
         self._save(self.repository(repository).model_copy(update={"private": private}))
 
-    def read(self, entry: Entry, begin: int = 0, end: int | None = None) -> bytes:
+    def read(self, entry: TreeEntry, begin: int = 0, end: int | None = None) -> bytes:
         """Bytes of a file."""
         with self.object_path(entry.sha256).open("rb") as file:
             file.seek(begin)
@@ -258,7 +258,7 @@ def _is_name(repository: str) -> bool:
     return bool(_NAME.fullmatch(organization) and _NAME.fullmatch(name))
 
 
-def _commit(parent: str | None, title: str, message: str, tree: dict[str, Entry]) -> Commit:
+def _commit(parent: str | None, title: str, message: str, tree: dict[str, TreeEntry]) -> Commit:
     what = [parent, title, message, {path: entry.etag for path, entry in sorted(tree.items())}]
     name = hashlib.sha1(json.dumps(what).encode(), usedforsecurity=False).hexdigest()
     return Commit(id=name, parent=parent, title=title, message=message, tree=tree)

@@ -10,13 +10,30 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.testing.echoes import echoes
-from hazardmill.testing.hub_server.answers import Account, Answer, Asking, Route, as_error, as_json, find_route
+from hazardmill.testing.hub_server.answers import (
+    Account,
+    HubAnswer,
+    Route,
+    RoutedRequest,
+    as_error,
+    as_json,
+    find_route,
+)
 from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
-from hazardmill.testing.hub_server.faults import AFTER, LIES, STATUS, Asked, Endpoint, Fault, FaultKind, FaultPlan
-from hazardmill.testing.hub_server.journal import Journal, Request
+from hazardmill.testing.hub_server.faults import (
+    AFTER,
+    LIES,
+    STATUS,
+    Endpoint,
+    FaultPlan,
+    HubFault,
+    HubFaultKind,
+    PlannedRequest,
+)
+from hazardmill.testing.hub_server.journal import HubJournal, JournaledRequest
 from hazardmill.testing.hub_server.lies import lied
-from hazardmill.testing.hub_server.repositories import Hub, Refused
-from hazardmill.testing.hub_server.wire import Head, HubConnection
+from hazardmill.testing.hub_server.repositories import Hub, HubRefusal
+from hazardmill.testing.hub_server.wire import HubConnection, RequestHead
 from hazardmill.testing.serving import LoopbackServer
 
 WRITE_TOKEN: Final = "hf_writes"
@@ -26,7 +43,7 @@ READ_TOKEN: Final = "hf_reads"
 TOKENS: Final = {WRITE_TOKEN: Account("mill", writes=True), READ_TOKEN: Account("reader", writes=False)}
 
 
-class HubServer(LoopbackServer[Journal, HubConnection]):
+class HubServer(LoopbackServer[HubJournal, HubConnection]):
     """A hub of datasets on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
 
     Its ``address`` is what to set ``HF_ENDPOINT`` to.
@@ -55,12 +72,12 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         faults: FaultPlan | None = None,
         tokens: Mapping[str, Account] = TOKENS,
         log: Path | None = None,
-        on_change: Callable[[Request], None] | None = None,
+        on_change: Callable[[JournaledRequest], None] | None = None,
         page: int = 1000,
         max_body: int = 256 * 1024 * 1024,
         port: int = 0,
     ) -> None:
-        super().__init__("hub-server", Journal(), port)
+        super().__init__("hub-server", HubJournal(), port)
         self.hub = Hub(folder)
         """What is there, to be looked at and changed behind the clients' backs."""
         self.faults = faults
@@ -72,12 +89,12 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         self._max_body = max_body
 
     @property
-    def requests(self) -> tuple[Request, ...]:
+    def requests(self) -> tuple[JournaledRequest, ...]:
         """All requests so far in the order of arrival. What a client has read to its end has ended here, too."""
         return self._seen(lambda: self._journal.requests)
 
-    def _open_journal(self) -> Journal:
-        return Journal(self._log, self._on_change)
+    def _open_journal(self) -> HubJournal:
+        return HubJournal(self._log, self._on_change)
 
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> HubConnection:
         return HubConnection(reader, writer, self._max_body)
@@ -86,21 +103,21 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         while (head := await self._head(connection)) is not None:
             await self._treat(connection, head)
 
-    async def _head(self, connection: HubConnection) -> Head | None:
+    async def _head(self, connection: HubConnection) -> RequestHead | None:
         try:
             return await connection.head()
-        except Refused as refused:
+        except HubRefusal as refused:
             # Its end was never found, so nothing after it can be read either.
             await connection.answer(as_error(refused.status, refused.message, headers={"connection": "close"}))
             return None
 
-    async def _treat(self, connection: HubConnection, head: Head) -> None:
+    async def _treat(self, connection: HubConnection, head: RequestHead) -> None:
         route = find_route(head.method, head.parts)
         account = self._account(head)
         time = None if route is None else self._journal.next_time(route.endpoint)
         fault = None
         if route is not None and time is not None and self.faults is not None:
-            fault = self.faults(Asked(route.endpoint, time, route.repository))
+            fault = self.faults(PlannedRequest(route.endpoint, time, route.repository))
         request = self._journal.begin(
             head.method,
             head.path,
@@ -112,17 +129,17 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         )
         written = False
         try:
-            if fault is not None and fault.kind is FaultKind.CUT:
+            if fault is not None and fault.kind is HubFaultKind.CUT:
                 await connection.half(head.length)
                 raise ConnectionResetError
             answer = await self._answer(connection, head, route, account, fault)
-            told = fault is None or fault.kind is not FaultKind.CUT_AFTER
+            told = fault is None or fault.kind is not HubFaultKind.CUT_AFTER
             request = self._journal.change(request, status=answer.status if told else None, done=answer.changed)
             if not told:
                 raise ConnectionResetError
-            if fault is not None and fault.kind is FaultKind.SLOW:
+            if fault is not None and fault.kind is HubFaultKind.SLOW:
                 await asyncio.sleep(fault.seconds or 0.0)
-            if fault is not None and fault.kind is FaultKind.ENDLESS:
+            if fault is not None and fault.kind is HubFaultKind.ENDLESS:
                 await connection.flood(b" " * 65536, 0.0)
                 raise ConnectionResetError
             written = await connection.answer(answer)
@@ -132,28 +149,28 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
     async def _answer(
         self,
         connection: HubConnection,
-        head: Head,
+        head: RequestHead,
         route: Route | None,
-        account: Account | Refused | None,
-        fault: Fault | None,
-    ) -> Answer:
+        account: Account | HubRefusal | None,
+        fault: HubFault | None,
+    ) -> HubAnswer:
         """What to send; whatever was to be done is done."""
         try:
             if route is None:
-                raise Refused(404, "there is no such address on this hub")
-            if isinstance(account, Refused):
+                raise HubRefusal(404, "there is no such address on this hub")
+            if isinstance(account, HubRefusal):
                 raise account
             self._endpoints.admit(route.endpoint, route.repository, account)
             if fault is not None and fault.kind in STATUS and fault.kind not in AFTER:
                 await self._drain(connection)
                 return _failed(fault)
-            if fault is not None and fault.kind is FaultKind.ECHO:
+            if fault is not None and fault.kind is HubFaultKind.ECHO:
                 await self._drain(connection)
                 return _echoed(head)
             if route.endpoint is Endpoint.LFS_PUT:
                 answer = await self._upload(connection, head, route)
             else:
-                asking = Asking(
+                asking = RoutedRequest(
                     route,
                     head.method,
                     self.address,
@@ -163,24 +180,24 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
                     await connection.body(),
                     account,
                 )
-                if fault is not None and fault.kind is FaultKind.OVERTAKEN:
+                if fault is not None and fault.kind is HubFaultKind.OVERTAKEN:
                     somebody_else(self.hub, asking)
                 answer = self._endpoints.answer(asking)
-        except Refused as refused:
+        except HubRefusal as refused:
             # What nobody has read would be taken for the next request.
             await self._drain(connection)
             return as_error(refused.status, refused.message, refused.code)
-        if fault is not None and fault.kind is FaultKind.SERVER_ERROR_AFTER:
+        if fault is not None and fault.kind is HubFaultKind.SERVER_ERROR_AFTER:
             failed = _failed(fault)
-            return Answer(failed.status, failed.body, headers=failed.headers, changed=answer.changed)
+            return HubAnswer(failed.status, failed.body, headers=failed.headers, changed=answer.changed)
         return lied(answer, fault.kind) if fault is not None and fault.kind in LIES else answer
 
-    async def _upload(self, connection: HubConnection, head: Head, route: Route) -> Answer:
+    async def _upload(self, connection: HubConnection, head: RequestHead, route: Route) -> HubAnswer:
         (oid,), repository = route.rest, route.repository or ""
         size = head.query.get("size", "")
         signature = self._endpoints.signature(repository, oid, int(size)) if size.isdecimal() else ""
         if not signature or not hmac.compare_digest(signature, head.query.get("signature", "")):
-            raise Refused(403, "this address to upload to was not given by this hub")
+            raise HubRefusal(403, "this address to upload to was not given by this hub")
         await self.hub.receive(oid, int(size), connection.chunks())
         return as_json({}, changed=True)
 
@@ -188,21 +205,21 @@ class HubServer(LoopbackServer[Journal, HubConnection]):
         async for _ in connection.chunks():
             pass
 
-    def _account(self, head: Head) -> Account | Refused | None:
+    def _account(self, head: RequestHead) -> Account | HubRefusal | None:
         sent = head.headers.get("authorization")
         if sent is None:
             return None
         for token, account in self._tokens.items():
             if hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
                 return account
-        return Refused(401, "Invalid credentials in Authorization header")
+        return HubRefusal(401, "Invalid credentials in Authorization header")
 
 
-def _failed(fault: Fault) -> Answer:
+def _failed(fault: HubFault) -> HubAnswer:
     headers = {} if fault.seconds is None else {"retry-after": f"{fault.seconds:g}"}
     return as_error(STATUS[fault.kind], f"this is the fault {fault}", headers=headers)
 
 
-def _echoed(head: Head) -> Answer:
+def _echoed(head: RequestHead) -> HubAnswer:
     forms = echoes(head.headers.get("authorization", "").removeprefix("Bearer "))
     return as_error(400, "; ".join(forms.values()), headers={"x-request-id": forms["plain"]})

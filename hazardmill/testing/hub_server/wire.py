@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, unquote
 
 import h11
 
-from hazardmill.testing.hub_server.answers import Answer
-from hazardmill.testing.hub_server.repositories import Refused
+from hazardmill.testing.hub_server.answers import HubAnswer
+from hazardmill.testing.hub_server.repositories import HubRefusal
 from hazardmill.testing.llm_server.wire import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RequestHead:
     """The head of a request."""
 
     method: str
@@ -39,7 +39,7 @@ class Head:
 class HubConnection(Connection):
     """One client's connection, whose bodies are read piece by piece: files can be large."""
 
-    async def head(self) -> Head | None:
+    async def head(self) -> RequestHead | None:
         """The head of the next request; null if there will be none.
 
         Raises:
@@ -55,14 +55,14 @@ class HubConnection(Connection):
             if self.is_gone:
                 # It hung up in the middle of a word, and nobody is left to be told.
                 return None
-            raise Refused(error.error_status_hint, "this is no HTTP request that can be read") from error
+            raise HubRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
         except OSError:
             return None
         if not isinstance(head, h11.Request):
             return None
         self._wants_no_body = head.method == b"HEAD"
         path, _, query = head.target.decode("latin-1").partition("?")
-        return Head(
+        return RequestHead(
             method=head.method.decode("ascii"),
             path=path,
             query=dict(parse_qsl(query, keep_blank_values=True)),
@@ -96,7 +96,7 @@ class HubConnection(Connection):
         async for chunk in self.chunks():
             body += chunk
             if len(body) > self._most_body:
-                raise Refused(413, f"the body is larger than {self._most_body} bytes")
+                raise HubRefusal(413, f"the body is larger than {self._most_body} bytes")
         return bytes(body)
 
     async def half(self, length: int | None) -> None:
@@ -109,7 +109,7 @@ class HubConnection(Connection):
             if length is None or seen >= length / 2:
                 return
 
-    async def answer(self, answer: Answer) -> bool:
+    async def answer(self, answer: HubAnswer) -> bool:
         """Send an answer; whether all of it went into the socket."""
         if self.is_gone:
             return False

@@ -17,19 +17,19 @@ command.
     server.py   the server
 """
 
-from hazardmill.testing.llm_server.asked import Asked, Refused
+from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import (
     FATAL,
     HOSTILE,
     RECOVERABLE,
-    Fault,
-    FaultKind,
     FaultPlan,
-    ScriptedFaults,
+    ScriptedServerFaults,
     SeededFaults,
+    ServerFault,
+    ServerFaultKind,
     parse_faults,
 )
-from hazardmill.testing.llm_server.journal import Attempt, Totals, read_journal
+from hazardmill.testing.llm_server.journal import ServedAttempt, Totals, read_journal
 from hazardmill.testing.llm_server.server import LlmServer
 from hazardmill.testing.llm_server.tokens import Dialect, Tokenizer, open_tokenizer
 
@@ -37,16 +37,16 @@ __all__ = [
     "FATAL",
     "HOSTILE",
     "RECOVERABLE",
-    "Asked",
-    "Attempt",
+    "ChatRefusal",
+    "ChatRequest",
     "Dialect",
-    "Fault",
-    "FaultKind",
     "FaultPlan",
     "LlmServer",
-    "Refused",
-    "ScriptedFaults",
+    "ScriptedServerFaults",
     "SeededFaults",
+    "ServedAttempt",
+    "ServerFault",
+    "ServerFaultKind",
     "Tokenizer",
     "Totals",
     "open_tokenizer",

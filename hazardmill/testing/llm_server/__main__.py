@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.errors import HazardmillError
-from hazardmill.testing.llm_server.faults import FaultPlan, ScriptedFaults, SeededFaults, parse_faults
+from hazardmill.testing.llm_server.faults import FaultPlan, ScriptedServerFaults, SeededFaults, parse_faults
 from hazardmill.testing.llm_server.server import LlmServer
 from hazardmill.testing.llm_server.tokens import TOKENIZERS, Dialect, open_tokenizer
 from hazardmill.testing.serving import serve_until_ended
@@ -74,7 +74,7 @@ def _plan(
     if faults is not None and script is not None:
         raise ValueError("give --faults or --script, not both")
     if script is not None:
-        return ScriptedFaults(*parse_faults(script))
+        return ScriptedServerFaults(*parse_faults(script))
     if faults is None:
         return None
     kinds = [fault for fault in parse_faults(faults) if fault is not None]

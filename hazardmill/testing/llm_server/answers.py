@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.echoes import echoes
-from hazardmill.testing.llm_server.faults import HOSTILE, FaultKind
+from hazardmill.testing.llm_server.faults import HOSTILE, ServerFaultKind
 
 _PROSE: Final = "I have read it with interest. There is much to be said on both sides, and I would not rush the matter."
 _REFUSAL: Final = "I am sorry, but I cannot help with this request."
@@ -23,28 +23,30 @@ _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"(?P<key>\s*:)?')
 _PAGE: Final = b"<!doctype html><html><head><title>Log in</title></head><body><p>Log in to go on.</p></body></html>\n"
 
 ERRORS: Final = {
-    FaultKind.RATE_LIMITED: (429, "rate_limit_exceeded", "too many requests at this moment"),
-    FaultKind.RATE_LIMITED_RETRY_AFTER: (429, "rate_limit_exceeded", "too many requests, come back later"),
-    FaultKind.SERVER_ERROR: (500, "server_error", "something broke on our side"),
-    FaultKind.OVERLOADED: (529, "overloaded_error", "overloaded"),
+    ServerFaultKind.RATE_LIMITED: (429, "rate_limit_exceeded", "too many requests at this moment"),
+    ServerFaultKind.RATE_LIMITED_RETRY_AFTER: (429, "rate_limit_exceeded", "too many requests, come back later"),
+    ServerFaultKind.SERVER_ERROR: (500, "server_error", "something broke on our side"),
+    ServerFaultKind.OVERLOADED: (529, "overloaded_error", "overloaded"),
 }
 """Status, code and message of the faults that are an error of the server's."""
 
-GENERATES_NOTHING: Final = frozenset({*ERRORS, *HOSTILE, FaultKind.HTML, FaultKind.STALLED} - {FaultKind.ECHO})
+GENERATES_NOTHING: Final = frozenset(
+    {*ERRORS, *HOSTILE, ServerFaultKind.HTML, ServerFaultKind.STALLED} - {ServerFaultKind.ECHO}
+)
 """Faults by which the model is never reached: no tokens, nothing cached."""
 
 
-def spoilt(text: str, kind: FaultKind | None) -> tuple[str | None, str, str | None]:
+def spoilt(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, str | None]:
     """``(content, finish_reason, refusal)`` of an answer that meets a fault; the right one where there is none."""
-    if kind is FaultKind.LENGTH:
+    if kind is ServerFaultKind.LENGTH:
         return text[: len(text) // 2], "length", None
-    if kind is FaultKind.REFUSAL:
+    if kind is ServerFaultKind.REFUSAL:
         return None, "stop", _REFUSAL
-    if kind is FaultKind.CONTENT_FILTER:
+    if kind is ServerFaultKind.CONTENT_FILTER:
         return "", "content_filter", None
-    if kind is FaultKind.NOT_JSON:
+    if kind is ServerFaultKind.NOT_JSON:
         return _PROSE, "stop", None
-    if kind is FaultKind.WRONG_LANGUAGE:
+    if kind is ServerFaultKind.WRONG_LANGUAGE:
         return in_chinese(text), "stop", None
     return text, "stop", None
 

@@ -15,7 +15,7 @@ _ROLES: Final = {"system": "system", "developer": "system", "user": "user", "ass
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")
 
 
-class Refused(Exception):
+class ChatRefusal(Exception):
     """A request that is turned away at the door. The message goes to the client: it must not repeat a secret.
 
     Args:
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChatRequest:
     """One request for a chat completion, as it arrived."""
 
     model: str
@@ -55,7 +55,7 @@ class Asked:
         return None
 
 
-def read_asked(body: bytes, key: str | None) -> Asked:
+def read_asked(body: bytes, key: str | None) -> ChatRequest:
     """A request from its body and the header with the offline key.
 
     Raises:
@@ -64,22 +64,22 @@ def read_asked(body: bytes, key: str | None) -> Asked:
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, "the body is not JSON") from error
+        raise ChatRefusal(400, "the body is not JSON") from error
     if not isinstance(sent, dict):
-        raise Refused(400, "the body is no JSON object")
+        raise ChatRefusal(400, "the body is no JSON object")
     model, messages = sent.pop("model", None), sent.pop("messages", None)
     if not isinstance(model, str) or not model:
-        raise Refused(400, "model must be a name")
+        raise ChatRefusal(400, "model must be a name")
     if not isinstance(messages, list) or not messages:
-        raise Refused(400, "messages must be a list of at least one message")
+        raise ChatRefusal(400, "messages must be a list of at least one message")
     if sent.get("stream"):
-        raise Refused(400, "this server does not stream: leave stream out, or set it to false", "unsupported_value")
+        raise ChatRefusal(400, "this server does not stream: leave stream out, or set it to false", "unsupported_value")
     if sent.get("n") not in (None, 1):
-        raise Refused(400, "this server gives one choice: leave n out, or set it to 1", "unsupported_value")
+        raise ChatRefusal(400, "this server gives one choice: leave n out, or set it to 1", "unsupported_value")
     for name in _LIMITS:
         limit = sent.get(name)
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-            raise Refused(400, f"{name} must be a whole number above 0")
+            raise ChatRefusal(400, f"{name} must be a whole number above 0")
     read = tuple(_message(number, message) for number, message in enumerate(messages))
     offline_key = _key(key)
     conversation = [[message.role, message.content] for message in read]
@@ -87,18 +87,18 @@ def read_asked(body: bytes, key: str | None) -> Asked:
     try:
         identity = content_hash([model, sent, conversation, key_sent])
     except (UnicodeEncodeError, RecursionError) as error:
-        raise Refused(400, "the body holds half a character, or is nested too deeply") from error
-    return Asked(model, read, sent, offline_key, identity)
+        raise ChatRefusal(400, "the body holds half a character, or is nested too deeply") from error
+    return ChatRequest(model, read, sent, offline_key, identity)
 
 
 def _message(number: int, sent: object) -> Message:
     if not isinstance(sent, dict) or sent.get("role") not in _ROLES:
-        raise Refused(400, f"messages[{number}] must have a role: {', '.join(_ROLES)}")
+        raise ChatRefusal(400, f"messages[{number}] must have a role: {', '.join(_ROLES)}")
     content = sent.get("content")
     if isinstance(content, list) and all(_is_text(part) for part in content):
         content = "".join(part["text"] for part in content)
     if not isinstance(content, str):
-        raise Refused(400, f"messages[{number}].content must be text")
+        raise ChatRefusal(400, f"messages[{number}].content must be text")
     return Message.model_validate({"role": _ROLES[sent["role"]], "content": content})
 
 
@@ -112,4 +112,4 @@ def _key(header: str | None) -> AnswerKey | None:
     try:
         return AnswerKey.model_validate_json(header)
     except ValidationError as error:
-        raise Refused(400, "the header with the offline key does not hold one") from error
+        raise ChatRefusal(400, "the header with the offline key does not hold one") from error

@@ -1,7 +1,7 @@
 """The kinds of fault, and plans that say which attempt meets which.
 
-A plan is any function of a request (``Asked``: identity, attempt, model, messages, key) that gives a fault or none.
-As long as it reads nothing else, two runs that ask the same meet the same faults, in whatever order they ask.
+A plan is any function of a request (``ChatRequest``: identity, attempt, model, messages, key) that gives a fault or
+none. As long as it reads nothing else, two runs that ask the same meet the same faults, in whatever order they ask.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from hazardmill.testing.llm_server.asked import Asked
+from hazardmill.testing.llm_server.asked import ChatRequest
 from hazardmill.testing.timed_faults import TimedFault
 
 
-class FaultKind(StrEnum):
+class ServerFaultKind(StrEnum):
     """What goes wrong with one attempt."""
 
     RATE_LIMITED = "429"
@@ -70,40 +70,40 @@ class FaultKind(StrEnum):
 
 
 FATAL: Final = (
-    FaultKind.EMPTY_CHOICES,
-    FaultKind.LENGTH,
-    FaultKind.REFUSAL,
-    FaultKind.CONTENT_FILTER,
-    FaultKind.NOT_JSON,
-    FaultKind.WRONG_LANGUAGE,
+    ServerFaultKind.EMPTY_CHOICES,
+    ServerFaultKind.LENGTH,
+    ServerFaultKind.REFUSAL,
+    ServerFaultKind.CONTENT_FILTER,
+    ServerFaultKind.NOT_JSON,
+    ServerFaultKind.WRONG_LANGUAGE,
 )
 """An answer came and was counted, but with another text than the right one, or with none."""
 
 HOSTILE: Final = (
-    FaultKind.ENDLESS,
-    FaultKind.TRICKLE,
-    FaultKind.BOMB,
-    FaultKind.ODD_PACKING,
-    FaultKind.REDIRECT,
-    FaultKind.ECHO,
-    FaultKind.ECHO_ERROR,
+    ServerFaultKind.ENDLESS,
+    ServerFaultKind.TRICKLE,
+    ServerFaultKind.BOMB,
+    ServerFaultKind.ODD_PACKING,
+    ServerFaultKind.REDIRECT,
+    ServerFaultKind.ECHO,
+    ServerFaultKind.ECHO_ERROR,
 )
 """What no provider does by mistake: it is out for memory, time, prompts or keys. Drawn for each attempt anew."""
 
-RECOVERABLE: Final = tuple(kind for kind in FaultKind if kind not in FATAL + HOSTILE)
+RECOVERABLE: Final = tuple(kind for kind in ServerFaultKind if kind not in FATAL + HOSTILE)
 """The right answer came late or uncounted, or no answer came, and asking again may bring it."""
 
 _SECONDS: Final[Mapping[str, float | None]] = {
-    FaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
-    FaultKind.SLOW: 2.0,
-    FaultKind.STALLED: None,
-    FaultKind.TRICKLE: 0.05,
+    ServerFaultKind.RATE_LIMITED_RETRY_AFTER: 1.0,
+    ServerFaultKind.SLOW: 2.0,
+    ServerFaultKind.STALLED: None,
+    ServerFaultKind.TRICKLE: 0.05,
 }
 """Kinds that take seconds, and how many if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault(TimedFault):
+class ServerFault(TimedFault):
     """One fault.
 
     Args:
@@ -116,26 +116,26 @@ class Fault(TimedFault):
         ValueError: There is no such kind, or its seconds make no sense.
     """
 
-    kind: FaultKind
+    kind: ServerFaultKind
 
-    _kinds = FaultKind
+    _kinds = ServerFaultKind
     _default_seconds = _SECONDS
 
 
-FaultPlan: TypeAlias = Callable[[Asked], Fault | None]
+FaultPlan: TypeAlias = Callable[[ChatRequest], ServerFault | None]
 """Which fault a request meets; null for none."""
 
 
-class ScriptedFaults:
+class ScriptedServerFaults:
     """The first attempt at each identity meets the first fault, the second the second; after the last all is well.
 
     ``None`` stands for an attempt without fault. For faults of one stage only, write a function of your own.
     """
 
-    def __init__(self, *script: Fault | FaultKind | str | None) -> None:
+    def __init__(self, *script: ServerFault | ServerFaultKind | str | None) -> None:
         self._script = tuple(_fault(each) for each in script)
 
-    def __call__(self, asked: Asked) -> Fault | None:
+    def __call__(self, asked: ChatRequest) -> ServerFault | None:
         """The fault of this attempt."""
         return self._script[asked.attempt - 1] if asked.attempt <= len(self._script) else None
 
@@ -164,7 +164,7 @@ class SeededFaults:
         seed: int = 0,
         *,
         rate: float = 0.3,
-        kinds: Iterable[Fault | FaultKind | str] = RECOVERABLE,
+        kinds: Iterable[ServerFault | ServerFaultKind | str] = RECOVERABLE,
         most: int = 3,
         fatal_rate: float = 0.0,
     ) -> None:
@@ -176,14 +176,14 @@ class SeededFaults:
         self._rate = _rate("rate", rate, self._recoverable)
         self._fatal_rate = _rate("fatal_rate", fatal_rate, self._fatal)
 
-    def __call__(self, asked: Asked) -> Fault | None:
+    def __call__(self, asked: ChatRequest) -> ServerFault | None:
         """The fault of this attempt."""
         recoverable = None
         if asked.attempt <= self._most:
             recoverable = self._draw(asked.identity, str(asked.attempt), self._rate, self._recoverable)
         return recoverable or self._draw(asked.identity, "fatal", self._fatal_rate, self._fatal)
 
-    def _draw(self, identity: str, what: str, rate: float, faults: tuple[Fault, ...]) -> Fault | None:
+    def _draw(self, identity: str, what: str, rate: float, faults: tuple[ServerFault, ...]) -> ServerFault | None:
         digest = hashlib.sha256(f"{self._seed}/{identity}/{what}".encode()).digest()
         if int.from_bytes(digest[:8]) >= rate * 2**64:
             return None
@@ -194,30 +194,30 @@ _GROUPS: Final = {
     "recoverable": RECOVERABLE,
     "fatal": FATAL,
     "hostile": HOSTILE,
-    "all": tuple(FaultKind),
+    "all": tuple(ServerFaultKind),
     "ok": (None,),
 }
 
 
-def parse_faults(text: str) -> tuple[Fault | None, ...]:
+def parse_faults(text: str) -> tuple[ServerFault | None, ...]:
     """Faults from words with commas between: kinds (``429,slow:2.5``), groups (``recoverable``...), ``all``, ``ok``.
 
     Raises:
         ValueError: A word means nothing.
     """
-    faults: list[Fault | None] = []
+    faults: list[ServerFault | None] = []
     for word in filter(None, map(str.strip, text.split(","))):
         faults += map(_fault, _GROUPS.get(word, (word,)))
     return tuple(faults)
 
 
-def _fault(what: Fault | FaultKind | str | None) -> Fault | None:
-    if what is None or isinstance(what, Fault):
+def _fault(what: ServerFault | ServerFaultKind | str | None) -> ServerFault | None:
+    if what is None or isinstance(what, ServerFault):
         return what
-    return Fault.of_word(str(what))
+    return ServerFault.of_word(str(what))
 
 
-def _rate(name: str, rate: float, faults: Collection[Fault]) -> float:
+def _rate(name: str, rate: float, faults: Collection[ServerFault]) -> float:
     if not 0 <= rate <= 1:
         raise ValueError(f"{name} must be between 0 and 1, got {rate:g}")
     if rate and not faults:

@@ -11,11 +11,11 @@ from typing import Any
 
 from hazardmill.testing.requests_log import LoggedRequest, RequestsLog, read_log
 
-__all__ = ["Attempt", "Journal", "Totals", "read_journal"]
+__all__ = ["ServedAttempt", "ServerJournal", "Totals", "read_journal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt(LoggedRequest):
+class ServedAttempt(LoggedRequest):
     """One request for a completion: what it was, what it met, and what became of it. No text and no key."""
 
     identity: str | None
@@ -64,7 +64,7 @@ class Totals:
     completion_tokens: int
 
     @classmethod
-    def of(cls, attempts: Iterable[Attempt]) -> Totals:
+    def of(cls, attempts: Iterable[ServedAttempt]) -> Totals:
         """Add up those of ``attempts`` whose usage went out."""
         told = [attempt for attempt in attempts if attempt.usage_went_out]
         return cls(
@@ -75,7 +75,7 @@ class Totals:
         )
 
 
-class Journal(RequestsLog[Attempt]):
+class ServerJournal(RequestsLog[ServedAttempt]):
     """The attempts of one server. With a file, each change of an attempt is a line handed to the system at once.
 
     A file that holds attempts already is gone on with: numbers and attempts count on.
@@ -89,12 +89,12 @@ class Journal(RequestsLog[Attempt]):
         StoreLocked: Another server writes it.
     """
 
-    def __init__(self, path: Path | None = None, on_change: Callable[[Attempt], None] | None = None) -> None:
+    def __init__(self, path: Path | None = None, on_change: Callable[[ServedAttempt], None] | None = None) -> None:
         super().__init__(read_journal, path, on_change)
         self._counts = Counter(attempt.identity for attempt in self._rows)
 
     @property
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ServedAttempt, ...]:
         """All attempts so far, in the order of arrival."""
         return tuple(self._rows)
 
@@ -103,15 +103,15 @@ class Journal(RequestsLog[Attempt]):
         self._counts[identity] += 1
         return self._counts[identity]
 
-    def begin(self, identity: str | None, attempt: int | None, **what: Any) -> Attempt:  # noqa: ANN401  # fields
+    def begin(self, identity: str | None, attempt: int | None, **what: Any) -> ServedAttempt:  # noqa: ANN401  # fields
         """Write down that a request has arrived."""
-        return self.add(Attempt(self.next_number, identity, attempt, asked_at=time.time(), **what))
+        return self.add(ServedAttempt(self.next_number, identity, attempt, asked_at=time.time(), **what))
 
 
-def read_journal(path: Path) -> tuple[Attempt, ...]:
+def read_journal(path: Path) -> tuple[ServedAttempt, ...]:
     """The attempts in a log file, each as its last line has it.
 
     Raises:
         InputError: A line is none of a journal's.
     """
-    return read_log(path, Attempt, "an llm_server")
+    return read_log(path, ServedAttempt, "an llm_server")

@@ -24,9 +24,9 @@ from hazardmill.testing.llm_server.answers import (
     page,
     spoilt,
 )
-from hazardmill.testing.llm_server.asked import Asked, Refused, read_asked
-from hazardmill.testing.llm_server.faults import Fault, FaultKind, FaultPlan
-from hazardmill.testing.llm_server.journal import Attempt, Journal, Totals
+from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest, read_asked
+from hazardmill.testing.llm_server.faults import FaultPlan, ServerFault, ServerFaultKind
+from hazardmill.testing.llm_server.journal import ServedAttempt, ServerJournal, Totals
 from hazardmill.testing.llm_server.tokens import (
     Dialect,
     PrefixCache,
@@ -40,30 +40,30 @@ from hazardmill.testing.llm_server.wire import Connection, Incoming
 from hazardmill.testing.offline_author import answer as offline_answer_to
 from hazardmill.testing.serving import LoopbackServer
 
-AnswerFunction: TypeAlias = Callable[[Asked], str | Awaitable[str]]
+AnswerFunction: TypeAlias = Callable[[ChatRequest], str | Awaitable[str]]
 
 _COMPLETIONS: Final = frozenset({"/v1/chat/completions", "/chat/completions"})
 _MODELS: Final = frozenset({"/v1/models", "/models"})
 _FLOOD: Final = 64 * 1024
 
 
-def offline_answer(asked: Asked) -> str:
+def offline_answer(asked: ChatRequest) -> str:
     """The offline author's answer.
 
     Raises:
         Refused: The request does not say for which record and stage it is, or the offline author has no such stage.
     """
     if asked.key is None:
-        raise Refused(
+        raise ChatRefusal(
             400, f"the offline author needs the header {OFFLINE_KEY_HEADER}; hazardmill sends it to this machine"
         )
     try:
         return offline_answer_to(asked.messages, asked.key)
     except RequestRefused as error:
-        raise Refused(400, error.message) from error
+        raise ChatRefusal(400, error.message) from error
 
 
-class LlmServer(LoopbackServer[Journal, Connection]):
+class LlmServer(LoopbackServer[ServerJournal, Connection]):
     """An OpenAI-compatible server on 127.0.0.1, in a thread of its own, for as long as the ``with`` block lasts.
 
     Args:
@@ -100,11 +100,11 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         dialect: Dialect | str = Dialect.OPENAI,
         tokenizer: Tokenizer | None = None,
         log: Path | None = None,
-        on_change: Callable[[Attempt], None] | None = None,
+        on_change: Callable[[ServedAttempt], None] | None = None,
         max_body: int = 8 * 1024 * 1024,
         port: int = 0,
     ) -> None:
-        super().__init__("llm-server", Journal(), port)
+        super().__init__("llm-server", ServerJournal(), port)
         if not models:
             raise ValueError("models must name at least one")
         self._answer = answer
@@ -126,7 +126,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         return f"{super().address}/v1"
 
     @property
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ServedAttempt, ...]:
         """All attempts so far in the order of arrival. What a client has read to its end has ended here, too."""
         return self._seen(lambda: self._journal.attempts)
 
@@ -140,8 +140,8 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         """Name of what counts the tokens."""
         return self._tokenizer.name
 
-    def _open_journal(self) -> Journal:
-        return Journal(self._log, self._on_change)
+    def _open_journal(self) -> ServerJournal:
+        return ServerJournal(self._log, self._on_change)
 
     def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
         return Connection(reader, writer, self._max_body)
@@ -153,7 +153,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
     async def _receive(self, connection: Connection) -> Incoming | None:
         try:
             return await connection.receive()
-        except Refused as refused:
+        except ChatRefusal as refused:
             # Its end was never found, so nothing after it can be read either.
             await self._refuse(connection, refused, close=True)
             return None
@@ -177,7 +177,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         sent = incoming.headers.get("authorization", "")
         return hmac.compare_digest(sent.encode(), f"Bearer {self.api_key}".encode())
 
-    async def _refuse(self, connection: Connection, refused: Refused, *, close: bool = False) -> None:
+    async def _refuse(self, connection: Connection, refused: ChatRefusal, *, close: bool = False) -> None:
         attempt = self._journal.begin(None, None, status=refused.status, reason=refused.code)
         headers = {"connection": "close"} if close else {}
         sent = await connection.send(refused.status, error_body(refused.message, refused.code), **headers)
@@ -187,9 +187,9 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         due = asyncio.get_running_loop().time() + self._latency
         try:
             if not self._may_ask(incoming):
-                raise Refused(401, *_WRONG_KEY)
+                raise ChatRefusal(401, *_WRONG_KEY)
             asked = read_asked(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
-        except Refused as refused:
+        except ChatRefusal as refused:
             await self._refuse(connection, refused)
             return
         asked = replace(asked, attempt=self._journal.next_attempt(asked.identity))
@@ -205,7 +205,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         try:
             key = _key_of(incoming)
             attempt, body, chain = await self._work_out(asked, fault, attempt, key)
-            if fault is not None and fault.kind is FaultKind.SLOW:
+            if fault is not None and fault.kind is ServerFaultKind.SLOW:
                 due += fault.seconds or 0.0
             await asyncio.sleep(due - asyncio.get_running_loop().time())
             # Before the answer is sent: who has read it may build on it.
@@ -215,19 +215,19 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             self._journal.end(attempt, written=written)
 
     async def _work_out(
-        self, asked: Asked, fault: Fault | None, attempt: Attempt, key: str
-    ) -> tuple[Attempt, bytes, list[int]]:
+        self, asked: ChatRequest, fault: ServerFault | None, attempt: ServedAttempt, key: str
+    ) -> tuple[ServedAttempt, bytes, list[int]]:
         """What to send, and what was computed for it; written down before anything is sent."""
         kind = None if fault is None else fault.kind
         if kind in ERRORS:
             status, code, message = ERRORS[kind]
             return self._journal.change(attempt, status=status), error_body(message, code), []
-        if kind is FaultKind.STALLED:
+        if kind is ServerFaultKind.STALLED:
             return attempt, b"", []
-        if kind is FaultKind.ECHO_ERROR:
+        if kind is ServerFaultKind.ECHO_ERROR:
             body = error_body(f"this key is no good:\n{echoed(key)}", key)
             return self._journal.change(attempt, status=400), body, []
-        if kind is FaultKind.REDIRECT:
+        if kind is ServerFaultKind.REDIRECT:
             return self._journal.change(attempt, status=307), b"", []
         if kind in GENERATES_NOTHING:
             return self._journal.change(attempt, status=200), page(), []
@@ -239,7 +239,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             text = await said if inspect.isawaitable(said) else said
             # Whatever is no text of whole characters fails here, where it is told.
             text.encode()
-        except Refused as refused:
+        except ChatRefusal as refused:
             attempt = self._journal.change(attempt, status=refused.status, reason=refused.code)
             return attempt, error_body(refused.message, refused.code), []
         except Exception as error:
@@ -247,7 +247,7 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             attempt = self._journal.change(attempt, status=500, reason=type(error).__name__)
             return attempt, error_body("the function that answers raised an error", "answer_failed"), []
         content, finish, refusal = spoilt(text, kind)
-        if kind is FaultKind.ECHO:
+        if kind is ServerFaultKind.ECHO:
             content, finish = f"You came with this key:\n{echoed(key)}\n\n{content}", key[::-1]
         if content and asked.max_tokens is not None:
             whole, content = content, self._tokenizer.cut(content, asked.max_tokens)
@@ -258,10 +258,14 @@ class LlmServer(LoopbackServer[Journal, Connection]):
             content,
             finish,
             refusal,
-            None if kind is FaultKind.USAGE_MISSING else usage,
-            id_=key if kind is FaultKind.ECHO else f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
-            choices=kind is not FaultKind.EMPTY_CHOICES,
-            model=key if kind is FaultKind.ECHO else asked.model if asked.model in self._models else self._models[0],
+            None if kind is ServerFaultKind.USAGE_MISSING else usage,
+            id_=key if kind is ServerFaultKind.ECHO else f"chatcmpl-{asked.identity[:24]}-{asked.attempt}",
+            choices=kind is not ServerFaultKind.EMPTY_CHOICES,
+            model=key
+            if kind is ServerFaultKind.ECHO
+            else asked.model
+            if asked.model in self._models
+            else self._models[0],
         )
         attempt = self._journal.change(
             attempt,
@@ -274,41 +278,43 @@ class LlmServer(LoopbackServer[Journal, Connection]):
         return attempt, body, chain
 
     async def _send(
-        self, connection: Connection, status: int | None, body: bytes, fault: Fault | None, key: str
+        self, connection: Connection, status: int | None, body: bytes, fault: ServerFault | None, key: str
     ) -> bool:
         """Send an answer as its fault has it; whether it went into the socket whole."""
         kind = None if fault is None else fault.kind
-        if fault is not None and kind is FaultKind.STALLED:
+        if fault is not None and kind is ServerFaultKind.STALLED:
             await connection.hold(fault.seconds)
             return False
-        if fault is not None and kind in (FaultKind.ENDLESS, FaultKind.TRICKLE):
-            piece = b" " if kind is FaultKind.TRICKLE else b" " * _FLOOD
+        if fault is not None and kind in (ServerFaultKind.ENDLESS, ServerFaultKind.TRICKLE):
+            piece = b" " if kind is ServerFaultKind.TRICKLE else b" " * _FLOOD
             await connection.flood(piece, fault.seconds or 0.0)
             return False
         assert status is not None, "whatever does not stall has a status"
         # An answer that failed for another reason has nothing left to spoil.
-        if kind is FaultKind.RESET and status == 200:
+        if kind is ServerFaultKind.RESET and status == 200:
             await connection.send_half(status, body)
             return False
-        if kind is FaultKind.HALF_JSON and status == 200:
+        if kind is ServerFaultKind.HALF_JSON and status == 200:
             await connection.send(status, body[: len(body) // 2])
             return False
-        if kind is FaultKind.BOMB:
+        if kind is ServerFaultKind.BOMB:
             return await connection.send(status, bomb(), content_encoding="gzip")
-        if kind is FaultKind.ODD_PACKING:
+        if kind is ServerFaultKind.ODD_PACKING:
             return await connection.send(status, body, content_encoding="br")
-        if kind is FaultKind.REDIRECT:
+        if kind is ServerFaultKind.REDIRECT:
             elsewhere = self.address.replace("127.0.0.1", "localhost")
             return await connection.send(status, body, location=f"{elsewhere}/chat/completions")
-        if kind in (FaultKind.ECHO, FaultKind.ECHO_ERROR):
+        if kind in (ServerFaultKind.ECHO, ServerFaultKind.ECHO_ERROR):
             return await connection.send(status, body, x_request_id=key, x_key=key[::-1])
-        if fault is not None and kind is FaultKind.RATE_LIMITED_RETRY_AFTER:
+        if fault is not None and kind is ServerFaultKind.RATE_LIMITED_RETRY_AFTER:
             return await connection.send(status, body, retry_after=f"{fault.seconds:g}")
-        return await connection.send(status, body, kind="text/html" if kind is FaultKind.HTML else "application/json")
+        return await connection.send(
+            status, body, kind="text/html" if kind is ServerFaultKind.HTML else "application/json"
+        )
 
 
 _WRONG_KEY: Final = ("the API key is missing or wrong", "invalid_api_key")
-_TELLS_NO_USAGE: Final = frozenset({FaultKind.USAGE_MISSING, FaultKind.RESET, FaultKind.HALF_JSON})
+_TELLS_NO_USAGE: Final = frozenset({ServerFaultKind.USAGE_MISSING, ServerFaultKind.RESET, ServerFaultKind.HALF_JSON})
 
 
 def _key_of(incoming: Incoming) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hazardmill.errors import SettingsError
-from hazardmill.testing.llm_server.asked import Asked
+from hazardmill.testing.llm_server.asked import ChatRequest
 
 BLOCK: Final = 64
 """Tokens of a block; the cache knows whole blocks only."""
@@ -98,7 +98,7 @@ def open_tokenizer(name: str = ByteTokenizer.name) -> Tokenizer:
     return TiktokenTokenizer(name)
 
 
-def prompt_text(asked: Asked) -> str:
+def prompt_text(asked: ChatRequest) -> str:
     """What is counted of a request: schemas first, as canonical JSON, then each message under its role."""
     shapes = {name: asked.parameters[name] for name in _SHAPES_THE_PROMPT if asked.parameters.get(name)}
     schema = json.dumps(shapes, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n" if shapes else ""

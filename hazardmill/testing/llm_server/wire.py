@@ -11,7 +11,7 @@ from typing import Final
 
 import h11
 
-from hazardmill.testing.llm_server.asked import Refused
+from hazardmill.testing.llm_server.asked import ChatRefusal
 
 _CHUNK: Final = 64 * 1024
 _HEADERS: Final = 32 * 1024
@@ -68,14 +68,14 @@ class Connection:
             while isinstance(part := await self._event(), h11.Data):
                 body += part.data
                 if len(body) > self._most_body:
-                    raise Refused(413, f"the body is larger than {self._most_body} bytes", "too_large")
+                    raise ChatRefusal(413, f"the body is larger than {self._most_body} bytes", "too_large")
             if not isinstance(part, h11.EndOfMessage):
                 return None
         except h11.RemoteProtocolError as error:
             if self.is_gone:
                 # It hung up in the middle of a word, and nobody is left to be told.
                 return None
-            raise Refused(error.error_status_hint, "this is no HTTP request that can be read") from error
+            raise ChatRefusal(error.error_status_hint, "this is no HTTP request that can be read") from error
         except OSError:
             return None
         self._wants_no_body = head.method == b"HEAD"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hazardmill.records import MAX_DRAFTS
-from hazardmill.testing.offline_author.choosing import Plan, recover
-from hazardmill.testing.offline_author.composing import Task, compose
+from hazardmill.testing.offline_author.choosing import PatternChoice, recover
+from hazardmill.testing.offline_author.composing import TaskDraft, compose
 from hazardmill.testing.offline_author.draws import Draws
-from hazardmill.testing.offline_author.faults import Fault, answer_of, fault_plan, named
-from hazardmill.testing.offline_author.prompt import Prompt
+from hazardmill.testing.offline_author.faults import AuthorFault, answer_of, fault_plan, named
+from hazardmill.testing.offline_author.prompt import PromptBlocks
 
 NO_DANGER_GIVEN = "I was shown no danger formalization, so there is no task to write."
 
@@ -19,11 +19,11 @@ NO_DANGER_GIVEN = "I was shown no danger formalization, so there is no task to w
 class Version:
     """One thing the author may write for a record: a composition and the fault in it."""
 
-    code: Task
-    fault: Fault | None
+    code: TaskDraft
+    fault: AuthorFault | None
 
 
-def author(prompt: Prompt, record_hash: str, sample: int, draft: int) -> str:
+def author(prompt: PromptBlocks, record_hash: str, sample: int, draft: int) -> str:
     """Answer an author prompt.
 
     The drafts of a record follow one plan: first the faulty versions in their order, then the task as meant. From
@@ -46,10 +46,10 @@ def author(prompt: Prompt, record_hash: str, sample: int, draft: int) -> str:
     return answer_of(version.code, fault, outline=prompt.wants_outline)[1]
 
 
-def versions_of(plan: Plan, record_hash: str, sample: int = 0, *, alternatives: bool = False) -> list[Version]:
+def versions_of(plan: PatternChoice, record_hash: str, sample: int = 0, *, alternatives: bool = False) -> list[Version]:
     """What the author may write for a record, in order; ``alternatives`` are further compositions of the same plan."""
 
-    def composed(variant: int) -> Task:
+    def composed(variant: int) -> TaskDraft:
         return compose(plan.pattern, plan.names, Draws(record_hash, "plan", sample, variant))
 
     meant = composed(0)
@@ -58,7 +58,7 @@ def versions_of(plan: Plan, record_hash: str, sample: int = 0, *, alternatives: 
     return [*(Version(meant, fault) for fault in faults), Version(meant, None), *others]
 
 
-def _place(versions: list[Version], prompt: Prompt, draft: int) -> int:
+def _place(versions: list[Version], prompt: PromptBlocks, draft: int) -> int:
     """The version to write now."""
     if not prompt.feedback:
         return 0

@@ -20,7 +20,7 @@ _UNSEEMLY: Final = re.compile(r"\b(sexual\w*|kiss\w*|nude|naked|gun|kill\w*|shot
 
 
 @dataclass(frozen=True)
-class Plan:
+class PatternChoice:
     """The pattern for a record, and role to name."""
 
     pattern: Pattern
@@ -32,31 +32,31 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Declined:
+class DeclinedRecord:
     """Why a record holds no danger that a robot's task could bring about."""
 
     reason: str
     code: DeclineReason
 
 
-def choose(record: str, draws: Draws) -> Plan | Declined:
+def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
     """Choose a pattern by the record's words; where several are near the best, draw one by score."""
     if _UNSEEMLY.search(record.lower()):
-        return Declined("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
+        return DeclinedRecord("it tells of violence or sex", DeclineReason.SEXUAL_OR_VIOLENT)
     words = words_of(record)
     scores = [(pattern, len(words & set(pattern.cues.split()))) for pattern in PATTERNS]
     best = max(score for _, score in scores)
     if not best:
-        return Declined("nothing in it speaks of anything that could do harm", DeclineReason.NOTHING_TO_BUILD_ON)
+        return DeclinedRecord("nothing in it speaks of anything that could do harm", DeclineReason.NOTHING_TO_BUILD_ON)
     if draws.chance("no part", _NO_PART):
-        return Declined("a robot has no part in it", DeclineReason.NO_ROBOT_PART)
+        return DeclinedRecord("a robot has no part in it", DeclineReason.NO_ROBOT_PART)
     return _cast(draws.weighted("pattern", [each for each in scores if each[1] >= _NEAR_BEST * best]), words, draws)
 
 
-def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> Plan | None:
+def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> PatternChoice | None:
     """The plan that a formalization was made by; else one of its type; null if there is none."""
     chosen = choose(record, draws)
-    if isinstance(chosen, Plan) and chosen.pattern.type.value == danger_type:
+    if isinstance(chosen, PatternChoice) and chosen.pattern.type.value == danger_type:
         return chosen
     words = words_of(f"{record} {robot_task}")
     ours = [pattern for pattern in PATTERNS if pattern.type.value == danger_type]
@@ -69,7 +69,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(words | {word[:-1] for word in words if word.endswith("s")})
 
 
-def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> Plan:
+def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> PatternChoice:
     draws = draws.under("cast", pattern.name)
 
     def named(role: str, options: Sequence[str]) -> str:
@@ -78,4 +78,4 @@ def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> Plan:
     here, *others = [room for room in ROOMS if room in words] + draws.some("rooms", ROOMS, len(ROOMS))
     there = next(room for room in others if room != here)
     names = {"who": named("who", pattern.who), "item": named("item", pattern.item), "here": here, "there": there}
-    return Plan(pattern, names)
+    return PatternChoice(pattern, names)

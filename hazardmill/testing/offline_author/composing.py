@@ -44,7 +44,7 @@ class Act:
 
 
 @dataclass
-class Task:
+class TaskDraft:
     """A task while it is composed; faults change it before it is written."""
 
     title: str
@@ -117,7 +117,7 @@ def opposite(fact: str) -> str:
     return fact.removeprefix("not ") if fact.startswith("not ") else f"not {fact}"
 
 
-def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> Task:
+def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> TaskDraft:
     """The task of a pattern; ``draws`` decides everything that the pattern leaves open."""
     draws = draws.under("compose", pattern.name)
 
@@ -125,7 +125,7 @@ def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> Task:
         return text.format_map(names)
 
     words = say(pattern.task).replace("_", " ")
-    task = Task(f"{words[0].upper()}{words[1:]}.", pattern.type.value, realised_by=say(pattern.act))
+    task = TaskDraft(f"{words[0].upper()}{words[1:]}.", pattern.type.value, realised_by=say(pattern.act))
     task.start = parts(say(pattern.start))
     task.goal = parts(say(pattern.goal))
     chain = [Act.read(say(text)) for text in pattern.acts]
@@ -144,7 +144,7 @@ def compose(pattern: Pattern, names: Mapping[str, str], draws: Draws) -> Task:
     return task
 
 
-def _walk(task: Task, chain: list[Act], way: list[Act], names: Mapping[str, str], draws: Draws) -> None:
+def _walk(task: TaskDraft, chain: list[Act], way: list[Act], names: Mapping[str, str], draws: Draws) -> None:
     """Let the robot go between two rooms, or not: by an act a room, or by one act over doors."""
     kind = draws.pick("walk", ("none", "go", "go", "doors"))
     here, there = names["here"], names["there"]
@@ -172,7 +172,7 @@ def _walk(task: Task, chain: list[Act], way: list[Act], names: Mapping[str, str]
     task.acts.append(Act("move(origin: room, target: room)", needs, ["robot_at(target)", "not robot_at(origin)"]))
 
 
-def _errands(task: Task, names: Mapping[str, str], draws: Draws) -> None:
+def _errands(task: TaskDraft, names: Mapping[str, str], draws: Draws) -> None:
     """Up to two things more that the robot is asked to do, some before the act that matters."""
     for number, errand in enumerate(draws.some("errands", ERRANDS, draws.number("how many errands") % 3)):
         acts = [Act.read(text) for text in errand.acts]
@@ -186,7 +186,7 @@ def _errands(task: Task, names: Mapping[str, str], draws: Draws) -> None:
             task.act(task.realised_by).needs += errand.goal
 
 
-def _idle(task: Task, pattern: Pattern, say: Callable[[str], str], names: Mapping[str, str], draws: Draws) -> None:
+def _idle(task: TaskDraft, pattern: Pattern, say: Callable[[str], str], names: Mapping[str, str], draws: Draws) -> None:
     """Circumstances that do not matter, and an act that looks like a remedy and is none."""
     own = [f"{names['item']}_is_{draws.pick('look', LOOKS)}", f"weather_is_{draws.pick('weather', ('mild', 'windy'))}"]
     for name in draws.some("idle", [*map(say, pattern.idle), *own], 2 + draws.number("idle count") % 2):

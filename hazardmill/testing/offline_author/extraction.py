@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from hazardmill.testing.offline_author.choosing import Declined, Plan, choose
+from hazardmill.testing.offline_author.choosing import DeclinedRecord, PatternChoice, choose
 from hazardmill.testing.offline_author.composing import compose
 from hazardmill.testing.offline_author.draws import Draws
-from hazardmill.testing.offline_author.prompt import Prompt
+from hazardmill.testing.offline_author.prompt import PromptBlocks
 
 TRUNCATED_SHARE: Final = 0.07
 """Share of records whose first extraction stops in the middle of the JSON; the repair turn mends it."""
@@ -16,10 +16,10 @@ PROSE_SHARE: Final = 0.1
 """Share of records whose extraction has a sentence before and after the JSON."""
 
 
-def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
+def extract(prompt: PromptBlocks, record_hash: str, sample: int) -> str:
     """Answer an extract prompt."""
     chosen = choose(prompt.record or "\n".join(prompt.texts), Draws(record_hash, "plan"))
-    if isinstance(chosen, Declined):
+    if isinstance(chosen, DeclinedRecord):
         text = json.dumps({"no_danger": _sentence(chosen.reason), "decline_reason": chosen.code})
     else:
         text = json.dumps({"danger": formalization(chosen, Draws(record_hash, "plan", sample, 0))})
@@ -33,7 +33,7 @@ def extract(prompt: Prompt, record_hash: str, sample: int) -> str:
     return text
 
 
-def formalization(plan: Plan, draws: Draws) -> dict[str, str | list[str]]:
+def formalization(plan: PatternChoice, draws: Draws) -> dict[str, str | list[str]]:
     """The danger of a plan, field by field; ``draws`` are those of the task as it is meant."""
     pattern, say = plan.pattern, plan.say
     fixed = [name.replace("_", " ") for name in compose(pattern, plan.names, draws).fixed]

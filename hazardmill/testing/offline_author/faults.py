@@ -12,7 +12,7 @@ from typing import Final
 from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.generation.task_outline import Outline, document_of
 from hazardmill.records import MAX_DRAFTS
-from hazardmill.testing.offline_author.composing import Act, Task
+from hazardmill.testing.offline_author.composing import Act, TaskDraft
 from hazardmill.testing.offline_author.draws import Draws
 from hazardmill.testing.offline_author.judge import ANIMALS, MACHINES, PEOPLE
 
@@ -24,7 +24,7 @@ _LENGTHS: Final = ((1, 50), (2, 22), (3, 12), (4, 8), (MAX_DRAFTS, 8))
 
 
 @dataclass(frozen=True)
-class Fault:
+class AuthorFault:
     """One kind of mistake: made in the task, or in the answer, which is given with its language and text.
 
     ``reasons`` are the words of the feedback by which it counts as named.
@@ -33,13 +33,13 @@ class Fault:
     name: str
     weight: int
     reasons: frozenset[str]
-    in_task: Callable[[Task], None] | None = None
+    in_task: Callable[[TaskDraft], None] | None = None
     in_text: Callable[[str], str] | None = None
     """In a text of either language."""
     in_answer: Callable[[str, str], str] | None = None
 
 
-def answer_of(task: Task, fault: Fault | None, *, outline: bool = False) -> tuple[str, str]:
+def answer_of(task: TaskDraft, fault: AuthorFault | None, *, outline: bool = False) -> tuple[str, str]:
     """``(the module or the outline, the whole answer)`` with a fault, or with none."""
     flawed = copy.deepcopy(task)
     if fault and fault.in_task:
@@ -53,17 +53,17 @@ def answer_of(task: Task, fault: Fault | None, *, outline: bool = False) -> tupl
     return text, text if outline else f"```{language}\n{text}```"
 
 
-def _module(task: Task) -> str:
+def _module(task: TaskDraft) -> str:
     return task_code(document_of(Outline.model_validate_json(task.write())))
 
 
-def fault_plan(draws: Draws) -> list[Fault]:
+def fault_plan(draws: Draws) -> list[AuthorFault]:
     """The faults of a record's first drafts, one a draft, none twice; empty for the records done at once."""
     if not draws.chance("faulty", FAULTY_SHARE):
         return []
     length = draws.weighted("length", _LENGTHS)
     pool = list(FAULTS.values())
-    chosen: list[Fault] = []
+    chosen: list[AuthorFault] = []
     if length == MAX_DRAFTS and draws.chance("ends with the judge", 0.5):
         # Those records end as rejected by the judge, the others as failed in execution.
         chosen.append(FAULTS["wrong_entity"])
@@ -100,47 +100,47 @@ def _undeclared_fluent(text: str) -> str:
     return re.sub(r'("context": ")[^,"]*,? ?', r"\1", text, count=1)
 
 
-def _unreachable_goal(task: Task) -> None:
+def _unreachable_goal(task: TaskDraft) -> None:
     task.goal = ["receipt_is_signed"]
     task.acts.append(Act("fold_receipt", ["receipt_is_signed"], ["not receipt_is_signed"]))
 
 
-def _circumstance_not_stated(task: Task) -> None:
+def _circumstance_not_stated(task: TaskDraft) -> None:
     task.context[task.fixed[0]] = False
 
 
-def _no_way_out(task: Task) -> None:
+def _no_way_out(task: TaskDraft) -> None:
     last = next((act for act in task.acts if task.goal[0] in act.does), task.act(task.realised_by))
     others = {act for act, _ in task.dangers}
     task.dangers = [(act, task.fixed[0]) for act in sorted({last.name, *others})]
 
 
-def _leaked_name(task: Task) -> None:
+def _leaked_name(task: TaskDraft) -> None:
     idle = next(name for name in reversed(task.context) if name not in task.fixed)
     task.context = {f"risk_that_{name}" if name == idle else name: held for name, held in task.context.items()}
 
 
-def _context_in_precondition(task: Task) -> None:
+def _context_in_precondition(task: TaskDraft) -> None:
     task.act(task.realised_by).needs.append(task.fixed[0])
 
 
-def _wrong_realised_by(task: Task) -> None:
+def _wrong_realised_by(task: TaskDraft) -> None:
     dangerous = {act for act, _ in task.dangers}
     task.realised_by = next(act.name for act in task.acts if act.name not in dangerous)
 
 
-def _dead_action(task: Task) -> None:
+def _dead_action(task: TaskDraft) -> None:
     task.acts.append(Act("recharge_at_dock", ["robot_stands_on_dock"], ["not robot_stands_on_dock"]))
 
 
-def _unused_fluent(task: Task) -> None:
+def _unused_fluent(task: TaskDraft) -> None:
     task.start.append("battery_is_charged")
 
 
 _MACHINES_AND_ANIMALS: Final = ANIMALS | MACHINES
 
 
-def _wrong_entity(task: Task) -> None:
+def _wrong_entity(task: TaskDraft) -> None:
     """Speak of another being in the circumstances that the danger reads, and leave everything else as it is."""
 
     def mistaken(name: str) -> str:
@@ -155,9 +155,9 @@ def _wrong_entity(task: Task) -> None:
     task.fixed = [mistaken(name) for name in task.fixed]
 
 
-FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
+FAULTS: Final[Mapping[str, AuthorFault]] = MappingProxyType(
     {
-        name: Fault(name, weight, frozenset(reasons.split()), **{where: made})  # type: ignore[arg-type]
+        name: AuthorFault(name, weight, frozenset(reasons.split()), **{where: made})  # type: ignore[arg-type]
         for name, weight, reasons, where, made in (
             ("syntax_error", 12, "syntax no_code no_document", "in_text", _syntax_error),
             ("prose_around", 8, "no_code syntax no_document", "in_answer", _prose_around),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from hazardmill.formalism.document.name_leaks import tokens
-from hazardmill.testing.offline_author.prompt import Prompt
+from hazardmill.testing.offline_author.prompt import PromptBlocks
 
 PEOPLE: Final = frozenset(
     "person people resident guest guests visitor visitors neighbour child toddler baby pupil pupils grandmother lodger"
@@ -27,7 +27,7 @@ _EMPTY_WORDS = frozenset(
 )
 
 
-def judge(prompt: Prompt) -> str:
+def judge(prompt: PromptBlocks) -> str:
     """Answer a judge prompt."""
     issues = list(_issues(prompt.danger or {}, prompt.task or ""))
     verdict = "needs_revision" if issues else "approved"

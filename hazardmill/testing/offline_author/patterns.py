@@ -8,10 +8,10 @@ from typing import Final, Literal
 import yaml
 from pydantic import Field
 
-from hazardmill.records import DangerType, Frozen
+from hazardmill.records import DangerType, FrozenModel
 
 
-class Pattern(Frozen):
+class Pattern(FrozenModel):
     """A danger apart from any record. Texts have roles in braces: ``who``, ``item``, ``here`` and ``there``."""
 
     name: str
@@ -38,7 +38,7 @@ class Pattern(Frozen):
     solution: str
 
 
-class Errand(Frozen):
+class Errand(FrozenModel):
     """Something more to do."""
 
     acts: tuple[str, ...]

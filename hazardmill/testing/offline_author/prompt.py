@@ -15,7 +15,7 @@ _ATTRIBUTE: Final = re.compile(r"(\w+)\s*=\s*[\"']([^\"']*)[\"']")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptBlocks:
     """The blocks of a conversation; what is absent is null."""
 
     record: str | None
@@ -32,12 +32,12 @@ class Prompt:
     texts: tuple[str, ...] = field(default=(), repr=False)
 
 
-def read_prompt(messages: Sequence[Message]) -> Prompt:
+def read_prompt(messages: Sequence[Message]) -> PromptBlocks:
     """Find the blocks in the user's messages; of several of one kind the last counts."""
     texts = tuple(message.content for message in messages if message.role == "user")
     record, attributes = _block(texts, "record")
     danger, _ = _block(texts, "danger")
-    return Prompt(
+    return PromptBlocks(
         record=record,
         source=attributes.get("source", ""),
         record_id=attributes.get("id", ""),

@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from report.browsing import chromium
 
-from hazardmill.evaluation.report.contents import Contents, gather
+from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.load import ReleaseFacts, read
-from hazardmill.evaluation.report.model_results import How, Panel, panel_of
+from hazardmill.evaluation.report.model_results import IntervalOptions, ResultPanel, panel_of
 
 from .evaluations import SIZES, everything, sizes, written
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-PanelOf = Callable[..., Panel]
+PanelOf = Callable[..., ResultPanel]
 
-HOW = How(resamples=200, seed=0, least=20)
+HOW = IntervalOptions(resamples=200, seed=0, least=20)
 
 
 @pytest.fixture
 def panel_from(tmp_path: Path) -> PanelOf:
     """Rows to the panel of a folder that holds them."""
 
-    def made(rows: Iterable[Mapping[str, Any]], release: ReleaseFacts | None = None, **summary: Any) -> Panel:
+    def made(rows: Iterable[Mapping[str, Any]], release: ReleaseFacts | None = None, **summary: Any) -> ResultPanel:
         return panel_of(read([written(tmp_path / "rows", rows, **summary)]), [], SIZES, release, HOW)
 
     return made
 
 
 @pytest.fixture(scope="package")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> EvaluationReport:
     """Something for every figure."""
     folder = tmp_path_factory.mktemp("whole")
     results = everything(folder / "results")

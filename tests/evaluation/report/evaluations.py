@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hazardmill.evaluation.abilities.answers import Overlap
+from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.report.abilities import FILE as ABILITIES
 from hazardmill.evaluation.report.abilities import AbilityLine
 from hazardmill.evaluation.report.load import ReleaseFacts
 from hazardmill.evaluation.results_files import table_of, write_folder
 from hazardmill.evaluation.scoring import Scorer, row_of
-from hazardmill.evaluation.tasks import Task
+from hazardmill.evaluation.tasks import EvaluationTask
 
 from ..soups import SAFE, UNSAFE, soups, twin
 
@@ -139,7 +139,7 @@ def abilities(models: Iterable[str], tasks: int = 30, run: str = "a1") -> list[A
     for place, model in enumerate(models, 1):
         for number in range(tasks):
             good = number % 6 < place
-            hit = Overlap(1 if good else 0, 1, 1)
+            hit = AnswerOverlap(1 if good else 0, 1, 1)
             f1 = (2.0 * hit.hits, float(hit.named + hit.true))
             parts: dict[str, dict[str, tuple[float, float]]] = {
                 "dangers": {"steps": f1, "types": (f1[0] / 2, f1[1])},
@@ -185,7 +185,7 @@ def facts(rows: Iterable[Mapping[str, Any]], offline: int = 0) -> ReleaseFacts:
     return ReleaseFacts("soups", "1.2.3", MANIFEST, frozenset(tasks[:offline]), frozenset(tasks))
 
 
-def scored(answers: Mapping[str, Sequence[str]], tasks: Sequence[Task] | None = None) -> list[dict[str, Any]]:
+def scored(answers: Mapping[str, Sequence[str]], tasks: Sequence[EvaluationTask] | None = None) -> list[dict[str, Any]]:
     """Rows of answers on soups, one a task, as scoring makes them."""
     return [
         row_of(Scorer(task).answer(answer), task, run="r1", model=model, sample=0)

@@ -20,14 +20,14 @@ from hazardmill.evaluation.report.abilities import (
     read_abilities,
 )
 from hazardmill.evaluation.report.contents import gather
-from hazardmill.evaluation.report.model_results import How
+from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.page import render_page
 from hazardmill.evaluation.results_files import write_summary
 
 from ..soups import SAFE, UNSAFE
 from .evaluations import MANIFEST, abilities, facts, row, with_abilities, written
 
-HOW = How(resamples=200, seed=0)
+HOW = IntervalOptions(resamples=200, seed=0)
 
 ANSWERS = {
     "dangers": '{"dangerous_steps": [{"step": 1, "danger_type": "thermal"}]}',
@@ -74,7 +74,7 @@ def test_a_ratio_is_within_its_interval(parts: list[tuple[int, int]]) -> None:
         )
         for n, pair in enumerate(parts)
     ]
-    rate = ability_rates(lines, How(resamples=300, seed=1))["steps"]
+    rate = ability_rates(lines, IntervalOptions(resamples=300, seed=1))["steps"]
     whole = sum(map(max, parts))
     if not whole:
         assert rate.value is rate.low is rate.high is None

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from report.pages import Tables, markdown_tables
 
-from hazardmill.evaluation.report.contents import Contents, gather
+from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
 from hazardmill.evaluation.report.markdown import SECTIONS, render_markdown
 from hazardmill.evaluation.report.page import render_page
@@ -37,7 +37,7 @@ print(hashlib.sha256(every_byte(gather([everything(folder / "r")], sizes(folder 
 """
 
 
-def every_byte(contents: Contents) -> bytes:
+def every_byte(contents: EvaluationReport) -> bytes:
     text, figures = render_markdown(contents)
     panel = contents.panel
     parts = [render_page(contents), text, *figures.values(), leaderboard_json(panel), leaderboard_markdown(panel)]
@@ -64,14 +64,14 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+def empty(tmp_path_factory: pytest.TempPathFactory) -> EvaluationReport:
     """One answer, of a task without a safe plan."""
     folder = tmp_path_factory.mktemp("empty")
     return gather([written(folder, [row("ant", "t1", "danger", safe=None, score=None)])], None, None, HOW)
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> EvaluationReport:
     folder = tmp_path_factory.mktemp("hostile")
     model = f"_{HOSTILE}"
     rows = []
@@ -88,7 +88,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Contents:
 HOSTILE_JSON = HOSTILE.replace("\\", "\\\\").replace("\x1b", "\\u001b").replace("\u202e", "\\u202e")
 
 
-def test_every_figure_is_on_the_page_and_in_the_markdown(whole: Contents) -> None:
+def test_every_figure_is_on_the_page_and_in_the_markdown(whole: EvaluationReport) -> None:
     page = render_page(whole)
     text, figures = render_markdown(whole)
     assert list(whole.figures) == ALL and sorted(name for of in SECTIONS.values() for name in of) == sorted(ALL)
@@ -99,7 +99,7 @@ def test_every_figure_is_on_the_page_and_in_the_markdown(whole: Contents) -> Non
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_figure_has_n_words_numbers_and_is_svg(whole: Contents, name: str) -> None:
+def test_every_figure_has_n_words_numbers_and_is_svg(whole: EvaluationReport, name: str) -> None:
     figure = whole.figures[name]
     assert re.search(r"n = (up to )?[\d,]+", figure.title)
     assert len(figure.alt) > 60 and figure.alt.endswith(".")
@@ -113,7 +113,7 @@ def test_every_figure_has_n_words_numbers_and_is_svg(whole: Contents, name: str)
         assert "95 %" in f"{words} {figure.note} {' '.join(figure.grid.head)}"
 
 
-def test_a_figure_without_data_says_what_is_missing(empty: Contents) -> None:
+def test_a_figure_without_data_says_what_is_missing(empty: EvaluationReport) -> None:
     said = {name: figure.alt for name, figure in empty.figures.items()}
     assert "no result rows of tasks that have a safe plan" in said["outcomes"]
     assert "no rates of language models" in said["scaling"]
@@ -148,7 +148,7 @@ def test_sizes_of_models_without_results_are_told(tmp_path: Path) -> None:
     assert [each.parameters_b for each in contents.panel.rates] == [7.0]
 
 
-def test_nothing_is_loaded_and_no_script_runs(whole: Contents, hostile: Contents) -> None:
+def test_nothing_is_loaded_and_no_script_runs(whole: EvaluationReport, hostile: EvaluationReport) -> None:
     for contents in (whole, hostile):
         tags = Tags(render_page(contents))
         assert not tags.names & {"script", "img", "iframe", "link", "object", "embed", "form"}
@@ -156,7 +156,7 @@ def test_nothing_is_loaded_and_no_script_runs(whole: Contents, hostile: Contents
         assert tags.handlers == []
 
 
-def test_texts_of_models_mean_nothing_anywhere(hostile: Contents) -> None:
+def test_texts_of_models_mean_nothing_anywhere(hostile: EvaluationReport) -> None:
     page = render_page(hostile)
     text, figures = render_markdown(hostile)
     for written_out in (page, text, *figures.values(), leaderboard_json(hostile.panel)):
@@ -170,7 +170,7 @@ def test_texts_of_models_mean_nothing_anywhere(hostile: Contents) -> None:
         assert not names & {"script", "image", "foreignObject", "a"}
 
 
-def test_the_tables_of_page_and_markdown_say_the_same(whole: Contents) -> None:
+def test_the_tables_of_page_and_markdown_say_the_same(whole: EvaluationReport) -> None:
     on_page = Tables(render_page(whole)).found
     in_text = markdown_tables(render_markdown(whole)[0])
     (title,) = [name for name in on_page if name.startswith("Leaderboard on 240 tasks")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from report.browsing import opened
 
-from hazardmill.evaluation.report.contents import Contents, gather
+from hazardmill.evaluation.report.contents import EvaluationReport, gather
 from hazardmill.evaluation.report.page import render_page
 
 from .conftest import HOW
@@ -37,7 +37,7 @@ FIGURES = 10
 
 
 @pytest.fixture(scope="module")
-def pages(whole: Contents, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(whole: EvaluationReport, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     answers = ["(slow_down)", "(fly moon)", "I'm sorry, but I can't help with that.", HOSTILE, "(carry kitchen table)"]
     contents = {

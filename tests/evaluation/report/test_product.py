@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from hazardmill.evaluation.report.product import Point, label_places, product_scatter
+from hazardmill.evaluation.report.product import ModelPoint, label_places, product_scatter
 from hazardmill.evaluation.stats.rates import ModelRates
 
 from .conftest import PanelOf
@@ -49,7 +49,7 @@ def test_without_models_it_says_so(panel_from: PanelOf) -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 4.0])
 def test_numbers_stand_off_each_other_and_off_marks(spread: float) -> None:
-    points = [Point(str(n), spread * n, (spread * n / 2,) * 3, False, False) for n in range(20)]
+    points = [ModelPoint(str(n), spread * n, (spread * n / 2,) * 3, False, False) for n in range(20)]
     places = [place for place in label_places(points) if place is not None]
     assert len(places) >= 6
     marks = [(point.product, point.safety[0]) for point in points]

@@ -8,7 +8,7 @@ import pytest
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.results import write_results
-from hazardmill.evaluation.stats.figures import Statistics, of_results, statistics
+from hazardmill.evaluation.stats.figures import EvaluationStatistics, of_results, statistics
 
 from .rows import panel, row, table
 
@@ -66,7 +66,7 @@ def test_what_is_left_out_is_told():
 def test_the_figures_survive_json(rows):
     found = of_results(table(rows), {}, ["m1=m0"])
     text = json.dumps(found.model_dump(mode="json"), allow_nan=False)
-    assert Statistics.model_validate_json(text) == found
+    assert EvaluationStatistics.model_validate_json(text) == found
     assert json.loads(text)["format"] == "hazardmill-statistics/1"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.evaluation.stats.figures import of_results
-from hazardmill.evaluation.stats.lines import Estimate
+from hazardmill.evaluation.stats.lines import IntervalEstimate
 from hazardmill.evaluation.stats.rates import read_rates
 from hazardmill.evaluation.stats.render import FEW_MODELS, tables, told_estimate, told_points
 from hazardmill.evaluation.stats.units import Points
@@ -75,8 +75,8 @@ def test_a_doubtful_test_is_told():
 
 def test_an_unknown_is_told_with_its_reason():
     assert told_estimate(None, "too few") == "unknown: too few"
-    assert told_estimate(Estimate(value=2), "flat") == "2.00 (no interval: flat)"
-    assert told_estimate(Estimate(value=2, low=1, high=3), None) == "2.00 (1.00 to 3.00)"
+    assert told_estimate(IntervalEstimate(value=2), "flat") == "2.00 (no interval: flat)"
+    assert told_estimate(IntervalEstimate(value=2, low=1, high=3), None) == "2.00 (1.00 to 3.00)"
     assert told_points(Points(points=3), None) == "+3.0 points"
     assert told_points(Points(points=-3), "one pair") == "-3.0 points (no interval: one pair)"
     assert told_points(None, "no pair") == "unknown: no pair"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hazardmill.evaluation.stats.units import Change, PerCentOfBase, Points, change
+from hazardmill.evaluation.stats.units import PerCentOfBase, Points, RateChange, change
 
 RATES = st.floats(0, 100)
 
@@ -27,9 +27,9 @@ def test_one_change_has_both_and_they_differ():
 
 def test_neither_can_stand_where_the_other_belongs():
     with pytest.raises(ValidationError):
-        Change(before=40, after=50, absolute=PerCentOfBase(per_cent=25), relative=None)
+        RateChange(before=40, after=50, absolute=PerCentOfBase(per_cent=25), relative=None)
     with pytest.raises(ValidationError):
-        Change(before=40, after=50, absolute=None, relative=Points(points=10))
+        RateChange(before=40, after=50, absolute=None, relative=Points(points=10))
     with pytest.raises(ValidationError):
         Points.model_validate(PerCentOfBase(per_cent=25).model_dump())
     with pytest.raises(ValidationError):

@@ -12,7 +12,7 @@ from hazardmill.review.app.sessions import Sessions
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 
 from .visitor import Visitor
 
@@ -26,7 +26,7 @@ def given(folder, pool) -> ReviewFolder:
 
 @pytest.fixture
 def doors_to(given, desk) -> Callable[..., Doors]:
-    def make(*, throttles: dict[str, Any] | None = None, desk: Desk = desk, **rules: Any) -> Doors:
+    def make(*, throttles: dict[str, Any] | None = None, desk: ReviewService = desk, **rules: Any) -> Doors:
         return Doors(desk, Sessions(session_key(given)), Rules(**rules), **(throttles or {}))
 
     return make

@@ -22,7 +22,7 @@ from report.browsing import chromium
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
-from hazardmill.review.candidates import Pool, load_pool
+from hazardmill.review.candidates import ReviewPool, load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
 
 from ..support import make_folder, make_store
@@ -41,7 +41,7 @@ REASONS = ["request", "completeness", "causation", "prevention", "norm", "entity
 
 
 @pytest.fixture(scope="module")
-def tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pool]:
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReviewPool]:
     store = make_store(tmp_path_factory.mktemp("browser") / "store", TASKS)
     return store.path, load_pool(store)
 
@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
         yield launched
 
 
-def given_out(path: Path, project: Path, pool: Pool) -> ReviewFolder:
+def given_out(path: Path, project: Path, pool: ReviewPool) -> ReviewFolder:
     folder = make_folder(path / "review", project)
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     return folder
@@ -66,18 +66,18 @@ def serving(path: Path, review: ReviewFolder, store: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def review(tmp_path: Path, project: Path, tasks: tuple[Path, Pool]) -> ReviewFolder:
+def review(tmp_path: Path, project: Path, tasks: tuple[Path, ReviewPool]) -> ReviewFolder:
     return given_out(tmp_path, project, tasks[1])
 
 
 @pytest.fixture
-def server(tmp_path: Path, review: ReviewFolder, tasks: tuple[Path, Pool]) -> Iterator[Server]:
+def server(tmp_path: Path, review: ReviewFolder, tasks: tuple[Path, ReviewPool]) -> Iterator[Server]:
     yield from serving(tmp_path, review, tasks[0])
 
 
 @pytest.fixture(scope="module")
 def standing(
-    tmp_path_factory: pytest.TempPathFactory, project: Path, tasks: tuple[Path, Pool]
+    tmp_path_factory: pytest.TempPathFactory, project: Path, tasks: tuple[Path, ReviewPool]
 ) -> Iterator[tuple[Server, ReviewFolder]]:
     """A server that nobody kills, and its review, of which nobody counts the decisions."""
     path = tmp_path_factory.mktemp("standing")

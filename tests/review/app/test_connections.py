@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from hazardmill.review.app import serve as serving
-from hazardmill.review.app.connections import Patience, origin, protocol
+from hazardmill.review.app.connections import ConnectionLimits, origin, protocol
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
@@ -120,7 +120,7 @@ def served(tmp_path: Path) -> Iterator[Callable[..., Served]]:
                 await send({"type": "http.response.start", "status": 200, "headers": []})
                 await send({"type": "http.response.body", "body": answer})
 
-            config = serving.configuration(app, protocol(Patience(**limits)))
+            config = serving.configuration(app, protocol(ConnectionLimits(**limits)))
             config.lifespan = "off"
             server = uvicorn.Server(config)
             listening = stack.enter_context(serving.listen("127.0.0.1", 0))

@@ -16,8 +16,8 @@ from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.assignments.publish import give_plans, give_tasks, unblind
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
-from hazardmill.review.decisions.folder import Diary, ReviewFolder
-from hazardmill.review.service import Desk
+from hazardmill.review.decisions.folder import DecisionLog, ReviewFolder
+from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 from ..support import REJECT, key, make_store, rows_of, write
@@ -193,7 +193,7 @@ def test_a_decision_that_cannot_be_written_is_not_acknowledged(ada, lines, monke
         raise StoreError("no space left", file="/private/place")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Diary, "writing", full)
+        patch.setattr(DecisionLog, "writing", full)
         failed = ada.decide(page, "approve")
     assert failed.status_code == 503 and "server failed" in failed.text
     assert "/private/place" not in failed.text and "no space left" in caplog.text
@@ -298,7 +298,7 @@ def test_a_task_whose_danger_is_unavoidable_has_one_plan(tmp_path, folder, doors
     store = make_store(tmp_path / "store", 0)
     write(store, rows)
     give_tasks(folder, load_pool(store), Wish(("ada",), per_task=1, calibration=0, repeats=0))
-    page = Visitor(create_app(doors_to(desk=Desk.open(store, folder))), "ada").page()
+    page = Visitor(create_app(doors_to(desk=ReviewService.open(store, folder))), "ada").page()
     assert page.status_code == 200 and "There is no safe plan" in page.text
     assert "Dangerous plan" in page.text and "Copy safe" not in page.text
 
@@ -310,7 +310,7 @@ def test_a_task_that_cannot_be_shown_is_passed_over_and_counted(tmp_path, folder
     write(store, *rows)
     pool = load_pool(store, keep=True)
     give_tasks(folder, pool, Wish(("eva",), per_task=1, calibration=0, repeats=0))
-    eva = Visitor(create_app(doors_to(desk=Desk(folder, pool))), "eva")
+    eva = Visitor(create_app(doors_to(desk=ReviewService(folder, pool))), "eva")
     (slip,) = [each.id for each in folder.given().of["eva"] if each.item == rows[0]["tasks"][0]["task_id"]]
     refused = eva.page(f"/slip/{slip}")
     assert refused.status_code == 503 and "This task cannot be shown." in refused.text

@@ -18,13 +18,13 @@ from hazardmill.errors import InputError, UsageError
 from hazardmill.review.app.factory import create_app
 from hazardmill.review.app.keys import FOLDER, session_key
 from hazardmill.review.app.middleware import MAX_BODY
-from hazardmill.review.app.sessions import LIFETIME_S, Session, Sessions
+from hazardmill.review.app.sessions import LIFETIME_S, BrowserSession, Sessions
 from hazardmill.review.app.throttle import Throttle
 from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 
 from ..support import key, make_store, rows_of, write
 from .visitor import HOST, Visitor, hidden, slip_of
@@ -100,7 +100,7 @@ def hostile_store(tmp_path_factory):
 
 def test_texts_of_tasks_do_nothing_wherever_they_are_shown(hostile_store, folder, doors_to):
     give_tasks(folder, load_pool(hostile_store), Wish(("ada",), per_task=1, calibration=0, repeats=0))
-    ada = Visitor(create_app(doors_to(desk=Desk.open(hostile_store, folder))), "ada")
+    ada = Visitor(create_app(doors_to(desk=ReviewService.open(hostile_store, folder))), "ada")
     page = ada.page()
     shown = ("record", "text", "code", "claim", "domain", "problem", "licence", "attribution", "robot_role")
     for where in shown:
@@ -138,7 +138,7 @@ def test_every_answer_ties_the_browsers_hands(ada, app, doors_to, monkeypatch):
         "host": ada.http.get("/", headers={"host": "evil.example"}),
         "method": ada.http.request("DELETE", "/"),
     }
-    monkeypatch.setattr(Desk, "seat", lambda self, name: 1 / 0)
+    monkeypatch.setattr(ReviewService, "seat", lambda self, name: 1 / 0)
     answers["bug"] = ada.http.get("/")
     assert answers["bug"].status_code == 500 and "ZeroDivision" not in answers["bug"].text
     for name, answer in answers.items():
@@ -218,12 +218,12 @@ def test_a_forged_or_old_cookie_is_none(app, ada, given, doors_to):
         "a.b.c.d.e",
         "." * 5,
         "x" * 5000,
-        Sessions(b"another key of thirty-two bytes.").sealed(Session("i", "ada", 2**40, "")),
+        Sessions(b"another key of thirty-two bytes.").sealed(BrowserSession("i", "ada", 2**40, "")),
         # A session in which nobody has signed in is no session of somebody.
         doors.sessions.sealed(doors.sessions.new("")),
         # Of somebody who was given nothing.
         doors.sessions.sealed(doors.sessions.new("eva")),
-        Sessions(session_key(given), clock=lambda: 1e9).sealed(Session("i", "ada", 10**9, "")),
+        Sessions(session_key(given), clock=lambda: 1e9).sealed(BrowserSession("i", "ada", 10**9, "")),
     ]
     for value in forged:
         visitor = Visitor(app)

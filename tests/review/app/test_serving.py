@@ -13,7 +13,7 @@ from hazardmill.review.app.tokens import Tokens
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
 from hazardmill.review.candidates import load_pool
-from hazardmill.review.service import Desk
+from hazardmill.review.service import ReviewService
 
 from ..support import make_store, rows_of, write
 from .visitor import Visitor, slip_of
@@ -78,16 +78,16 @@ def test_a_task_that_changes_while_it_is_looked_at_makes_the_answer_stale(tmp_pa
     page = ada.page()
     assert ada.decide(page, "approve").status_code == 303
     second = ada.page()
-    desk: Desk = app.state.doors.desk
+    desk: ReviewService = app.state.doors.desk
     old, looks = desk.pool, []
 
-    def fails_once(self, store, real=Desk.refresh):
+    def fails_once(self, store, real=ReviewService.refresh):
         looks.append(1)
         if len(looks) == 1:
             raise StoreError("busy", file="store")
         real(self, store)
 
-    monkeypatch.setattr(Desk, "refresh", fails_once)
+    monkeypatch.setattr(ReviewService, "refresh", fails_once)
 
     slips = [slip.id for slip in folder.slips()]
 

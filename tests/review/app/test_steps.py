@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.review.app.steps import Change, alone, both_ways, in_words, side_by_side
+from hazardmill.review.app.steps import StepChange, alone, both_ways, in_words, side_by_side
 from hazardmill.review.task_view import ShownPlan, ShownStep
 
 
@@ -126,10 +126,10 @@ def test_changes_are_told_in_words():
     changes = ("+(wet floor)", "-(at_home)", "(battery) 3 -> 2", "odd")
     (cell,) = alone(plan(steps=(step(1, "(a)", changes=changes),))).cells
     assert cell.changes == (
-        Change("now", "wet: floor"),
-        Change("no longer", "at home"),
-        Change("number", "battery: 3 → 2"),
-        Change("number", "odd"),
+        StepChange("now", "wet: floor"),
+        StepChange("no longer", "at home"),
+        StepChange("number", "battery: 3 → 2"),
+        StepChange("number", "odd"),
     )
 
 

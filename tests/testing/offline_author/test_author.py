@@ -9,7 +9,7 @@ from hazardmill.llm.requests import Message
 from hazardmill.testing.offline_author.author import NO_DANGER_GIVEN, versions_of
 from hazardmill.testing.offline_author.choosing import recover
 from hazardmill.testing.offline_author.draws import Draws
-from hazardmill.testing.offline_author.faults import FAULTS, Fault, answer_of
+from hazardmill.testing.offline_author.faults import FAULTS, AuthorFault, answer_of
 
 from .support import (
     CONTEXTS,
@@ -140,4 +140,6 @@ def test_every_fault_changes_every_shape_or_is_left_out_of_the_plan():
     for record_hash, faults in itertools.islice(PLANS.items(), 60):
         written = versions(record_hash)
         clean = answer_of(written[-1].code, None)
-        assert all(isinstance(v.fault, Fault) and answer_of(v.code, v.fault) != clean for v in written[: len(faults)])
+        assert all(
+            isinstance(v.fault, AuthorFault) and answer_of(v.code, v.fault) != clean for v in written[: len(faults)]
+        )

@@ -64,7 +64,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Adapted:
+class DespiteDocument:
     """The nearest document that a folder can say."""
 
     document: Document
@@ -79,7 +79,7 @@ class Adapted:
     """PDDL, the domain and the problem; empty if PDDL is barred."""
 
 
-def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Adapted:
+def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> DespiteDocument:
     """What a folder can say of a task.
 
     Args:
@@ -106,10 +106,10 @@ def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Adapte
         domain, problem = domain_pddl(changed), problem_pddl(changed)
     except NotExpressible as error:
         barred.append(Obstacle("no_pddl", error.message))
-    return Adapted(changed, tuple(lost), tuple(barred), renames, domain, problem)
+    return DespiteDocument(changed, tuple(lost), tuple(barred), renames, domain, problem)
 
 
-def refusal(adapted: Adapted, lossy: bool = False) -> tuple[Obstacle, ...]:
+def refusal(adapted: DespiteDocument, lossy: bool = False) -> tuple[Obstacle, ...]:
     """Why there can be no folder; empty if there can."""
     return adapted.barred if lossy else (*adapted.barred, *adapted.lost)
 

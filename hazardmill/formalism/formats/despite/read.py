@@ -27,7 +27,7 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, 
 from hazardmill.formalism.proofs.certificate import Certificate, certify
 from hazardmill.formalism.repair.repair import Wanted, feedback_text, repair_plan
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
 CODE: Final = "code.py"
@@ -44,7 +44,7 @@ _LONGEST_REPAIRED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ImportFinding:
     """Something that a reader of the task should know: the name of its rule, and a sentence."""
 
     rule: str
@@ -61,7 +61,7 @@ class Claims:
     """Of every danger entry: as ``danger`` has it, in the spelling of documents."""
     safe_plan: str | None = None
     unsafe_plan: str | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ImportFinding, ...] = ()
     """What is wrong with the file of metadata."""
     digest: str | None = None
     """SHA-256 (hex) of that file."""
@@ -70,11 +70,11 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedTask:
     """A task with all that was found about it."""
 
     document: Document
-    findings: tuple[Finding, ...]
+    findings: tuple[ImportFinding, ...]
     certificate: Certificate | None
     """None if the search met its limit."""
     claims: Claims = field(default_factory=Claims)
@@ -141,17 +141,19 @@ def read_claims(folder: Path) -> Claims:
             value = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
             json.dumps(value, ensure_ascii=False).encode()
         except (OSError, ValueError, RecursionError) as error:
-            return Claims(findings=(Finding("metadata_unreadable", f"{name} cannot be read: {error}"),))
+            return Claims(findings=(ImportFinding("metadata_unreadable", f"{name} cannot be read: {error}"),))
         digest = hashlib.sha256(content).hexdigest()
         if not isinstance(value, dict):
-            return Claims(findings=(Finding("metadata_unreadable", f"{name} holds no JSON object"),), digest=digest)
+            return Claims(
+                findings=(ImportFinding("metadata_unreadable", f"{name} holds no JSON object"),), digest=digest
+            )
         return _claims(value, name, plans_key, (safe_key, unsafe_key), digest)
-    return Claims(findings=(Finding("no_metadata", f"there is neither {METADATA} nor {OLDER_METADATA}"),))
+    return Claims(findings=(ImportFinding("no_metadata", f"there is neither {METADATA} nor {OLDER_METADATA}"),))
 
 
 def examine(
     document: Document, claims: Claims, notes: Iterable[tuple[str, str]] = (), limit: int = DRAFT_LIMIT
-) -> Imported:
+) -> ImportedTask:
     """Name a task after its folder's claims, and find what is to be found about it.
 
     Args:
@@ -160,7 +162,7 @@ def examine(
         notes: What was left out or changed on the way to the document: rule and sentence.
         limit: Most expansions of the search for the certificate.
     """
-    findings = [*claims.findings, *(Finding(rule, text) for rule, text in notes)]
+    findings = [*claims.findings, *(ImportFinding(rule, text) for rule, text in notes)]
     document = _restored(document, claims)
     if claims.task_id is not None:
         # The name is outside the checks, and was checked with the claims.
@@ -168,11 +170,11 @@ def examine(
     certificate = None
     try:
         certificate = certify(document, limit, imported=True)
-        findings += [Finding(line.name, line.message) for line in certificate.lines if line.passed is False]
+        findings += [ImportFinding(line.name, line.message) for line in certificate.lines if line.passed is False]
     except SearchLimitReached as error:
-        findings.append(Finding("not_certified", error.message))
+        findings.append(ImportFinding("not_certified", error.message))
     findings += plan_findings(document, claims)
-    return Imported(document, tuple(findings), certificate, claims)
+    return ImportedTask(document, tuple(findings), certificate, claims)
 
 
 def known_danger_type(said: object) -> str | None:
@@ -184,19 +186,19 @@ def known_danger_type(said: object) -> str | None:
     return spelled if spelled in list(DangerType) else None
 
 
-def plan_findings(document: Document, claims: Claims) -> list[Finding]:
+def plan_findings(document: Document, claims: Claims) -> list[ImportFinding]:
     """Where the reference plans are not what the folder says they are."""
     plans = (("safe", claims.safe_plan), ("unsafe", claims.unsafe_plan))
     findings = [
-        Finding(f"no_{word}_plan", f"the folder gives no {word} plan that can be read")
+        ImportFinding(f"no_{word}_plan", f"the folder gives no {word} plan that can be read")
         for word, plan in plans
         if plan is None
     ]
     try:
         system = System(document)
-        judge = Judge(system)
+        judge = PlanValidator(system)
     except SearchLimitReached as error:
-        return [*findings, Finding("plans_not_judged", error.message)]
+        return [*findings, ImportFinding("plans_not_judged", error.message)]
     for word, plan in plans:
         if plan is None:
             continue
@@ -204,12 +206,12 @@ def plan_findings(document: Document, claims: Claims) -> list[Finding]:
         if not feasible:
             message = f"the {word} plan is infeasible: {_start(plan)}"
             mended = _mended(system, plan, "safe" if word == "safe" else "feasible")
-            findings.append(Finding(f"{word}_plan_infeasible", message + mended))
+            findings.append(ImportFinding(f"{word}_plan_infeasible", message + mended))
         elif word == "safe" and not safe:
             message = f"the safe plan is unsafe (danger {danger})"
-            findings.append(Finding("safe_plan_is_unsafe", message + _mended(system, plan, "safe")))
+            findings.append(ImportFinding("safe_plan_is_unsafe", message + _mended(system, plan, "safe")))
         elif word == "unsafe" and safe:
-            findings.append(Finding("unsafe_plan_is_safe", "the unsafe plan is safe"))
+            findings.append(ImportFinding("unsafe_plan_is_safe", "the unsafe plan is safe"))
     return findings
 
 
@@ -223,7 +225,7 @@ def _mended(system: System, plan: str, wanted: Wanted) -> str:
         return ""
 
 
-def write_folder(imported: Imported, out: Path, code_digest: str) -> None:
+def write_folder(imported: ImportedTask, out: Path, code_digest: str) -> None:
     """Write a task folder: document, PDDL and sidecar as an import from PDDL does, metadata, and the findings.
 
     The code is not copied: nothing here runs it again.
@@ -256,7 +258,7 @@ def write_folder(imported: Imported, out: Path, code_digest: str) -> None:
         ) from error
 
 
-def _files(imported: Imported, code_digest: str) -> dict[str, str]:
+def _files(imported: ImportedTask, code_digest: str) -> dict[str, str]:
     document, claims = imported.document, imported.claims
     findings = [{"rule": finding.rule, "message": finding.message} for finding in imported.findings]
     provenance = {"imported_from": "despite", "sha256": {"code": code_digest, "metadata": claims.digest}}
@@ -287,17 +289,21 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
     task_id = value.get("task_id")
     if not isinstance(task_id, str) or not 0 < len(task_id) <= _LONGEST_ID:
         if task_id is not None:
-            findings.append(Finding("odd_task_id", f"{name}: task_id is no text of 1 to {_LONGEST_ID} characters"))
+            findings.append(
+                ImportFinding("odd_task_id", f"{name}: task_id is no text of 1 to {_LONGEST_ID} characters")
+            )
         task_id = None
     danger = value.get("danger_formalization")
     if not isinstance(danger, dict):
         danger = None
-        findings.append(Finding("no_danger_formalization", f"{name} holds no danger_formalization"))
+        findings.append(ImportFinding("no_danger_formalization", f"{name} holds no danger_formalization"))
     said = (danger or {}).get("danger_type")
     danger_type = known_danger_type(said)
     if said is not None and danger_type is None:
         shown = _start(json.dumps(said, ensure_ascii=False))
-        findings.append(Finding("unknown_danger_type", f"{name}: danger_type is none of the known types: {shown}"))
+        findings.append(
+            ImportFinding("unknown_danger_type", f"{name}: danger_type is none of the known types: {shown}")
+        )
     plans = value.get(plans_key)
     if not isinstance(plans, dict):
         plans = {}

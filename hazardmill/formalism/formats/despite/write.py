@@ -14,11 +14,11 @@ from hazardmill import __version__
 from hazardmill.errors import NotExpressible, SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import plan_text
-from hazardmill.formalism.formats.despite.adapt import Adapted, adapt, refusal, with_parts
+from hazardmill.formalism.formats.despite.adapt import DespiteDocument, adapt, refusal, with_parts
 from hazardmill.formalism.formats.despite.code import identifiers, planner_code
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.exact import attempt_to_solve
-from hazardmill.formalism.semantics.plan_validator import Judge
+from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.text.printable import comment
 
@@ -26,7 +26,7 @@ FILES: Final = ("code.py", "domain.pddl", "problem.pddl", "metadata.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TaskOrigin:
     """What is known of a task beside its document; None where nothing is."""
 
     task_id: str
@@ -39,7 +39,7 @@ class Origin:
 
 
 def despite_files(
-    document: Document, origin: Origin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
+    document: Document, origin: TaskOrigin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
 ) -> dict[str, str]:
     """The files of a folder by name.
 
@@ -56,7 +56,7 @@ def despite_files(
 
 
 def adapted_files(
-    document: Document, adapted: Adapted, origin: Origin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
+    document: Document, adapted: DespiteDocument, origin: TaskOrigin, *, lossy: bool = False, limit: int = DRAFT_LIMIT
 ) -> dict[str, str]:
     """As ``despite_files``, for a document that was adapted already, to the origin's danger formalization."""
     reasons = refusal(adapted, lossy)
@@ -78,7 +78,7 @@ def adapted_files(
 # Files
 
 
-def _metadata(document: Document, adapted: Adapted, origin: Origin, limit: int) -> dict[str, Any]:
+def _metadata(document: Document, adapted: DespiteDocument, origin: TaskOrigin, limit: int) -> dict[str, Any]:
     # Pydantic is imported where it is needed: reading a task needs the standard library only.
     from hazardmill.records import DANGER_LISTS, Danger
 
@@ -121,14 +121,14 @@ def without_danger_types(document: Document) -> Document:
     return with_parts(document, dangers=list(entries))
 
 
-def _plans(document: Document, origin: Origin, limit: int) -> tuple[dict[str, str | None], dict[str, str | None]]:
+def _plans(document: Document, origin: TaskOrigin, limit: int) -> tuple[dict[str, str | None], dict[str, str | None]]:
     """The reference plans, and where each is from: ``given``, ``search``, or null where none is known."""
     plans: dict[str, str | None] = {"safe": None, "unsafe": None}
     made_by: dict[str, str | None] = dict(plans)
     given = {"safe": origin.safe_plan, "unsafe": origin.unsafe_plan}
     try:
         system = System(document)
-        judge = Judge(system)
+        judge = PlanValidator(system)
         for kind, plan in given.items():
             if plan is not None and judge.quick(plan)[:2] == (True, kind == "safe"):
                 plans[kind], made_by[kind] = plan, "given"

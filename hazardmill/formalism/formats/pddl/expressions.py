@@ -13,7 +13,7 @@ from typing import Final
 from hazardmill.formalism.document.document import ROOT_TYPE, Effect, Operation, Parameter
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, substitute
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
-from hazardmill.formalism.formats.pddl.tokens import Group, Node, Source, Word, spelled
+from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spelled
 
 TOTAL_COST: Final = "total-cost"
 MAX_UNFOLDED: Final = 10_000
@@ -40,14 +40,14 @@ _STRANGE: Final = {
 _EXACT = "the formalism has and, or, not, imply, exists, forall, comparisons, + and -, and integer or Boolean effects"
 
 
-def typed_list(source: Source, items: tuple[Node, ...]) -> list[tuple[Word, Word | None]]:
+def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord, PddlWord | None]]:
     """``a b - place c`` as names with their type, or None.
 
     Raises:
         PlanningInputError: It is no typed list.
     """
-    pairs: list[tuple[Word, Word | None]] = []
-    waiting: list[Word] = []
+    pairs: list[tuple[PddlWord, PddlWord | None]] = []
+    waiting: list[PddlWord] = []
     rest = iter(items)
     for node in rest:
         if isinstance(node, Group):
@@ -69,7 +69,7 @@ def typed_list(source: Source, items: tuple[Node, ...]) -> list[tuple[Word, Word
 class Expressions:
     """Reads the expressions of one file."""
 
-    source: Source
+    source: PddlText
     names: DeclaredNames
     integers: frozenset[str]
     """Fluents of the document that are integers."""
@@ -97,7 +97,7 @@ class Expressions:
             inner[word.lower] = name
         return list(found.values()), inner
 
-    def type(self, word: Word | None) -> str:
+    def type(self, word: PddlWord | None) -> str:
         """The type that a word names; ``object`` if there is none."""
         return ROOT_TYPE if word is None else self._named("types", "type", word)
 
@@ -107,7 +107,7 @@ class Expressions:
         Raises:
             PlanningInputError: The formalism cannot say it.
         """
-        if isinstance(node, Word):
+        if isinstance(node, PddlWord):
             raise self.source.refuse(f"{node.text!r} stands where a condition is wanted", node, f"write ({node.text})")
         head = node.head
         if not node.items:
@@ -135,7 +135,7 @@ class Expressions:
         Raises:
             PlanningInputError: The formalism cannot say it.
         """
-        if isinstance(node, Word):
+        if isinstance(node, PddlWord):
             return self._integer(node)
         if node.head == "-" and len(node.rest) == 1:
             value = self.term(node.rest[0], scope)
@@ -163,7 +163,7 @@ class Expressions:
                 node,
                 "use a function of another name",
             )
-        if not head or not isinstance(node.items[0], Word):
+        if not head or not isinstance(node.items[0], PddlWord):
             raise self.source.refuse(f"{spelled(node)} begins with no name", node, "write (name argument ...)")
         name = self._named("fluents", "predicate or function", node.items[0])
         return ("fluent", name, *(self.argument(arg, scope) for arg in node.rest))
@@ -187,7 +187,7 @@ class Expressions:
         Raises:
             PlanningInputError: The formalism cannot say one of them.
         """
-        if isinstance(node, Word):
+        if isinstance(node, PddlWord):
             raise self.source.refuse(f"{node.text!r} stands where an effect is wanted", node, f"write ({node.text})")
         head = node.head
         if not node.items:
@@ -218,7 +218,7 @@ class Expressions:
             yield Effect("assign", self._target(node, scope, number=False), True, condition)
 
     def _target(self, node: Node, scope: Scope, number: bool) -> Expr:
-        if isinstance(node, Word):
+        if isinstance(node, PddlWord):
             raise self.source.refuse(f"{node.text!r} stands where a fluent is wanted", node, f"write ({node.text})")
         atom = self.atom(node, scope)
         if (atom[1] in self.integers) != number:
@@ -241,7 +241,7 @@ class Expressions:
     def _comparison(self, node: Group, scope: Scope) -> Expr:
         self._arity(node, 2)
         left, right = node.rest
-        if node.head == "=" and all(isinstance(part, Word) and not _NUMBER.match(part.text) for part in node.rest):
+        if node.head == "=" and all(isinstance(part, PddlWord) and not _NUMBER.match(part.text) for part in node.rest):
             return ("same", self.argument(left, scope), self.argument(right, scope))
         return (node.head, self.term(left, scope), self.term(right, scope))
 
@@ -254,7 +254,7 @@ class Expressions:
             )
         return self.parameters(variables.items, scope)
 
-    def _integer(self, word: Word) -> int:
+    def _integer(self, word: PddlWord) -> int:
         if not _NUMBER.match(word.text):
             raise self.source.refuse(
                 f"{word.text!r} stands where a number is wanted", word, "write (name) for a function"
@@ -264,7 +264,7 @@ class Expressions:
             raise self.source.refuse(f"{word.text} is no integer", word, "scale all amounts of that kind to integers")
         return value.numerator
 
-    def _named(self, category: str, what: str, word: Word) -> str:
+    def _named(self, category: str, what: str, word: PddlWord) -> str:
         name = self.names.find(category, word.text)
         if name is None:
             raise self.source.refuse(

@@ -33,7 +33,7 @@ from hazardmill.formalism.document.validation import Vocabulary, check_condition
 from hazardmill.formalism.formats.pddl.expressions import TOTAL_COST, Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
 from hazardmill.formalism.formats.pddl.sidecar import Sidecar, read_sidecar
-from hazardmill.formalism.formats.pddl.tokens import Group, Node, Source, Word, spelled
+from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spelled
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.pddl.writer import sidecar as written_sidecar
 
@@ -61,7 +61,7 @@ def read_pddl(domain: Path | str, problem: Path | str, sidecar: Mapping[str, Any
         PlanningInputError: One of the three cannot be read, or says what the formalism cannot; with the file, and
             the line or JSON path.
     """
-    return _Reader(Source.of(domain, "domain"), Source.of(problem, "problem"), read_sidecar(sidecar)).document()
+    return _Reader(PddlText.of(domain, "domain"), PddlText.of(problem, "problem"), read_sidecar(sidecar)).document()
 
 
 def import_task(domain: Path, problem: Path, dangers: Path, out: Path) -> Document:
@@ -110,7 +110,7 @@ def _json(value: object) -> str:
 class _Reader:
     """Reads one pair of files with its sidecar, declarations first."""
 
-    def __init__(self, domain: Source, problem: Source, side: Sidecar) -> None:
+    def __init__(self, domain: PddlText, problem: PddlText, side: Sidecar) -> None:
         self._domain = domain
         self._problem = problem
         self._side = side
@@ -119,7 +119,7 @@ class _Reader:
         self._objects: dict[str, str] = {}
         self._fluents: dict[str, FluentDecl] = {}
         self._actions: dict[str, ActionDecl] = {}
-        self._places: dict[str, tuple[Source, int]] = {}
+        self._places: dict[str, tuple[PddlText, int]] = {}
         """File and line of the parts, by the beginning of the path that an error of the document has."""
 
     def document(self) -> Document:
@@ -168,7 +168,7 @@ class _Reader:
 
     # Declarations
 
-    def _new(self, source: Source, category: str, word: Word) -> str:
+    def _new(self, source: PddlText, category: str, word: PddlWord) -> str:
         """Take in a name that must not be there yet."""
         if self._names.find(category, word.text) is not None:
             raise source.refuse(
@@ -203,7 +203,7 @@ class _Reader:
                         "give it another parent",
                     )
 
-    def _read_objects(self, source: Source, sections: list[Group]) -> None:
+    def _read_objects(self, source: PddlText, sections: list[Group]) -> None:
         for section in sections:
             for word, type_ in typed_list(source, section.rest):
                 name = self._new(source, "objects", word)
@@ -227,9 +227,9 @@ class _Reader:
         for section in sections:
             rest = iter(section.rest)
             for node in rest:
-                if isinstance(node, Word):
+                if isinstance(node, PddlWord):
                     kind = next(rest, node)
-                    if not (integer and node.text == "-" and isinstance(kind, Word) and kind.lower == "number"):
+                    if not (integer and node.text == "-" and isinstance(kind, PddlWord) and kind.lower == "number"):
                         raise self._domain.refuse(
                             f"{spelled(node)} {spelled(kind)}: fluents are Boolean or numbers, nothing else",
                             node,
@@ -239,7 +239,7 @@ class _Reader:
                     self._read_fluent(node, integer)
 
     def _read_fluent(self, node: Group, integer: bool) -> None:
-        if not node.items or not isinstance(node.items[0], Word):
+        if not node.items or not isinstance(node.items[0], PddlWord):
             raise self._domain.refuse(f"{spelled(node)} begins with no name", node, "write (name ?x - type ...)")
         name = self._new(self._domain, "fluents", node.items[0])
         parameters, _ = self._expressions(self._domain).parameters(node.rest, {})
@@ -262,21 +262,21 @@ class _Reader:
             self._fluents[name] = replace(self._fluents[name], lower=lower, upper=upper)
 
     def _read_action(self, group: Group) -> None:
-        if not group.rest or not isinstance(group.rest[0], Word):
+        if not group.rest or not isinstance(group.rest[0], PddlWord):
             raise self._domain.refuse("the action has no name", group, "write (:action name ...)")
         name = self._new(self._domain, "actions", group.rest[0])
         fields: dict[str, Node] = {}
         rest = iter(group.rest[1:])
         for key in rest:
             value = next(rest, None)
-            keyword = key.lower if isinstance(key, Word) else ""
+            keyword = key.lower if isinstance(key, PddlWord) else ""
             if keyword not in (":parameters", ":precondition", ":effect") or value is None or keyword in fields:
                 remedy = "an action has :parameters, :precondition and :effect, once each"
                 raise self._domain.strange(key, keyword, remedy)
             fields[keyword] = value
         expressions = self._expressions(self._domain)
         listed = fields.get(":parameters", Group((), group.line))
-        if isinstance(listed, Word):
+        if isinstance(listed, PddlWord):
             raise self._domain.refuse(f"{listed.text} is no list of parameters", listed, "write (?x - type ...)")
         parameters, scope = expressions.parameters(listed.items, {})
         nothing = Group((), group.line)
@@ -288,7 +288,7 @@ class _Reader:
         )
         self._places[f"actions[{name}]"] = self._domain, group.line
 
-    def _expressions(self, source: Source) -> Expressions:
+    def _expressions(self, source: PddlText) -> Expressions:
         integers = frozenset(name for name, fluent in self._fluents.items() if fluent.integer)
         return Expressions(source, self._names, integers, self._objects_of)
 
@@ -315,7 +315,7 @@ class _Reader:
 
     def _initial_value(self, node: Node) -> tuple[Atom, bool | int]:
         source, expressions = self._problem, self._expressions(self._problem)
-        if isinstance(node, Word):
+        if isinstance(node, PddlWord):
             raise source.refuse(f"{node.text!r} stands where a fact is wanted", node, f"write ({node.text})")
         target: Node = node
         value: bool | int = True
@@ -328,7 +328,7 @@ class _Reader:
             if isinstance(target, Group) and target.head == TOTAL_COST:
                 return (TOTAL_COST,), 0
             value = self._number(expressions, number)
-        if isinstance(target, Word):
+        if isinstance(target, PddlWord):
             raise source.refuse(f"{spelled(node)} is no fact", node, "write (p ...) or (= (f ...) number)")
         atom: Atom = expressions.atom(target, {})[1:]
         if self._fluents[atom[0]].integer == isinstance(value, bool):

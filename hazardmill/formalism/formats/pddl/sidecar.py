@@ -25,7 +25,7 @@ _LIST: Final = 'write a name, [name, argument...], ["and", ...], ["or", ...], ["
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SidecarEntry:
     """A danger entry as written."""
 
     action: str
@@ -43,7 +43,7 @@ class Sidecar:
     bounds: Mapping[str, tuple[int | None, int | None]]
     initial_danger: int
     max_danger: int
-    dangers: tuple[Entry, ...]
+    dangers: tuple[SidecarEntry, ...]
     objects: tuple[str, ...] | None
     names: Mapping[str, Mapping[str, str]]
 
@@ -181,13 +181,13 @@ class _Shape:
             names={category: self._renamed(table, f"names.{category}") for category, table in names.items()},
         )
 
-    def _entry(self, value: object, path: str) -> Entry:
+    def _entry(self, value: object, path: str) -> SidecarEntry:
         entry = self._object(value, path, ("action", "condition", "increment"), ("danger_type",))
         increment = self._integer(entry["increment"], f"{path}.increment")
         if increment == 0:
             raise self._wrong(f"{path}.increment", "a number other than 0", 0)
         kind = entry.get("danger_type")
-        return Entry(
+        return SidecarEntry(
             action=self._string(entry["action"], f"{path}.action"),
             condition=entry["condition"],
             increment=increment,

@@ -38,7 +38,7 @@ _TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PddlWord:
     """Anything but parentheses; ``text`` as spelled."""
 
     text: str
@@ -60,7 +60,7 @@ class Group:
     @property
     def head(self) -> str:
         """The first word in lower case, empty where there is none."""
-        return self.items[0].lower if self.items and isinstance(self.items[0], Word) else ""
+        return self.items[0].lower if self.items and isinstance(self.items[0], PddlWord) else ""
 
     @property
     def rest(self) -> tuple[Node, ...]:
@@ -68,18 +68,18 @@ class Group:
         return self.items[1:]
 
 
-Node: TypeAlias = Word | Group
+Node: TypeAlias = PddlWord | Group
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PddlText:
     """A PDDL text and what to call it in errors."""
 
     file: str
     text: str
 
     @classmethod
-    def of(cls, given: Path | str, what: str) -> Source:
+    def of(cls, given: Path | str, what: str) -> PddlText:
         """A ``Path`` is read; a ``str`` is the text itself.
 
         Raises:
@@ -128,7 +128,7 @@ class Source:
                 else:
                     found = done
             else:
-                open_groups[-1][0].append(Word(token, line))
+                open_groups[-1][0].append(PddlWord(token, line))
         if open_groups:
             raise self.refuse("a parenthesis is never closed", open_groups[-1][1], "close it")
         if found is None:
@@ -171,7 +171,7 @@ def spelled(node: Node) -> str:
 
 
 def _whole(node: Node) -> str:
-    return node.text if isinstance(node, Word) else "(" + " ".join(map(_whole, node.items)) + ")"
+    return node.text if isinstance(node, PddlWord) else "(" + " ".join(map(_whole, node.items)) + ")"
 
 
 def _tokens(text: str) -> Sequence[tuple[str, int]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from hazardmill.formalism.document.document import DangerEntry, Document
 from hazardmill.formalism.document.expressions import fluents_of
-from hazardmill.formalism.proofs.claim import Case, Line, fails, holds
+from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds
 from hazardmill.formalism.proofs.claims.plans import fired_entries
 
 NAME: Final = "causes_read"
@@ -15,7 +15,7 @@ NAME: Final = "causes_read"
 _READ: Final = "let the danger's condition read it, or name the fact there that stands for this part of the cause"
 
 
-def causes_read(case: Case) -> Line:
+def causes_read(case: Case) -> ClaimResult:
     """The danger of the unsafe plan reads every fact that is named, and what changes can be changed, what is fixed not.
 
     An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.

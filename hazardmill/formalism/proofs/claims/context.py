@@ -8,7 +8,7 @@ from typing import Any
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Atom, Document
 from hazardmill.formalism.document.expressions import Expr, fluents_of
-from hazardmill.formalism.proofs.claim import Case, Line, and_more, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimResult, and_more, fails, holds, undecided
 from hazardmill.formalism.proofs.claims.plans import fired_entries
 from hazardmill.formalism.proofs.situations import MOST_READ
 from hazardmill.formalism.semantics.explain import ground_nnf
@@ -27,7 +27,7 @@ def flipped(document: Document, atom: Atom) -> Document:
     return replace(document, initial=tuple(sorted(initial.items())))
 
 
-def contextual(case: Case) -> Line:
+def contextual(case: Case) -> ClaimResult:
     """A ground context fluent that a fired condition reads, flipped at the start, makes the unsafe plan safe."""
     system, solution = case.system, case.solution
     if solution.unsafe is None:
@@ -101,7 +101,7 @@ def _context_read_by_fired_conditions(system: System, plan: tuple[GroundAction, 
     return read
 
 
-def in_no_precondition(case: Case) -> Line:
+def in_no_precondition(case: Case) -> ClaimResult:
     """Context decides nowhere what is possible."""
     name = "context_in_no_precondition"
     context = _context(case.system)
@@ -116,7 +116,7 @@ def in_no_precondition(case: Case) -> Line:
     )
 
 
-def in_no_effect(case: Case) -> Line:
+def in_no_effect(case: Case) -> ClaimResult:
     """Context is given: no effect writes it."""
     name = "context_in_no_effect"
     context = _context(case.system)
@@ -132,7 +132,7 @@ def in_no_effect(case: Case) -> Line:
     )
 
 
-def has_decoy(case: Case) -> Line:
+def has_decoy(case: Case) -> ClaimResult:
     """Some context fluent is read by no danger entry."""
     read = {node[1] for entry in case.system.document.dangers for node in fluents_of(entry.condition)}
     decoys = sorted(_context(case.system) - read)

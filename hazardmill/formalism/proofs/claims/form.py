@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.document.name_leaks import leaking_names, leaks, neutral
-from hazardmill.formalism.proofs.claim import Case, Line, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
 from hazardmill.formalism.proofs.redundancy import redundant_literals
 from hazardmill.formalism.search.exact import applicable_actions
 
 _SHOWN = 10
 
 
-def no_redundant_literal(case: Case) -> Line:
+def no_redundant_literal(case: Case) -> ClaimResult:
     """Each literal of each danger condition changes it in some situation (``redundancy``)."""
     name = "no_redundant_literal"
     entries = redundant_literals(case.system, effort=case.effort)
@@ -47,7 +47,7 @@ def no_redundant_literal(case: Case) -> Line:
     return holds(name, "each literal of the danger's condition matters somewhere", flags=flags)
 
 
-def neutral_names(case: Case) -> Line:
+def neutral_names(case: Case) -> ClaimResult:
     """No visible name has a token that says what is dangerous or safe."""
     leaking = leaking_names(case.system.document)
     if not leaking:
@@ -65,7 +65,7 @@ def neutral_names(case: Case) -> Line:
     )
 
 
-def no_unused_fluent(case: Case) -> Line:
+def no_unused_fluent(case: Case) -> ClaimResult:
     """Each normal fluent is read by a precondition, an effect, a danger entry or the goal."""
     document = case.system.document
     used = {node[1] for node in fluents_of(document.goal)}
@@ -86,7 +86,7 @@ def no_unused_fluent(case: Case) -> Line:
     )
 
 
-def no_dead_action(case: Case) -> Line:
+def no_dead_action(case: Case) -> ClaimResult:
     """Each action is possible in some reachable state."""
     seen, complete = applicable_actions(case.system, effort=case.effort)
     dead = sorted(set(case.system.actions) - seen)

@@ -11,7 +11,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import DangerEntry
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.document.plan_text import plan_text
-from hazardmill.formalism.proofs.claim import Case, Line, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
 from hazardmill.formalism.proofs.situations import readable_state
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.search.exact import attempt_with
@@ -49,7 +49,7 @@ def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tu
             yield action, entry
 
 
-def danger_reachable(case: Case) -> Line:
+def danger_reachable(case: Case) -> ClaimResult:
     """A plan reaches the goal with too much danger."""
     solution = case.solution
     if solution.unsafe is not None:
@@ -94,7 +94,7 @@ def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only:
     return {"danger": before[-1].danger}
 
 
-def safe_plan_exists(case: Case) -> Line:
+def safe_plan_exists(case: Case) -> ClaimResult:
     """A plan reaches the goal without too much danger."""
     solution = case.solution
     if solution.safe is not None:
@@ -116,12 +116,12 @@ def safe_plan_exists(case: Case) -> Line:
     )
 
 
-def no_safe_plan_as_declared(case: Case) -> Line:
+def no_safe_plan_as_declared(case: Case) -> ClaimResult:
     """The line on the safe plan of a task that is declared to have none: whatever it says refuses nothing."""
     return replace(safe_plan_exists(case), severity="finding", mend=None)
 
 
-def unavoidable(case: Case) -> Line:
+def unavoidable(case: Case) -> ClaimResult:
     """No plan reaches the goal without too much danger, as is declared."""
     solution = case.solution
     if solution.safe is not None:
@@ -141,7 +141,7 @@ def unavoidable(case: Case) -> Line:
     )
 
 
-def realised_by(case: Case) -> Line:
+def realised_by(case: Case) -> ClaimResult:
     """The action that the author names adds danger on the reference unsafe plan: to take some away realises none."""
     named = case.system.document.realised_by
     if named is None:
@@ -169,7 +169,7 @@ def realised_by(case: Case) -> Line:
     )
 
 
-def natural(case: Case) -> Line:
+def natural(case: Case) -> ClaimResult:
     """The unsafe plan is no longer than the safe one."""
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
@@ -185,7 +185,7 @@ def natural(case: Case) -> Line:
     )
 
 
-def point_of_no_return(case: Case) -> Line:
+def point_of_no_return(case: Case) -> ClaimResult:
     """Some step of the unsafe plan is the last before which it can still be continued safely.
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
-from hazardmill.formalism.proofs.claim import Case, Line, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
 
 WayKind = Literal["reordered", "replaced", "inserted", "removed", "waited", "asked"]
 Step: TypeAlias = tuple[str, ...]
@@ -51,7 +51,7 @@ def kind_of_texts(unsafe: str, safe: str) -> WayKind:
     return way_kind(parse_plan(unsafe), parse_plan(safe))
 
 
-def way_out(case: Case) -> Line:
+def way_out(case: Case) -> ClaimResult:
     """The way out is more than to wait, or to ask."""
     name, safe, unsafe = "way_out", case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
@@ -71,7 +71,7 @@ def way_out(case: Case) -> Line:
     )
 
 
-def obvious(case: Case) -> Line:
+def obvious(case: Case) -> ClaimResult:
     """The unsafe plan is shorter than every safe one, or the author says why it is the obvious one.
 
     Asked of tasks that name their causes only: of the others nobody was asked why.
