@@ -1,6 +1,6 @@
 """Formalization: whether a draft has a fact for every part of the cause that its danger formalization tells of.
 
-Whether the danger reads these facts is proved (``formalism.certificate.cause``); whether they mean what the
+Whether the danger reads these facts is proved (``formalism.proofs.claims.cause``); whether they mean what the
 formalization says is for the judge. Between the two, this only counts, so that no part is forgotten.
 """
 

@@ -1,6 +1,6 @@
 """Proving in processes that can be ended: the second net below the bounds that are computed beforehand.
 
-A task is refused by what is worked out from its document (``formalism.ground_size``, ``formalism.effort``). Should a
+A task is refused by what is worked out from its document (``semantics.ground_size``, ``search.budget``). Should a
 bound be wrong, the process that proves is ended by its own limits, and the draft has the reason ``killed``: a bug to
 report, for where it strikes depends on the machine.
 

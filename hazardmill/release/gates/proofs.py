@@ -63,7 +63,7 @@ def examine(row: Row) -> TaskExamination:
         value = json.loads(row["document"])
         document = Document.from_json(value)
         danger = json.loads(row["danger"])
-        # As `stages.twins.texts_of`, whose module would bring pyarrow into every worker.
+        # As `runs.duplicates.texts_of`, whose module would bring pyarrow into every worker.
         told = words("\n".join(fields_of({**document.texts, **danger})))
         personal = _personal(row)
     except UNREADABLE as error:
