@@ -1,0 +1,55 @@
+"""The rooms and names of the library: rules that stay behind after it was put in order."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+MOST_MODULES = 20
+
+LARGE = {"hazardmill/report": "drawing, tables and number formats move to a package of their own next"}
+"""Folders that may have more, each with the reason."""
+
+TWICE = {"BasePlanner": "the class that DESPITE's tasks subclass, in the jail and in the shim that stands in for theirs"}
+"""Class names that may stand twice, each with the reason."""
+
+PARTICIPLES: dict[str, str] = {}
+"""Classes that may be named by a bare participle, each with the reason."""
+
+
+@pytest.fixture(scope="module")
+def modules(project: Path) -> dict[Path, ast.Module]:
+    paths = sorted((project / "hazardmill").rglob("*.py"))
+    return {path.relative_to(project): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def public_classes(modules: dict[Path, ast.Module]) -> Iterator[tuple[str, Path]]:
+    for path, module in modules.items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, path
+
+
+def test_no_folder_has_more_modules_than_one_looks_through(modules: dict[Path, ast.Module]) -> None:
+    sizes = Counter(path.parent.as_posix() for path in modules)
+    assert sizes["hazardmill/store"] > 1
+    assert {folder for folder, size in sizes.items() if size > MOST_MODULES} == {*LARGE}
+
+
+def test_no_public_class_name_stands_twice(modules: dict[Path, ast.Module]) -> None:
+    places: dict[str, list[Path]] = defaultdict(list)
+    for name, path in public_classes(modules):
+        places[name].append(path)
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}
+    assert all(len(places[name]) > 1 for name in TWICE)
+
+
+def test_no_public_class_is_named_by_a_bare_participle(modules: dict[Path, ast.Module]) -> None:
+    bare = re.compile(r"[A-Z][a-z]+(ed|wn|ept|ought|ade|ept|iven|aken)")
+    found = {name for name, _ in public_classes(modules) if bare.fullmatch(name)}
+    assert found == {*PARTICIPLES}
