@@ -15,7 +15,7 @@ MOST_MODULES = 20
 LARGE = {"hazardmill/report": "drawing, tables and number formats move to a package of their own next"}
 """Folders that may have more, each with the reason."""
 
-TWICE = {"BasePlanner": "the class that DESPITE's tasks subclass, in the jail and in the shim that stands in for theirs"}
+TWICE = {"BasePlanner": "what tasks of DESPITE subclass, in the jail and in the shim that stands in for theirs"}
 """Class names that may stand twice, each with the reason."""
 
 PARTICIPLES: dict[str, str] = {}
