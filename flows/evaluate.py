@@ -26,8 +26,8 @@ from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation, asking
 from hazardmill.evaluation.score_file import check_read, missing, turned_away
 from hazardmill.release.read.release import load_release
-from hazardmill.report.console import grid_markdown
-from hazardmill.report.tables import Grid
+from hazardmill.reporting.markdown import grid_markdown
+from hazardmill.reporting.table import Grid
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store

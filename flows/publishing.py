@@ -47,7 +47,7 @@ async def publish(run: Run, *, page: bool = True) -> None:
     path = report_path(run.store, run.run_id)
     try:
         # It draws: seconds of import that no beginning of a flow should wait for.
-        from hazardmill.report.dashboard import headline, panels
+        from hazardmill.report.dashboard.panels import headline, panels
 
         for panel in await asyncio.to_thread(panels, run.store, run.run_id, report=path):
             await acreate_markdown_artifact(key=panel.key, markdown=panel.markdown, description=panel.description)

@@ -9,8 +9,8 @@ from prefect import flow, task
 from prefect.artifacts import acreate_markdown_artifact
 from pydantic import BaseModel, Field
 
-from hazardmill.report.console import grid_markdown
-from hazardmill.report.tables import Grid
+from hazardmill.reporting.markdown import grid_markdown
+from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.render import tables
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.assignments.publish import give_tasks

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from jinja2 import ChoiceLoader, FileSystemLoader
-
 from hazardmill import __version__
 from hazardmill.comparison.compare import RunComparison
 from hazardmill.comparison.render import grids, records_grid, sentences
-from hazardmill.report.pages import TEMPLATES, environment, write_text
+from hazardmill.reporting.html import environment, write_text
 
 _MOST: Final = 1000
 """Records that differ that are told one by one."""
@@ -19,7 +17,7 @@ _OWN: Final = Path(__file__).resolve().parent / "templates"
 
 def render_page(found: RunComparison) -> str:
     """The page as HTML."""
-    templates = environment().overlay(loader=ChoiceLoader([FileSystemLoader(_OWN), FileSystemLoader(TEMPLATES)]))
+    templates = environment(_OWN)
     return templates.get_template("comparison.html.j2").render(
         it=found,
         sentences=sentences(found),

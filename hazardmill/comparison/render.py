@@ -11,8 +11,9 @@ from hazardmill.comparison.figures import PairedFigure
 from hazardmill.comparison.load import RecordOutcome
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Outcome
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, OUTCOME_WORDS, count, plural, reason, usd
+from hazardmill.report.wording import OUTCOME_WORDS, reason
+from hazardmill.reporting.numbers import NONE, count, plural, usd
+from hazardmill.reporting.table import Grid
 
 TITLES: Final = {
     "outcomes": "Outcomes",

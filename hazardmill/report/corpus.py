@@ -12,8 +12,8 @@ from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTas
 from hazardmill.quality.lint_rules import Structure
 from hazardmill.quality.structure import structure_id
 from hazardmill.report.queries import each_latest_task
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import UNKNOWN, count, share
+from hazardmill.reporting.numbers import UNKNOWN, count, share
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

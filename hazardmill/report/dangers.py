@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import DangerGroup, DangerType
-from hazardmill.report.bars import ROW, THICK, label, legend, rows
-from hazardmill.report.drawing import BLUE, INK, ORANGE, PAPER, SERIES, Figure, draw, nothing
-from hazardmill.report.stacked import by_source
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural
+from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
+from hazardmill.reporting.svg.drawing import BLUE, INK, ORANGE, PAPER, SERIES, Figure, draw, nothing
+from hazardmill.reporting.svg.stacked_bars import by_source
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import FrozenModel
-from hazardmill.report.bars import legend
 from hazardmill.report.cost import Cost
-from hazardmill.report.drawing import BLUE, INK, MUTED, SKY, VERMILION, Figure, draw, nothing, printable
 from hazardmill.report.funnel import Funnel, FunnelCounts
 from hazardmill.report.queries import select
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import UNKNOWN, count, share, usd, usd_per_task
+from hazardmill.report.wording import usd_per_task
+from hazardmill.reporting.numbers import UNKNOWN, count, share, usd
+from hazardmill.reporting.svg.bars import legend
+from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, SKY, VERMILION, Figure, draw, nothing, printable
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -8,15 +8,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import Outcome
 from hazardmill.report import tables
-from hazardmill.report.bars import ROW, THICK, label, legend, rows
 from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
 from hazardmill.report.despite_reference import PublishedComparison, loss_beside_published
-from hazardmill.report.drawing import BLUE, GREEN, GRID, MUTED, ORANGE, PURPLE, SKY, VERMILION, Figure, draw, nothing
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
 from hazardmill.report.sankey import danger_flows
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, count, plural, reason, share, token_sum, usd_sum
+from hazardmill.report.wording import OUTCOME_WORDS, reason, token_sum, usd_sum
+from hazardmill.reporting.numbers import UNKNOWN, count, plural, share
+from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
+from hazardmill.reporting.svg.drawing import (
+    BLUE,
+    GREEN,
+    GRID,
+    MUTED,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Figure,
+    draw,
+    nothing,
+)
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

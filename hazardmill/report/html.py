@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hazardmill import __version__
 from hazardmill.report import examples, tables
-from hazardmill.report.pages import environment, write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import gather
-from hazardmill.report.wording import NONE
+from hazardmill.reporting.html import environment, write_text
+from hazardmill.reporting.numbers import NONE
 from hazardmill.review.analysis.statistics import ReviewStatistics
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 
 
 def write_report(
@@ -54,7 +56,7 @@ def render_report(
     """The page as HTML; see ``hazardmill.report.report_data.gather`` for the arguments."""
     contents = gather(connection, run_ids, sources, review)
     return (
-        environment()
+        environment(TEMPLATES)
         .get_template("report.html.j2")
         .render(
             it=contents,

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from hazardmill import __version__
 from hazardmill.report import tables
-from hazardmill.report.console import grid_markdown, plain
-from hazardmill.report.drawing import Figure
-from hazardmill.report.pages import write_text
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import ReportData, gather
-from hazardmill.report.wording import NONE, UNKNOWN
+from hazardmill.reporting.html import write_text
+from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.numbers import NONE, UNKNOWN
+from hazardmill.reporting.svg.drawing import Figure
+from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.statistics import ReviewStatistics
 from hazardmill.text.printable import printable
 
@@ -130,7 +131,7 @@ def _picture(figure: Figure) -> str:
     return "\n\n".join([f"### {plain(figure.title)}", shown, *note, _folded(figure.grid, "The numbers")])
 
 
-def _folded(grid: tables.Grid, summary: str | None = None) -> str:
+def _folded(grid: Grid, summary: str | None = None) -> str:
     return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
 
 

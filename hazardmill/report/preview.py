@@ -8,11 +8,12 @@ from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import DraftAttempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
 from hazardmill.records import Danger, Outcome, Record
-from hazardmill.report.lines import Lines
 from hazardmill.report.why.render_text import tell_check, tell_plan
 from hazardmill.report.why.simulate import Stepper
 from hazardmill.report.why.words import code
-from hazardmill.report.wording import OUTCOME_WORDS, UNKNOWN, plural, reason
+from hazardmill.report.wording import OUTCOME_WORDS, reason
+from hazardmill.reporting.numbers import UNKNOWN, plural
+from hazardmill.reporting.terminal_text import Lines
 
 
 class Preview:

@@ -16,12 +16,13 @@ from hazardmill.report import tables
 from hazardmill.report.corpus import corpus, gates_grid, spreads_grid
 from hazardmill.report.cost import Cost, cost
 from hazardmill.report.despite_reference import PublishedComparison, compare, others_grid
-from hazardmill.report.drawing import Figure
 from hazardmill.report.figures import all_figures
 from hazardmill.report.funnel import Funnel, funnel
 from hazardmill.report.queries import Row, latest_tasks, narrow, select
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural, share, usd_per_task
+from hazardmill.report.wording import usd_per_task
+from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.svg.drawing import Figure
+from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.render import tables as review_tables
 from hazardmill.review.analysis.statistics import ReviewStatistics
 from hazardmill.review.models import counted, is_model, who

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import DangerGroup
 from hazardmill.report.dangers import GROUP_COLOURS, TYPES
-from hazardmill.report.drawing import GREEN, INK, MUTED, Figure, draw, nothing, printable
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural
+from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.drawing import GREEN, INK, MUTED, Figure, draw, nothing, printable
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

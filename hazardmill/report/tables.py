@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel, FunnelCounts
-from hazardmill.report.wording import (
-    OUTCOME_WORDS,
-    count,
-    plural,
-    reason,
-    share,
-    token_sum,
-    usd_per_task,
-    usd_sum,
-)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table: title, head and rows; the first ``words`` columns are words, the others figures."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: int = 1
-
+from hazardmill.report.wording import OUTCOME_WORDS, reason, token_sum, usd_per_task, usd_sum
+from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.table import Grid
 
 WAY: Final = (
     ("records", "records"),

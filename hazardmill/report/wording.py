@@ -1,17 +1,13 @@
-"""Figures as words: counts, dollars, shares, sums with unknown parts, outcomes and reasons."""
+"""Sums with unknown parts, prices, outcomes and reasons as words."""
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import Final
 
 from hazardmill.records import Outcome
 from hazardmill.report.cost import Cost, Sum
-
-UNKNOWN: Final = "unknown"
-NONE: Final = "-"
-"""Where there is nothing to say: a share of nothing, a price a task without tasks."""
+from hazardmill.reporting.numbers import NONE, UNKNOWN, usd
 
 _LONGEST: Final = 140
 """Characters of a sentence in a table."""
@@ -25,25 +21,6 @@ OUTCOME_WORDS: Final = {
     Outcome.DUPLICATE: "duplicate",
     Outcome.PENDING: "pending",
 }
-
-
-def count(number: int) -> str:
-    """``12,345``."""
-    return f"{number:,}"
-
-
-def share(value: float | None) -> str:
-    """``46.0 %``, or a dash for a share of nothing."""
-    return NONE if value is None else f"{100 * value:.1f} %"
-
-
-def usd(value: float | None) -> str:
-    """``$0.0112``: two decimals, and below a dollar three significant figures."""
-    if value is None:
-        return UNKNOWN
-    if value == 0 or value >= 1:
-        return f"${value:,.2f}"
-    return f"${value:.{min(2 - math.floor(math.log10(value)), 12)}f}"
 
 
 def usd_sum(total: Sum) -> str:
@@ -68,11 +45,6 @@ def reason(code: str | None) -> str:
     if not code:
         return "no reason given"
     return textwrap.shorten(code, _LONGEST, placeholder=" ...") if " " in code else code.replace("_", " ")
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 task``, ``1,200 tasks``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _with_unknown(total: Sum, known: str) -> str:

@@ -24,7 +24,7 @@ from report.browsing import chromium
 from report.support import Row, call, danger, draft, outcome, row, task
 
 from e2e.prefect_server import serving
-from hazardmill.report.dashboard import headline, panels
+from hazardmill.report.dashboard.panels import headline, panels
 from hazardmill.store.store import Store
 
 if TYPE_CHECKING:

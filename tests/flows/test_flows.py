@@ -157,12 +157,12 @@ def test_a_provider_that_is_down_fails_the_run_and_says_how_to_go_on(prefect_ser
 
 
 def test_artifacts_that_cannot_be_made_fail_no_run(prefect_server, sample, tmp_path, monkeypatch):
-    from hazardmill.report import dashboard
+    from hazardmill.report.dashboard import panels
 
     def broken(*args, **kwargs):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(dashboard, "panels", broken)
+    monkeypatch.setattr(panels, "panels", broken)
     assert generate("neiss", sample, limit=2, store=tmp_path / "store").counts["pending"] == 0
 
 

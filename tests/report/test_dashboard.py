@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hazardmill.errors import InputError
-from hazardmill.report.dashboard import DashboardPanel, headline, key, panels
+from hazardmill.report.dashboard.panels import DashboardPanel, headline, key, panels
 from hazardmill.store.store import Store
 
 from .support import Row, call, danger, draft, mill, outcome, row, task

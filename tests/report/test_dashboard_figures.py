@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hazardmill.report.dashboard_figures import Bar, cache_shares, money_line, stacked_cost, usd_a_task
-from hazardmill.report.drawing import Figure
-from hazardmill.report.history import Past, SpendPoint, SpendTally, SpendTotals
+from hazardmill.report.dashboard.figures import Bar, cache_shares, money_line, stacked_cost, usd_a_task
+from hazardmill.report.dashboard.history import Past, SpendPoint, SpendTally, SpendTotals
+from hazardmill.reporting.svg.drawing import Figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 

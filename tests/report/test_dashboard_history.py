@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.report.cost import Sum, cost
+from hazardmill.report.dashboard.history import LAST, History, Past
 from hazardmill.report.funnel import funnel
-from hazardmill.report.history import LAST, History, Past
 from hazardmill.report.queries import narrow
 
 from .support import Row, call, connect, danger, draft, mill, outcome, row, task

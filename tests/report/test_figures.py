@@ -13,12 +13,12 @@ import pytest
 
 from hazardmill.report.cost import cost
 from hazardmill.report.dangers import danger_groups, danger_types, length_by_effort
-from hazardmill.report.drawing import Figure
 from hazardmill.report.figures import REASONS, cost_by_stage, losses_by_reason
 from hazardmill.report.funnel import funnel
 from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.report.report_data import gather
+from hazardmill.reporting.svg.drawing import Figure
 
 from .support import call, connect, mill, outcome, unavoidable
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from hazardmill.report.html import render_report
 from hazardmill.report.markdown import render_markdown
-from hazardmill.report.pages import UNSEEN, environment
+from hazardmill.reporting.html import UNSEEN, environment
 
 from .support import DANGER, connect, mill, task
 

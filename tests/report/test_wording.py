@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.report import wording
+from hazardmill.reporting import numbers
 from hazardmill.report.cost import Sum, cost
 
 from .support import connect, mill
@@ -20,7 +21,7 @@ from .support import connect, mill
     ],
 )
 def test_dollars_keep_three_figures_below_one(value: float | None, words: str) -> None:
-    assert wording.usd(value) == words
+    assert numbers.usd(value) == words
 
 
 def test_a_sum_with_unknown_parts_says_so() -> None:
@@ -35,7 +36,7 @@ def test_the_price_of_a_task_is_a_lower_bound_while_a_part_is_unknown() -> None:
     assert wording.usd_per_task(found) == "at least $0.0333"
     assert wording.usd_per_task(found.model_copy(update={"whole": Sum(known=0.3, unknown=0)})) == "$0.100"
     assert wording.usd_per_task(found.model_copy(update={"whole": Sum(known=None, unknown=3)})) == "unknown"
-    assert wording.usd_per_task(found.model_copy(update={"accepted": 0})) == wording.NONE
+    assert wording.usd_per_task(found.model_copy(update={"accepted": 0})) == numbers.NONE
 
 
 def test_a_reason_is_a_code_in_words_or_a_sentence_of_bearable_length() -> None:
@@ -47,5 +48,5 @@ def test_a_reason_is_a_code_in_words_or_a_sentence_of_bearable_length() -> None:
 
 
 def test_nothing_has_no_share() -> None:
-    assert wording.share(None) == wording.NONE
-    assert wording.share(0.46) == "46.0 %"
+    assert numbers.share(None) == numbers.NONE
+    assert numbers.share(0.46) == "46.0 %"

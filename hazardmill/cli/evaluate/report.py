@@ -73,7 +73,7 @@ def report(
     from hazardmill.evaluation.report.markdown import render_markdown
     from hazardmill.evaluation.report.model_results import IntervalOptions
     from hazardmill.evaluation.report.page import render_page
-    from hazardmill.report.pages import write_text
+    from hazardmill.reporting.html import write_text
 
     release = None if release_name is None else _facts(release_name)
     contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))

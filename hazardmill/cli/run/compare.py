@@ -90,7 +90,7 @@ def _review(folder: Path | None) -> Path | None:
 
 def _show(found: RunComparison) -> None:
     from hazardmill.comparison.render import grids, records_grid, sentences
-    from hazardmill.report.console import print_grids
+    from hazardmill.reporting.terminal import print_grids
     from hazardmill.text.printable import printable
 
     for sentence in sentences(found):

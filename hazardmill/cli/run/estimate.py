@@ -77,7 +77,7 @@ def _counts(figures: Range) -> str:
 
 
 def _usd(figures: Range) -> str:
-    from hazardmill.report.wording import usd
+    from hazardmill.reporting.numbers import usd
 
     return "\n".join(map(usd, (figures.low, figures.expected, figures.high)))
 

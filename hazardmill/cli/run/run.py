@@ -171,7 +171,7 @@ def _line(run: RunSummary) -> str:
 
 def _paid_text(run: RunSummary) -> str:
     """``0.0123 USD, 4,300 + 1,200 tokens``; where the cost is unknown, the most it can have been."""
-    from hazardmill.report.wording import usd
+    from hazardmill.reporting.numbers import usd
 
     paid = run.paid
     text = usd(paid.usd) if paid.usd is not None else f"unknown cost, at most {usd(paid.usd_upper)}"

@@ -193,7 +193,8 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
 
 def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
     """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
-    from hazardmill.report.wording import plural, share, usd, usd_per_task, usd_sum
+    from hazardmill.report.wording import usd_per_task, usd_sum
+    from hazardmill.reporting.numbers import plural, share, usd
 
     found = store.query(lambda views: cost(views, [run_id]))
     paid = found.paid

@@ -27,7 +27,7 @@ from hazardmill.evaluation.results import read_results
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import FrozenModel
-from hazardmill.report.wording import plural
+from hazardmill.reporting.numbers import plural
 
 if TYPE_CHECKING:
     from hazardmill.release.read.release import Release

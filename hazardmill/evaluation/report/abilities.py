@@ -29,9 +29,9 @@ from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_r
 from hazardmill.evaluation.report.model_results import LEVEL, IntervalOptions
 from hazardmill.evaluation.report.words import interval, told
 from hazardmill.records import FrozenModel, Text
-from hazardmill.report.drawing import Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural
+from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.drawing import Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

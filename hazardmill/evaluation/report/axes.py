@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.evaluation.report.words import Interval
-from hazardmill.report.drawing import SERIES, Figure, nothing
-from hazardmill.report.tables import Grid
+from hazardmill.reporting.svg.drawing import SERIES, Figure, nothing
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

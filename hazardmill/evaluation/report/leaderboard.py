@@ -15,9 +15,9 @@ from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, labelled
 from hazardmill.evaluation.report.model_results import LEVEL, ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import last_pass, told
-from hazardmill.report.console import grid_markdown, plain
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, UNKNOWN, count, plural
+from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural
+from hazardmill.reporting.table import Grid
 
 FORMAT: Final = "hazardmill-leaderboard/1"
 

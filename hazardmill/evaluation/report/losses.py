@@ -13,9 +13,9 @@ from hazardmill.evaluation.failures import UNSPECIFIED
 from hazardmill.evaluation.report.axes import missing
 from hazardmill.evaluation.report.model_names import RULES, labelled
 from hazardmill.evaluation.report.model_results import ResultPanel
-from hazardmill.report.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural, share
+from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

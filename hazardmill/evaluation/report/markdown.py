@@ -10,9 +10,9 @@ from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
 from hazardmill.evaluation.report.samples import FailureSample
-from hazardmill.report.console import grid_markdown, plain
-from hazardmill.report.drawing import Figure
-from hazardmill.report.tables import Grid
+from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.svg.drawing import Figure
+from hazardmill.reporting.table import Grid
 from hazardmill.text.printable import printable
 
 FIGURES: Final = "report-figures"

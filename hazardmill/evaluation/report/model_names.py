@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hazardmill.report.drawing import printable
+from hazardmill.reporting.svg.drawing import printable
 
 STAND_IN: Final = "stand-in"
 """The part of a model's name, between slashes, that a rule-based stand-in has: ``openai/stand-in/shortest``."""

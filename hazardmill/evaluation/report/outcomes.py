@@ -11,9 +11,9 @@ from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import Interval, interval, told
-from hazardmill.report.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural, share
+from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.svg.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

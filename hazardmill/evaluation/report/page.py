@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from jinja2 import ChoiceLoader, FileSystemLoader
-
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
 from hazardmill.evaluation.report.model_names import RULES, labelled
-from hazardmill.report.pages import TEMPLATES, environment
+from hazardmill.reporting.html import environment
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"
 
 
 def render_page(it: EvaluationReport) -> str:
     """The page as HTML."""
-    templates = environment().overlay(loader=ChoiceLoader([FileSystemLoader(_OWN), FileSystemLoader(TEMPLATES)]))
+    templates = environment(_OWN)
     return templates.get_template("evaluation.html.j2").render(
         it=it,
         figures=it.figures,

@@ -12,9 +12,9 @@ from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import Interval, interval, told_estimate
 from hazardmill.evaluation.stats.product import product_fit
-from hazardmill.report.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import UNKNOWN, plural
+from hazardmill.reporting.numbers import UNKNOWN, plural
+from hazardmill.reporting.svg.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

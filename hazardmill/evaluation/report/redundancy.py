@@ -19,9 +19,9 @@ from hazardmill.evaluation.report.axes import missing, panels, style, whiskers
 from hazardmill.evaluation.report.model_names import labelled, short
 from hazardmill.evaluation.report.model_results import LEVEL, ResultPanel
 from hazardmill.evaluation.report.words import interval, told
-from hazardmill.report.drawing import MUTED, Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count, plural
+from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.drawing import MUTED, Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

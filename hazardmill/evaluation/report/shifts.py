@@ -10,9 +10,9 @@ from hazardmill.evaluation.report.axes import missing
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import told_p, told_share
 from hazardmill.evaluation.stats.shifts import CategoryShift, Shifts, difficulty_shifts, easy_hard
-from hazardmill.report.drawing import MUTED, SERIES, Figure, draw, printable
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, plural
+from hazardmill.reporting.numbers import NONE, plural
+from hazardmill.reporting.svg.drawing import MUTED, SERIES, Figure, draw, printable
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

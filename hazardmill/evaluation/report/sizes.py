@@ -12,9 +12,9 @@ from hazardmill.evaluation.report.words import told_estimate, told_p
 from hazardmill.evaluation.stats.lines import RegressionLine
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
-from hazardmill.report.drawing import BLUE, MUTED, Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import UNKNOWN, plural
+from hazardmill.reporting.numbers import UNKNOWN, plural
+from hazardmill.reporting.svg.drawing import BLUE, MUTED, Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

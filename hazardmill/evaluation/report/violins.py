@@ -13,9 +13,9 @@ from hazardmill.evaluation.report.words import told_estimate
 from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
 from hazardmill.evaluation.stats.effects import FIGURES, effects
-from hazardmill.report.drawing import BLUE, INK, PAPER, Figure, draw
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, count, plural
+from hazardmill.reporting.numbers import NONE, count, plural
+from hazardmill.reporting.svg.drawing import BLUE, INK, PAPER, Figure, draw
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hazardmill.evaluation.metrics import Figures, Mean, RateEstimate
 from hazardmill.evaluation.stats.lines import IntervalEstimate
-from hazardmill.report.wording import NONE, UNKNOWN, share
+from hazardmill.reporting.numbers import NONE, UNKNOWN, share
 from hazardmill.review.analysis.agreement import ReviewRate as Share
 
 Interval = tuple[float, float, float]

@@ -18,8 +18,9 @@ from hazardmill.release.texts.citation import bibtex
 from hazardmill.release.texts.figures import address, steps
 from hazardmill.release.texts.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.texts.markdown import Ready, block, render, table, words
-from hazardmill.report.pages import write_text
-from hazardmill.report.wording import count, plural, reason, share, usd
+from hazardmill.report.wording import reason
+from hazardmill.reporting.html import write_text
+from hazardmill.reporting.numbers import count, plural, share, usd
 from hazardmill.review.models import counted
 from hazardmill.text.printable import printable
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hazardmill.release.gates.gates import GateResult
     from hazardmill.release.manifest import ReleaseManifest
-    from hazardmill.report.drawing import Figure
+    from hazardmill.reporting.svg.drawing import Figure
     from hazardmill.review.analysis.statistics import ReviewStatistics
 
 NATURAL: Final = "natural"

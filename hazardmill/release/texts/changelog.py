@@ -13,8 +13,8 @@ from hazardmill.release.diff.load import ComparedRelease, open_side
 from hazardmill.release.diff.render import change, in_order, shown, title
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.markdown import Ready, table, words
-from hazardmill.report.pages import write_text
-from hazardmill.report.wording import plural
+from hazardmill.reporting.html import write_text
+from hazardmill.reporting.numbers import plural
 
 CHANGELOG: Final = "CHANGELOG.md"
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.licences import known
-from hazardmill.report.pages import write_text
+from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import printable
 
 CITATION: Final = "CITATION.cff"

@@ -16,7 +16,7 @@ from hazardmill.release.build.configs import CONFIGS, base_of
 from hazardmill.release.texts.card_context import ColumnFact, ConfigFact, Facts
 from hazardmill.release.texts.citation import AUTHORS, KEYWORDS, abstract, bibtex
 from hazardmill.release.texts.licences import known
-from hazardmill.report.pages import write_text
+from hazardmill.reporting.html import write_text
 from hazardmill.text.printable import escape_in_json
 
 CROISSANT: Final = "croissant.json"

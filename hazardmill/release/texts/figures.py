@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 from hazardmill.records import Outcome
 from hazardmill.release.build.configs import SPLITS
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.report.bars import ROW, THICK, label, rows
 from hazardmill.report.dangers import danger_types, length_by_effort
-from hazardmill.report.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
-from hazardmill.report.pages import write_text
-from hazardmill.report.stacked import by_source
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import OUTCOME_WORDS, count, plural, share
+from hazardmill.report.wording import OUTCOME_WORDS
+from hazardmill.reporting.html import write_text
+from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.svg.bars import ROW, THICK, label, rows
+from hazardmill.reporting.svg.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
+from hazardmill.reporting.svg.stacked_bars import by_source
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

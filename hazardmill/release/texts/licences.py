@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from hazardmill.release.build.configs import is_share_alike
 from hazardmill.release.texts.card_context import Facts
 from hazardmill.release.texts.markdown import Ready, render
-from hazardmill.report.pages import write_text
+from hazardmill.reporting.html import write_text
 
 LICENSES: Final = "LICENSES.md"
 

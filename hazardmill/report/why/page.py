@@ -13,11 +13,13 @@ from markupsafe import Markup
 from hazardmill import __version__
 from hazardmill.formalism.proofs.certificate import described
 from hazardmill.report import wording
-from hazardmill.report.pages import TEMPLATES, environment, write_text
 from hazardmill.report.why import words
 from hazardmill.report.why.model import Story
+from hazardmill.reporting import numbers
+from hazardmill.reporting.html import TEMPLATES, environment, write_text
 
-_STYLES: Final = ("report.css", "why.css")
+_OWN: Final = Path(__file__).resolve().parents[1] / "templates"
+_STYLES: Final = (TEMPLATES / "report.css", _OWN / "why.css")
 
 
 def write_page(story: Story, path: Path) -> Path:
@@ -39,13 +41,14 @@ def write_page(story: Story, path: Path) -> Path:
 
 def render_page(story: Story) -> str:
     """The page as HTML."""
-    templates = environment()
+    templates = environment(_OWN)
     templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalized}
-    style = "\n" + "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in _STYLES)
+    style = "\n" + "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     return templates.get_template("why.html.j2").render(
         story=story,
         say=words,
         words=wording,
+        numbers=numbers,
         described=described,
         # Ours, and the one thing that is not escaped: the policy lets a browser use this style and nothing else.
         style=Markup(style),

@@ -8,10 +8,11 @@ from typing import Final
 
 from hazardmill.formalism.proofs.certificate import described
 from hazardmill.records import Check, Outcome
-from hazardmill.report.lines import LABEL, Lines
 from hazardmill.report.why import words
 from hazardmill.report.why.model import DraftStory, PlanStory, RequestStory, StepStory, Story, TaskStory
-from hazardmill.report.wording import UNKNOWN, reason, usd
+from hazardmill.report.wording import reason
+from hazardmill.reporting.numbers import UNKNOWN, usd
+from hazardmill.reporting.terminal_text import LABEL, Lines
 
 _SHORT: Final = 280
 """Characters of a text that the short form shows at the most."""

@@ -21,7 +21,8 @@ from hazardmill.report.why.model import (
     TaskStory,
     Value,
 )
-from hazardmill.report.wording import UNKNOWN, plural, reason, token_sum, usd, usd_sum
+from hazardmill.report.wording import reason, token_sum, usd_sum
+from hazardmill.reporting.numbers import UNKNOWN, plural, usd
 
 STILL_WORDS: Final = {
     "unchanged": "unchanged",

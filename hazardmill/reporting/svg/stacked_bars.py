@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hazardmill.report.bars import ROW, THICK, label, legend, rows
-from hazardmill.report.drawing import PAPER, Figure, draw, nothing
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import count
+from hazardmill.reporting.numbers import count
+from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
+from hazardmill.reporting.svg.drawing import PAPER, Figure, draw, nothing
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hazardmill.report.bars import ROW, THICK, label, legend, rows
-from hazardmill.report.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, nothing
-from hazardmill.report.history import Past, SpendPoint, SpendTally, SpendTotals
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, UNKNOWN, count, plural, share, token_sum, usd, usd_sum
+from hazardmill.report.dashboard.history import Past, SpendPoint, SpendTally, SpendTotals
+from hazardmill.report.wording import token_sum, usd_sum
+from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural, share, usd
+from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
+from hazardmill.reporting.svg.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, nothing
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.report.drawing import INK, printable
+from hazardmill.reporting.svg.drawing import INK, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

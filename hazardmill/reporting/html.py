@@ -1,4 +1,4 @@
-"""What every page is made with: the templates of this package, escaping, and a file that is whole or not there."""
+"""What every page is made with: shared templates, escaping, and a file that is whole or not there."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
 """What nobody sees, or no file can hold. Other kinds of blanks are left: a page shows them as what they are."""
 
 
-def environment() -> Environment:
-    """The templates, with all that is put into them escaped, and what would steer a reader's screen written out."""
+def environment(*folders: Path) -> Environment:
+    """The templates of ``folders``, then the shared ones.
+
+    All that is put into them is escaped, and what would steer a reader's screen is written out.
+    """
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         finalize=_seen,
         undefined=StrictUndefined,

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
 from hazardmill.report import tables
-from hazardmill.report.console import grid_markdown, plain
-from hazardmill.report.dashboard_figures import Bar, a_task, cache_shares, money_line, stacked_cost, usd_a_task
-from hazardmill.report.drawing import Figure
+from hazardmill.report.dashboard.figures import Bar, a_task, cache_shares, money_line, stacked_cost, usd_a_task
+from hazardmill.report.dashboard.history import History, Past, SpendTotals
 from hazardmill.report.figures import funnel_bars, losses_by_reason, yield_by_draft
 from hazardmill.report.funnel import Funnel, funnel
-from hazardmill.report.history import History, Past, SpendTotals
 from hazardmill.report.queries import excerpt, narrow
-from hazardmill.report.tables import Grid
-from hazardmill.report.wording import NONE, UNKNOWN, count, plural, share, usd, usd_sum
+from hazardmill.report.wording import usd_sum
+from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural, share, usd
+from hazardmill.reporting.svg.drawing import Figure
+from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

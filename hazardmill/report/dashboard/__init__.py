@@ -1,0 +1,1 @@
+"""What runs cost, run by run, as pages of Prefect's artifacts."""
