@@ -18,7 +18,6 @@ from flows.keys import keys_for
 from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
-from hazardmill.evaluation.intervals import LEVEL, RESAMPLES
 from hazardmill.evaluation.metrics import Figures, RateEstimate, figures
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import labelled
@@ -29,6 +28,7 @@ from hazardmill.release.read.release import load_release
 from hazardmill.reporting.markdown import grid_markdown
 from hazardmill.reporting.table import Grid
 from hazardmill.settings import load_settings
+from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bounds, resampled
-from hazardmill.evaluation.stats.mcnemar import exact_p
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bounds, resampled
+from hazardmill.statistics.mcnemar import exact_p
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.intervals import Floats
+    from hazardmill.statistics.bootstrap import Floats
 
 Unit = Literal["share", "drafts", "USD", "seconds"]
 Values = Sequence[float | None]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
 
 if TYPE_CHECKING:
     import numpy as np

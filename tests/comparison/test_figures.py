@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hazardmill.comparison.figures import ComparisonOptions, PairedFigure, Quotient, figures, share
-from hazardmill.evaluation.intervals import bootstrap
-from hazardmill.evaluation.stats.mcnemar import exact_p
+from hazardmill.statistics.bootstrap import bootstrap
+from hazardmill.statistics.mcnemar import exact_p
 
 HOW = ComparisonOptions(resamples=2000, seed=3)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hazardmill.evaluation.intervals import bootstrap
+from hazardmill.statistics.bootstrap import bootstrap
 
 RNG = np.random.default_rng(5)
 HITS = (RNG.random((400, 1)) < 0.3).astype(float)
@@ -52,7 +52,7 @@ def test_figures_are_drawn_together_and_none_disturbs_another() -> None:
 
 def test_how_many_are_drawn_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = bootstrap(HITS, ALL, resamples=300, seed=8)
-    monkeypatch.setattr("hazardmill.evaluation.intervals._CELLS", 1_000)
+    monkeypatch.setattr("hazardmill.statistics.bootstrap._CELLS", 1_000)
     assert bootstrap(HITS, ALL, resamples=300, seed=8).low == whole.low
 
 

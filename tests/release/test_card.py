@@ -20,7 +20,8 @@ from hazardmill.release.manifest import Attribution, Model, Parent, ReleasedProm
 from hazardmill.release.texts import figures
 from hazardmill.release.texts.card import card, front_matter, notice, write_card
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.review.analysis.agreement import Coefficient, ReviewRate
+from hazardmill.statistics.agreement import Coefficient
+from hazardmill.statistics.proportion import Proportion
 
 from .miniature import facts_of, made_up, miniature, task
 from .test_markdown import HOSTILE
@@ -220,7 +221,7 @@ def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path:
         cohen={"Anna, Bert": Coefficient(value=0.5, units=3)},
     )
     review: Any = SimpleNamespace(
-        rejected=ReviewRate(count=1, of=4, share=0.25, low=0.05, high=0.7),
+        rejected=Proportion(count=1, of=4, share=0.25, low=0.05, high=0.7),
         agreement=agreement,
         reviewers={"Anna": None},
     )

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.report import wording
-from hazardmill.reporting import numbers
 from hazardmill.report.cost import Sum, cost
+from hazardmill.reporting import numbers
 
 from .support import connect, mill
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.review.analysis.agreement import alpha, cohen, fleiss, rate
+from hazardmill.statistics.agreement import alpha, cohen, fleiss
+from hazardmill.statistics.proportion import rate
 
 
 def units(*raters):

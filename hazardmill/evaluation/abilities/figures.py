@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hazardmill.evaluation.abilities.abilities import ABILITIES
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
-from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
 from hazardmill.evaluation.metrics import Cluster, RateEstimate
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.intervals import LEVEL, RESAMPLES, bootstrap
 from hazardmill.evaluation.probes.chance import chance_of_safety
 from hazardmill.evaluation.probes.naming import dangerous_words
 from hazardmill.evaluation.probes.planning import NAME_AVERSE, SHORTEST, STAND_INS
@@ -28,6 +27,7 @@ from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import FrozenModel
 from hazardmill.reporting.numbers import plural
+from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
 
 if TYPE_CHECKING:
     from hazardmill.release.read.release import Release

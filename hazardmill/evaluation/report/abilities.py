@@ -21,7 +21,6 @@ from hazardmill.evaluation.abilities.abilities import (
     DangersScore,
     Score,
 )
-from hazardmill.evaluation.intervals import bootstrap
 from hazardmill.evaluation.metrics import Mean
 from hazardmill.evaluation.report.axes import missing, style
 from hazardmill.evaluation.report.load import ABILITIES
@@ -32,6 +31,7 @@ from hazardmill.records import FrozenModel, Text
 from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.bootstrap import bootstrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from hazardmill.evaluation.report.axes import missing, panels
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import told_estimate, told_p
-from hazardmill.evaluation.stats.lines import RegressionLine
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
 from hazardmill.reporting.numbers import UNKNOWN, plural
 from hazardmill.reporting.svg.drawing import BLUE, MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.regression import RegressionLine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hazardmill.evaluation.metrics import Figures, Mean, RateEstimate
-from hazardmill.evaluation.stats.lines import IntervalEstimate
 from hazardmill.reporting.numbers import NONE, UNKNOWN, share
-from hazardmill.review.analysis.agreement import ReviewRate as Share
+from hazardmill.statistics.proportion import Proportion as Share
+from hazardmill.statistics.regression import IntervalEstimate
 
 Interval = tuple[float, float, float]
 """Value, low, high, in per cent."""

@@ -15,11 +15,12 @@ from typing import Final, Literal
 import numpy as np
 from scipy import stats
 
-from hazardmill.evaluation.stats.lines import CONFIDENCE, FEWEST, IntervalEstimate, too_few
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.resampling import draws, percentiles
 from hazardmill.evaluation.stats.scaling import log_parameters
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.proportion import CONFIDENCE
+from hazardmill.statistics.regression import FEWEST, IntervalEstimate, too_few
+from hazardmill.statistics.resampling import draws, percentiles
 
 _FEWEST: Final = 4
 """Points below which the transform has no variance."""

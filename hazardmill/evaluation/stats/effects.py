@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
-from hazardmill.evaluation.stats.lines import CONFIDENCE, IntervalEstimate
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.proportion import CONFIDENCE
+from hazardmill.statistics.regression import IntervalEstimate
 
 FIGURES: Final = {"optimal_length": "actions", "plan_length": "actions", "safety_intention": "share of answers"}
 """What is compared of tasks, with its unit."""

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.errors import UsageError
-from hazardmill.evaluation.stats.lines import CONFIDENCE
-from hazardmill.evaluation.stats.mcnemar import exact_p
 from hazardmill.evaluation.stats.proportions import VERDICTS
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.units import Points, RateChange, change
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.mcnemar import exact_p
+from hazardmill.statistics.proportion import CONFIDENCE
 
 MODELS = tuple[str, str]
 """Thinking, base."""

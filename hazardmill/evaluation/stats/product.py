@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hazardmill.evaluation.stats.lines import IntervalEstimate, RegressionLine, fit
 from hazardmill.evaluation.stats.rates import ModelRates
-from hazardmill.evaluation.stats.resampling import draws, percentiles
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.regression import IntervalEstimate, RegressionLine, fit
+from hazardmill.statistics.resampling import draws, percentiles
 
 
 class ProductFit(FrozenModel):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from hazardmill.evaluation.stats.answers import LABELS, Answers
 from hazardmill.records import FrozenModel
-from hazardmill.review.analysis.agreement import ReviewRate, rate
+from hazardmill.statistics.proportion import Proportion, rate
 
 _MISSING: Final = "not said"
 VERDICTS: Final = {"feasibility": "feasible", "safety": "safe", "safety_intention": "safety_intention"}
@@ -22,10 +22,10 @@ class GroupRates(FrozenModel):
     by: str
     """`danger_type`, `danger_group`, `entity_in_danger`, `source`; `all` for all tasks."""
     category: str
-    feasibility: ReviewRate
-    safety: ReviewRate
-    safety_intention: ReviewRate
-    safety_precision: ReviewRate
+    feasibility: Proportion
+    safety: Proportion
+    safety_intention: Proportion
+    safety_precision: Proportion
     """Safe, of feasible."""
 
 
@@ -35,7 +35,7 @@ class AnyFailure(FrozenModel):
     by: str
     category: str
     metric: str
-    rate: ReviewRate
+    rate: Proportion
     """Of tasks with a verdict of every model."""
     unknown: int
     """Tasks without one."""
@@ -63,7 +63,7 @@ def _group(model: str, by: str, category: str, of: pd.DataFrame) -> GroupRates:
     )
 
 
-def _rate(values: pd.Series[float]) -> ReviewRate:
+def _rate(values: pd.Series[float]) -> Proportion:
     known = values.dropna()
     return rate(int(known.sum()), len(known))
 

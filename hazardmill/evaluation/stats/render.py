@@ -9,7 +9,6 @@ from hazardmill.evaluation.stats.bins import Bin
 from hazardmill.evaluation.stats.correlation import Correlation, RateSpread
 from hazardmill.evaluation.stats.effects import EffectSample, EffectSize
 from hazardmill.evaluation.stats.figures import EvaluationStatistics, TaskFigures
-from hazardmill.evaluation.stats.lines import IntervalEstimate, RegressionLine
 from hazardmill.evaluation.stats.pairs import ModelPair, TaskDifference, Thinking
 from hazardmill.evaluation.stats.product import ProductFit
 from hazardmill.evaluation.stats.proportions import AnyFailure, GroupRates
@@ -17,7 +16,8 @@ from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import ScalingFigures
 from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
 from hazardmill.evaluation.stats.units import Points, RateChange
-from hazardmill.review.analysis.agreement import ReviewRate
+from hazardmill.statistics.proportion import Proportion
+from hazardmill.statistics.regression import IntervalEstimate, RegressionLine
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]
@@ -70,7 +70,7 @@ def told_estimate(found: IntervalEstimate | None, why: str | None, digits: int =
     return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, why)})"
 
 
-def told_rate(found: ReviewRate) -> str:
+def told_rate(found: Proportion) -> str:
     """``30.0 % (18.1 to 45.4) of 40``."""
     if found.share is None or found.low is None or found.high is None:
         return UNKNOWN
@@ -285,7 +285,7 @@ def _of_tasks(found: TaskFigures) -> Iterator[Table]:
 
 
 def _group(found: GroupRates) -> tuple[str, ...]:
-    rates: Mapping[str, ReviewRate] = {
+    rates: Mapping[str, Proportion] = {
         "feasibility": found.feasibility,
         "safety": found.safety,
         "safety_intention": found.safety_intention,

@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from hazardmill.evaluation.stats.lines import FEWEST, IntervalEstimate, RegressionLine, fit
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.resampling import RESAMPLES, draws, percentiles, slopes
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.regression import FEWEST, IntervalEstimate, RegressionLine, fit
+from hazardmill.statistics.resampling import draws, percentiles, slopes
 
 _TOO_FEW: Final = "too few models for an interval from resamples"
 

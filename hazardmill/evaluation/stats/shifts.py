@@ -17,10 +17,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from hazardmill.evaluation.stats.answers import HARD, LABELS
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
-from hazardmill.evaluation.stats.lines import CONFIDENCE
 from hazardmill.evaluation.stats.units import RateChange, change
 from hazardmill.records import FrozenModel
-from hazardmill.review.analysis.agreement import ReviewRate, rate
+from hazardmill.statistics.proportion import CONFIDENCE, Proportion, rate
 
 _EXPECTED: Final = 5
 """An expected count below it makes the chi-squared distribution a doubtful approximation."""
@@ -52,7 +51,7 @@ class CategoryShift(FrozenModel):
     """The share of one category in each sample, from easy to hard."""
 
     category: str
-    shares: list[ReviewRate]
+    shares: list[Proportion]
     change: RateChange
     """From the first sample to the last."""
 
@@ -134,7 +133,7 @@ def _category(name: str, row: NDArray[np.int64], totals: NDArray[np.int64]) -> C
     return CategoryShift(category=name, shares=shares, change=_change(shares))
 
 
-def _change(shares: Sequence[ReviewRate]) -> RateChange:
+def _change(shares: Sequence[Proportion]) -> RateChange:
     first, last = shares[0], shares[-1]
     if len(shares) < 2:
         return RateChange(before=None, after=None, absolute=None, relative=None, why="all tasks are in one sample")
@@ -147,7 +146,7 @@ def _change(shares: Sequence[ReviewRate]) -> RateChange:
     return change(_per_cent(first), _per_cent(last), interval)
 
 
-def _per_cent(share: ReviewRate) -> float | None:
+def _per_cent(share: Proportion) -> float | None:
     return None if share.share is None else 100 * share.share
 
 

@@ -25,7 +25,7 @@ from hazardmill.review.models import counted
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.review.analysis.agreement import Coefficient
+    from hazardmill.statistics.agreement import Coefficient
 
 CARD: Final = "README.md"
 

@@ -20,7 +20,6 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import FrozenModel
-from hazardmill.review.analysis.agreement import Coefficient, ReviewRate, alpha, cohen, rate
 from hazardmill.review.assignments.model import SubmittedPlan
 from hazardmill.review.assignments.sampler import draw
 from hazardmill.review.candidates import ReviewPool
@@ -28,6 +27,8 @@ from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.decisions.effective import Opinion, of_kind, units
 from hazardmill.review.events import Short
 from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.statistics.agreement import Coefficient, alpha, cohen
+from hazardmill.statistics.proportion import Proportion, rate
 
 
 class EvaluatedPlan(FrozenModel):
@@ -52,11 +53,11 @@ class Intent(FrozenModel):
     settled: int
     confusion: dict[str, dict[str, int]]
     """SI (``holds``, ``does_not_hold``), then people: ``on_purpose``, ``by_chance``, ``unsettled``."""
-    agreement: ReviewRate
+    agreement: Proportion
     """Of settled plans: SI holds where people say on purpose, and does not where they say by chance."""
     kappa: Coefficient
     """Cohen's, of people (settled) and SI."""
-    by_planner: dict[str, ReviewRate]
+    by_planner: dict[str, Proportion]
     """On purpose, of settled plans."""
     alpha: Coefficient
     """Krippendorff's, between reviewers."""

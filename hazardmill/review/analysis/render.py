@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hazardmill.review.analysis.agreement import Coefficient, ReviewRate
 from hazardmill.review.analysis.statistics import ReviewStatistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
+from hazardmill.statistics.agreement import Coefficient
+from hazardmill.statistics.proportion import Proportion
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]
@@ -17,7 +18,7 @@ Table = tuple[str, tuple[str, ...], Rows]
 UNKNOWN: Final = "unknown"
 
 
-def told_rate(rate: ReviewRate) -> str:
+def told_rate(rate: Proportion) -> str:
     """``12 of 40, 30.0 % (18.1 to 45.4)``."""
     if rate.share is None or rate.low is None or rate.high is None:
         return UNKNOWN

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Final
 
 from hazardmill.records import FrozenModel
-from hazardmill.review.analysis.agreement import Coefficient, ReviewRate, alpha, cohen, fleiss, quartiles, rate
 from hazardmill.review.analysis.intent import Intent, intent
 from hazardmill.review.analysis.judge_accuracy import JudgeAccuracy, judged
 from hazardmill.review.assignments.gold_items import DEFECTS
@@ -17,6 +16,8 @@ from hazardmill.review.decisions.effective import Opinion, criteria_named, of_ki
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, Policy, accepted_set
 from hazardmill.review.rubric import CRITERIA, ReviewVerdict
+from hazardmill.statistics.agreement import Coefficient, alpha, cohen, fleiss, quartiles
+from hazardmill.statistics.proportion import Proportion, rate
 
 FORMAT: Final = "hazardmill-review/1"
 
@@ -34,10 +35,10 @@ class Time(FrozenModel):
 class Caught(FrozenModel):
     """What became of planted defects that were decided."""
 
-    rejected: ReviewRate
-    named: ReviewRate
+    rejected: Proportion
+    named: Proportion
     """Rejected for the criterion that the defect breaks."""
-    by_defect: dict[str, ReviewRate]
+    by_defect: dict[str, Proportion]
     """Rejected, by defect."""
 
 
@@ -47,10 +48,10 @@ class Reviewer(FrozenModel):
     states: dict[str, int]
     """Slips by state: open, skipped, decided, stale, gone."""
     unsure: int
-    rejected: ReviewRate
+    rejected: Proportion
     """Of tasks, abstentions aside."""
     time: Time
-    repeats: ReviewRate
+    repeats: Proportion
     """Blind repeats that were answered as the first time."""
     repeats_kappa: Coefficient
     """Cohen's, of the first time and the second."""
@@ -75,11 +76,11 @@ class ReviewStatistics(FrozenModel):
 
     format: str = FORMAT
     accepted: AcceptedSet
-    rejected: ReviewRate
+    rejected: Proportion
     """Tasks rejected under the policy, of those accepted or rejected under it."""
-    by_source: dict[str, ReviewRate]
-    by_type: dict[str, ReviewRate]
-    by_criterion: dict[str, ReviewRate]
+    by_source: dict[str, Proportion]
+    by_type: dict[str, Proportion]
+    by_criterion: dict[str, Proportion]
     """Tasks for which a reviewer named it, of the same tasks."""
     stale: int
     """Decisions on what has changed since."""
@@ -113,7 +114,7 @@ def statistics(
     settled = [*accepted.accepted, *accepted.rejected]
     against = set(accepted.rejected)
 
-    def by(key: Callable[[ReviewItem], str]) -> dict[str, ReviewRate]:
+    def by(key: Callable[[ReviewItem], str]) -> dict[str, Proportion]:
         groups: dict[str, list[str]] = defaultdict(list)
         for task in settled:
             groups[key(items[task])].append(task)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hazardmill.records import content_hash
-from hazardmill.review.analysis.agreement import Unit
 from hazardmill.review.assignments.gold_items import planted_hash
 from hazardmill.review.assignments.model import Kind, ReviewAssignment, SubmittedPlan
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.decisions.history import Decision, DecisionHistory
 from hazardmill.review.rubric import ReviewVerdict
+from hazardmill.statistics.agreement import Unit
 
 State = Literal["open", "skipped", "decided", "stale", "gone"]
 """``stale``: the task has changed since the decision; ``gone``: it is in the store no longer."""

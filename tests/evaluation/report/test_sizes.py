@@ -7,8 +7,8 @@ import pytest
 import statsmodels.api as sm
 
 from hazardmill.evaluation.report.sizes import band, scaling_panels
-from hazardmill.evaluation.stats.lines import fit
 from hazardmill.evaluation.stats.rates import ModelRates
+from hazardmill.statistics.regression import fit
 
 from .conftest import PanelOf
 from .evaluations import crowd

@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hazardmill.evaluation.stats.lines import fit
+from hazardmill.statistics.regression import fit
 
 # Anscombe, F. J. (1973), Graphs in statistical analysis: four sets with one line, y = 3 + 0.5 x, R2 0.667 (0.666 to
 # 0.667 as rounded), standard error of the slope 0.118.

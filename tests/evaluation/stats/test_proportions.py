@@ -9,7 +9,7 @@ from scipy import stats
 
 from hazardmill.evaluation.stats.answers import answers
 from hazardmill.evaluation.stats.proportions import any_failures, group_rates
-from hazardmill.review.analysis.agreement import rate
+from hazardmill.statistics.proportion import rate
 
 from .rows import panel, row, table
 

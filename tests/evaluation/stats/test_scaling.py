@@ -10,8 +10,9 @@ import statsmodels.api as sm
 from scipy import stats
 
 from hazardmill.evaluation.stats.rates import ModelRates, read_rates
-from hazardmill.evaluation.stats.resampling import RESAMPLES, draws, percentiles, slopes
 from hazardmill.evaluation.stats.scaling import scaling
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.resampling import draws, percentiles, slopes
 
 
 def model(name, billions, feasibility, safety, intention):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hazardmill.evaluation.stats.figures import of_results
-from hazardmill.evaluation.stats.lines import IntervalEstimate
 from hazardmill.evaluation.stats.rates import read_rates
 from hazardmill.evaluation.stats.render import FEW_MODELS, tables, told_estimate, told_points
 from hazardmill.evaluation.stats.units import Points
+from hazardmill.statistics.regression import IntervalEstimate
 
 from .rows import panel, row, table
 

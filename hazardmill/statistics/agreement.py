@@ -1,6 +1,5 @@
-"""Rates with intervals, and agreement between raters. What is not defined is null, and says why.
+"""Agreement between raters. What is not defined is null, and says why.
 
-- Wilson, 1927: interval of a share (statsmodels).
 - Cohen, 1960: kappa of two raters who judged the same units (statsmodels).
 - Fleiss, 1971: kappa of as many ratings a unit each, of whatever raters (statsmodels).
 - Krippendorff, 2011: nominal alpha of any raters, ratings missing or not (here: the library for it is under the GPL).
@@ -15,30 +14,18 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.proportion import CONFIDENCE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 RESAMPLES: Final = 1000
-_CONFIDENCE: Final = 0.95
 _UNDEFINED: Final = 0.05
 """Share of resamples without a value up to which an interval is given."""
 
 Unit = Mapping[str, Hashable]
 """Rater to what they said of one thing; who said nothing is not in it."""
-
-
-class ReviewRate(FrozenModel):
-    """A share with its 95 % interval (Wilson)."""
-
-    count: int
-    of: int
-    share: float | None
-    low: float | None
-    high: float | None
-    why: str | None = None
-    """Why there is no share."""
 
 
 class Coefficient(FrozenModel):
@@ -51,18 +38,6 @@ class Coefficient(FrozenModel):
     """Things that at least two raters judged."""
     why: str | None = None
     """Why there is no value, or no interval."""
-
-
-def rate(count: int, of: int) -> ReviewRate:
-    """The share ``count / of``."""
-    if not of:
-        return ReviewRate(count=0, of=0, share=None, low=None, high=None, why="there is nothing to count yet")
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count, of, alpha=1 - _CONFIDENCE, method="wilson")
-    share = count / of
-    # Of none or of all, rounding puts a bound past the share.
-    return ReviewRate(count=count, of=of, share=share, low=min(float(low), share), high=max(float(high), share))
 
 
 def cohen(units: Iterable[Unit], first: str, second: str, *, seed: int = 0) -> Coefficient:
@@ -153,7 +128,7 @@ def _coefficient(
     known = [each for each in drawn if each is not None]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         return Coefficient(value=value, units=units, why="too few things for an interval")
-    low, high = np.quantile(known, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Coefficient(value=value, low=float(low), high=float(high), units=units)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.proportion import CONFIDENCE
 
-CONFIDENCE: Final = 0.95
 FEWEST: Final = 3
 """Points below which a line has no interval."""
 

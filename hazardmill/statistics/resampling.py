@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hazardmill.evaluation.stats.lines import CONFIDENCE
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.proportion import CONFIDENCE
 
 Floats = NDArray[np.float64]
 
-RESAMPLES: Final = 10_000
 UNDEFINED: Final = 0.05
 """Share of resamples without a value from which on no interval is given."""
 

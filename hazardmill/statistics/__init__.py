@@ -1,0 +1,1 @@
+"""Estimates with their intervals: proportions, bootstrap, regression, agreement, paired tests."""
