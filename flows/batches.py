@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from flows.afterwards import write_views
 from flows.budget import Thresholds, spent_by_others, teller
-from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_unrecorded
+from flows.endings import budget_reached, completed, in_words, may_be_accident, resumable, tell_recorded
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
 from hazardmill.errors import BudgetReached
 from hazardmill.runs.config import RunConfig
@@ -74,7 +74,7 @@ class Milling:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._session is not None:
-            tell_unrecorded(self._session.unrecorded)
+            tell_recorded(self._run, self._session.unrecorded)
         self._session = None
         await self._open.__aexit__(kind, error, trace)
         await self._progress.show()

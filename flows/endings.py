@@ -22,6 +22,7 @@ from hazardmill.errors import (
 )
 from hazardmill.records import Outcome
 from hazardmill.runs.budgets import enough
+from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.text.shell import command
@@ -45,10 +46,13 @@ def in_words(counts: Mapping[str, int]) -> str:
     return f"{accepted} accepted of {sum(counts.values())} records" + (f": {', '.join(others)}" if others else "")
 
 
-def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
-    """Log of records that stay pending why."""
+def tell_recorded(run: Run, errors: Sequence[NotRecorded]) -> None:
+    """Log why records stay pending to which no answer is recorded, and how many answers are to earlier prompts."""
     for error in errors:
         get_run_logger().warning("stays pending: %s", error)
+    older = older_answers(run.store, run.run_id) if run.config.backend == "recorded" else None
+    if older is not None:
+        get_run_logger().warning(older)
 
 
 def completed(run: Run, message: str, result: object) -> State[Any]:

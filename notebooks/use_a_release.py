@@ -34,7 +34,8 @@ from hazardmill.release.read.exports import training_rows
 RELEASE = os.environ.get("HAZARDMILL_RELEASE", "release")
 release = hazardmill.load_release(RELEASE)
 print(f"{release.manifest.name} {release.version}: {len(release)} tasks")
-print(f"reviewed by {release.manifest.review.models} language models and no person")
+review = release.manifest.review
+print("reviewed by", "nobody" if review is None else f"{review.people} people and {review.models} language models")
 for config in release.configs():
     print(f"  {config:24}", ", ".join(f"{rows} {split}" for split, rows in release.splits(config).items()))
 

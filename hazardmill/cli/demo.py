@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from hazardmill.cli.options import json_option, lens_of
-from hazardmill.errors import InputError, JailUnavailable
+from hazardmill.errors import InputError, JailUnavailable, ReleaseRefused
+from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.runs.config import RunConfig
     from hazardmill.store.store import Store
 
 _VERSION: Final = "0.1.0"
-_ONE_KIND: Final = "three in four ways out are acts put in before the dangerous one; half is the most that is wanted"
-"""Why the gate on the corpus is waived: true of what the model wrote, and told on the card."""
+_ONE_KIND: Final = 0.8
+"""Most share of tasks with the commonest kind of way out: in three of four an act is put in, where half is wanted."""
 
 
 @click.command(epilog="Example: hazardmill demo --out demo-out")
@@ -41,14 +42,12 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
 
     What a language model answered to them is recorded; all else is done anew. From records to tasks and their report,
     then to a release of what two reviewers approved, language models too, on which two planners that are rules are
-    scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 3 then.
+    scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 1 then.
     """
     from hazardmill.cli.report import review_figures
     from hazardmill.cli.run.work import show, work_through
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
-    from hazardmill.review.decisions.folder import ReviewFolder
-    from hazardmill.review.recorded import lay_out
     from hazardmill.runs.run import Run
     from hazardmill.store.store import Store
     from hazardmill.text.shell import command
@@ -59,26 +58,30 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     store = Store(out / "store")
     with clock.stage("tasks"):
         run, _ = Run.start(store, config)
-        afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out)
+        review = _lay_out(reviews, out / "review")
+        afterwards = command("report", "--run", run.run_id, "--store", store.address, "--out", out, *_named(review))
         work_through(run, quiet=as_json, afterwards=afterwards)
     with clock.stage("report"):
         lens = lens_of(store)
-        lay_out(reviews, ReviewFolder(out / "review"))
-        report = write_report(store, [run.run_id], out / "report.html", review=review_figures(store, out / "review"))
+        figures = None if review is None else review_figures(store, review, [run.run_id])
+        report = write_report(store, [run.run_id], out / "report.html", review=figures)
         folders = write_task_folders(store, [run.run_id], out / "tasks")
     extra: dict[str, Any] = {
         "tables": str(store.path / "<table>" / "*.parquet"),
         "duckdb": lens and str(lens),
         "tasks": {"path": str(out / "tasks"), "count": len(folders)},
         "report": str(report),
-        "review": str(out / "review"),
+        "review": review and str(review),
     }
-    if folders and reviews and not (out / "release").exists():
-        # A second demo makes the same tasks again, and would have the same release.
+    if (out / "release").exists():
+        # Of the same answers it would be the same; of others, nobody's release is written over.
+        click.echo(f"release: {out / 'release'} is of an earlier demo and was left as it is", err=True)
+    elif folders and review:
         with clock.stage("release"):
             extra["release"] = _release(store, run.run_id, out)
-        with clock.stage("planners"):
-            extra["planners"] = _planners(out)
+        if extra["release"]:
+            with clock.stage("planners"):
+                extra["planners"] = _planners(out)
     if as_json:
         extra["seconds"] = clock.seconds
     else:
@@ -121,29 +124,13 @@ def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
             remedy="install it anew, or run your own records: hazardmill run generate --help",
         )
     config = RunConfig(
-        inputs=tuple(
-            RunInput(source=source.name, path=source.sample, limit=_answered(source.folder / PLACE, source.name))
-            for source in sources
-        ),
+        inputs=tuple(RunInput(source=source.name, path=source.sample) for source in sources),
         backend="recorded",
         models=Models(extract=RECORDED_MODEL, author=RECORDED_MODEL, judge=RECORDED_MODEL),
         cross_check=cross_check,
     )
     reviews = [source.folder / recorded.PLACE for source in sources]
     return config, [path for path in reviews if path.is_file()]
-
-
-def _answered(path: Path, source: str) -> int | None:
-    """How many records of a sample are answered to, which are its first; null of a file that cannot be read.
-
-    What is wrong with such a file, each record of its source then says of itself.
-    """
-    from hazardmill.llm.recordings import Recording
-
-    try:
-        return Recording.read(path, source).records
-    except InputError:
-        return None
 
 
 def _refuse_without_jail() -> None:
@@ -166,15 +153,44 @@ def _refuse_without_jail() -> None:
         raise
 
 
-def _release(store: Store, run_id: str, out: Path) -> dict[str, Any]:
-    """Build a release of the run's tasks that all reviewers approved."""
+def _lay_out(files: list[Path], folder: Path) -> Path | None:
+    """Make a review folder of recorded reviews. A file that is damaged is told and left out.
+
+    Returns:
+        The folder; null if no file could be taken.
+    """
+    from hazardmill.review.decisions.folder import ReviewFolder
+    from hazardmill.review.recorded import lay_out
+
+    if not files:
+        click.echo("no release: no recorded reviews came with this installation of hazardmill", err=True)
+    for path in files:
+        try:
+            lay_out([path], ReviewFolder(folder))
+        except InputError as error:
+            click.echo(f"reviews left out: {error}", err=True)
+    return folder if folder.exists() else None
+
+
+def _named(review: Path | None) -> tuple[object, ...]:
+    return () if review is None else ("--review", review)
+
+
+def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
+    """Build a release of the run's tasks that all reviewers approved; null, told with the reason, if gates refuse."""
+    from hazardmill.quality.corpus_thresholds import Thresholds
     from hazardmill.release.build.build import build
     from hazardmill.release.build.options import Options
 
-    options = Options(
-        name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), waive={"corpus": _ONE_KIND}
-    )
-    made = build(store, out / "review", options, out / "release")
+    limits = Thresholds(commonest_way_out=_ONE_KIND)
+    options = Options(name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), thresholds=limits)
+    try:
+        made = build(store, out / "review", options, out / "release")
+    except ReleaseRefused as error:
+        click.echo(f"no release: {error}", err=True)
+        for finding in error.findings:
+            click.echo(f"  {printable(finding)}", err=True)
+        return None
     return {"path": str(made.folder), "count": made.manifest.tasks}
 
 

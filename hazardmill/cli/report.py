@@ -74,7 +74,7 @@ def report(
     _check_sources(store, chosen, wanted)
     lens = lens_of(store)
     write = write_markdown if form == "md" else write_report
-    review = None if folder is None else review_figures(store, folder)
+    review = None if folder is None else review_figures(store, folder, chosen, wanted)
     page = write(store, chosen, out / f"report.{form}", wanted, review)
     folders = write_task_folders(store, chosen, out / "tasks", wanted)
     if as_json:
@@ -92,13 +92,27 @@ def report(
     click.echo(f"{page}\n{len(folders)} task folders in {out / 'tasks'}" + (f"\n{lens}" if lens else ""))
 
 
-def review_figures(store: Store, folder: Path) -> ReviewStatistics:
-    """The figures of a review of the tasks of a store, under the policy ``any-reject``."""
+def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Sequence[str] = ()) -> ReviewStatistics:
+    """The figures of a review of the tasks of some runs, under the policy ``any-reject``.
+
+    Args:
+        store: Where the runs are.
+        folder: Of the review.
+        runs: Their ids.
+        sources: Only tasks of these; all if none.
+    """
     from hazardmill.review.analysis.statistics import statistics
     from hazardmill.review.candidates import load_pool
     from hazardmill.review.decisions.folder import ReviewFolder
 
-    return statistics(ReviewFolder(folder), load_pool(store))
+    accepted = {row["task_id"] for run in runs for row in store.rows("tasks", {"run_id": run}, ["task_id"])}
+    pool = {
+        name: item
+        for name, item in load_pool(store).items()
+        if (name in accepted if item.kind == "task" else item.run_id in runs)
+        and (not sources or item.source in sources)
+    }
+    return statistics(ReviewFolder(folder), pool)
 
 
 def _check_sources(store: Store, runs: Sequence[str], sources: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.errors import InputError
+from hazardmill.errors import InputError, UsageError
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
 
@@ -54,14 +54,20 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
 
 @store.command(epilog="Example: hazardmill store digest --run generate-20260131-235959-1a2b3c")
 @click.option("--run", "run_id", help="Only what this run stands on.")
+@click.option("--without", "columns", multiple=True, metavar="COLUMN", help="Leave a column out; repeat for several.")
 @store_option
 @json_option
-def digest(run_id: str | None, store_path: Path | None, as_json: bool) -> None:
+def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None, as_json: bool) -> None:
     """Print a hash a table: equal for equal runs, whatever their ids and times, killed and resumed or not."""
+    from hazardmill.store.schemas import TABLES
+
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
         raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
-    digests = opened.digest(run_id)
+    unknown = [name for name in columns if not any(name in table.stable_columns for table in TABLES.values())]
+    if unknown:
+        raise UsageError(f"no table has a column {unknown[0]} that a digest covers", remedy="see: generated/README.md")
+    digests = opened.digest(run_id, columns)
     if as_json:
         print_json(digests)
         return

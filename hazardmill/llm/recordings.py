@@ -64,11 +64,6 @@ class Recording:
     """Of the file."""
     answers: dict[AnswerKey, RecordedAnswer]
 
-    @property
-    def records(self) -> int:
-        """How many records they are to."""
-        return len({key.record_hash for key in self.answers})
-
     @classmethod
     def read(cls, path: Path, source: str) -> Recording:
         """Read a file whole.

@@ -51,6 +51,12 @@ class Thresholds(FrozenModel):
     enough: int = Field(default=100, ge=1)
     """Least tasks of which a share of structures, sources, types, places or ways out says anything."""
 
+    @property
+    def set_otherwise(self) -> dict[str, float]:
+        """Those that are not as they are by default."""
+        usual = Thresholds()
+        return {name: value for name, value in self if value != getattr(usual, name)}
+
 
 @dataclass(frozen=True)
 class CorpusTask:

@@ -125,6 +125,8 @@ class ReleaseManifest(FrozenModel):
     """Models behind a private address that answered for released tasks."""
     waived: dict[str, str] = Field(default_factory=dict)
     """Gate that stopped nothing, though it found something or could not tell, to the reason given."""
+    thresholds: dict[str, float] = Field(default_factory=dict)
+    """Thresholds of the gate on the corpus that were set otherwise than they are by default."""
     left_out: dict[str, int] = Field(default_factory=dict)
     """Why to how many tasks of the runs are not in the release."""
     funnel: dict[str, int] = Field(default_factory=dict)

@@ -111,10 +111,11 @@ def _blocks(it: ReportData) -> Iterator[str]:
     yield "## The tasks as a corpus"
     for grid in it.gates:
         yield grid_markdown(grid)
-    yield "## Who reviewed the tasks"
-    yield plain(it.reviewed)
-    for grid in it.reviews:
-        yield _folded(grid)
+    if it.reviewed:
+        yield "## Who reviewed the tasks"
+        yield plain(it.reviewed)
+        for grid in it.reviews:
+            yield _folded(grid)
     yield "## Beside the published figures of DESPITE"
     yield _picture(figures["published"])
     yield grid_markdown(it.published)

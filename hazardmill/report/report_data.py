@@ -40,13 +40,18 @@ class RecordedAnswers:
     answers: int
     older: int
     """Answers to another wording of the prompt than the run would send."""
+    of: int
+    """All answers of the runs."""
 
     @property
     def summary(self) -> str:
         """One sentence on whose answers they are, and how old."""
         names = ", ".join(self.models)
-        older = f" {self.older:,} of them are answers to earlier prompts than those of today." if self.older else ""
-        return f"{plural(self.answers, 'answer')} of {names}, recorded earlier; nobody was asked in these runs.{older}"
+        whole = self.answers == self.of
+        many = plural(self.answers, "answer") if whole else f"{self.answers:,} of {plural(self.of, 'answer')}"
+        asked = "; nobody was asked in these runs" if whole else ""
+        older = f" {plural(self.older, 'answer')} to earlier prompts than those of today." if self.older else ""
+        return f"{many} of {names}, recorded earlier{asked}.{older}"
 
 
 @dataclass(frozen=True)
@@ -93,14 +98,16 @@ class ReportData:
 
     @property
     def reviewed(self) -> str:
-        """One sentence on who reviewed the tasks, and what came of it."""
-        if self.review is None or not self.review.reviewers:
+        """One sentence on who reviewed the tasks, and what came of it; nothing if no review was named."""
+        if self.review is None:
+            return ""
+        if not self.review.reviewers:
             return "Nobody has reviewed these tasks yet."
         models = sum(map(is_model, self.review.reviewers))
         accepted = self.review.accepted
         nobody = "" if who(self.review.reviewers) != "language models" else " No person has reviewed them yet."
         return (
-            f"Reviewed by {counted(len(self.review.reviewers) - models, models)}, blind to each other and to the judge:"
+            f"Reviewed by {counted(len(self.review.reviewers) - models, models)}:"
             f" {len(accepted.accepted):,} of {plural(len(accepted.accepted) + len(accepted.others), 'task')} approved"
             f" by all who were asked.{nobody}"
         )
@@ -181,9 +188,10 @@ _MODELS: Final = """
 
 
 _RECORDED: Final = """
-    SELECT count(*) AS answers, count(*) FILTER (recorded_for IS DISTINCT FROM prompt_hash) AS older,
-           list(DISTINCT model_answered ORDER BY model_answered) AS models
-    FROM llm_calls WHERE recording IS NOT NULL AND answered AND list_contains($runs, run_id)
+    SELECT count(*) AS "of", count(*) FILTER (recording IS NOT NULL) AS answers,
+           count(*) FILTER (recording IS NOT NULL AND recorded_for IS DISTINCT FROM prompt_hash) AS older,
+           list(DISTINCT model_answered ORDER BY model_answered) FILTER (recording IS NOT NULL) AS models
+    FROM llm_calls WHERE answered AND list_contains($runs, run_id)
 """
 
 
@@ -215,7 +223,7 @@ def _recorded(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Recorde
     [row] = select(connection, _RECORDED, run_ids)
     if not row["answers"]:
         return None
-    return RecordedAnswers(models=tuple(row["models"]), answers=row["answers"], older=row["older"])
+    return RecordedAnswers(models=tuple(row["models"]), answers=row["answers"], older=row["older"], of=row["of"])
 
 
 def _remembered(structure: Structure) -> Structure:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from hazardmill.errors import InputError
 from hazardmill.llm.ledger import TABLE
 from hazardmill.llm.recordings import PLACE, RecordedAnswer, write_recording
-from hazardmill.llm.requests import AnswerKey, Usage
+from hazardmill.llm.requests import AnswerKey, Stage, Usage
 from hazardmill.records import FrozenModel
 from hazardmill.store.store import Store
 
@@ -64,6 +64,22 @@ def record_runs(store: Store, run_ids: list[str], folder: Path) -> list[Recordin
         models = tuple(sorted({answer.model for answer in answers.values()}))
         made.append(RecordingSummary(source=source, path=path, records=len(hashes), answers=count, models=models))
     return made
+
+
+def older_answers(store: Store, run_id: str) -> str | None:
+    """Say how many recorded answers of a run were given to another prompt than it would send; null if none was."""
+    rows = store.rows(
+        TABLE, {"run_id": run_id, "answered": True}, ["stage", "recording", "prompt_hash", "recorded_for"]
+    )
+    answers = [row for row in rows if row["recording"] is not None]
+    older = [row["stage"] for row in answers if row["recorded_for"] != row["prompt_hash"]]
+    if not older:
+        return None
+    stages = ", ".join(stage for stage in get_args(Stage) if stage in older)
+    return (
+        f"{len(older):,} of {len(answers):,} recorded answers are to earlier prompts ({stages}): what a model would say"
+        " to those of today is not known"
+    )
 
 
 def _answer(row: dict[str, Any]) -> RecordedAnswer:

@@ -13,6 +13,7 @@ from hazardmill.errors import JailUnavailable
 from hazardmill.ingest import sources
 from hazardmill.llm import prompts, recordings
 from hazardmill.release.manifest import read_manifest
+from hazardmill.review import recorded
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
@@ -60,7 +61,7 @@ def test_the_demo_releases_what_both_models_approved_and_scores_two_planners_tha
     out = Path("demo-out")
     manifest = read_manifest(out / "release")
     assert shown["release"] == {"path": str(out / "release"), "count": manifest.tasks}
-    # No gate is waived, and no flag lets anything through.
+    # No flag lets anything through.
     assert (manifest.policy, manifest.offline, manifest.recorded, manifest.waived) == ("any-reject", 0, 0, {})
     accepted = accepted_of(out)
     assert 0 < manifest.tasks == len(accepted)
@@ -107,7 +108,7 @@ def test_without_walls_the_demo_says_so_and_runs_nothing(
 
     monkeypatch.setattr(jail.Jail, "_probe", leaking)
     ended = hazardmill("demo", "--json")
-    assert ended.code == JailUnavailable.exit_code
+    assert ended.code == 1
     assert "the demo runs code that a language model wrote" in ended.err
     assert "jailed code could still connect; nothing was run" in ended.err and "hazardmill doctor" in ended.err
     assert not Path("demo-out").exists()
@@ -129,7 +130,7 @@ def test_a_changed_prompt_is_told_and_a_record_without_an_answer_stays_pending(
     (pending,) = [line for line in ended.err.splitlines() if line.startswith("stays pending: ")]
     assert "no answer is recorded to this extract request" in pending
     assert ended.json["funnel"]["total"]["pending"] == 1
-    assert "are answers to earlier prompts" in Path("demo-out/report.html").read_text()
+    assert "to earlier prompts than those of today" in Path("demo-out/report.html").read_text()
 
 
 def test_a_damaged_recording_leaves_its_records_pending_with_the_reason(
@@ -173,4 +174,47 @@ def test_engines_that_are_not_installed_are_named_where_they_were_asked_for(
     assert "pip install 'hazardmill[enhsp,tamer]'" in said and "make engines" in said
     checked = [json.loads(row["cross_check"]) for row in Store.open("demo-out/store").rows("tasks")]
     assert checked and all(each["agrees"] is None for each in checked)
-    assert hazardmill("demo", "--json").err == ""
+    assert hazardmill("demo", "--json", "--out", "elsewhere").err == ""
+
+
+def test_a_damaged_file_of_reviews_is_told_and_the_report_is_there(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (source,) = sources.list_sources()
+    copy = shutil.copytree(source.folder, tmp_path / "neiss")
+    path = copy / recorded.PLACE
+    path.write_text(path.read_text() + "{\n")
+    monkeypatch.setattr(type(source), "folder", copy)
+    ended = hazardmill("demo", "--json")
+    assert ended.code == 0
+    assert f"reviews left out: {path}:" in ended.err
+    assert "release" not in ended.json and Path("demo-out/report.html").is_file()
+
+
+def test_a_task_that_nobody_decided_on_stops_the_release_and_not_the_demo(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (source,) = sources.list_sources()
+    copy = shutil.copytree(source.folder, tmp_path / "neiss")
+    path = copy / recorded.PLACE
+    first = hazardmill("demo", "--json", "--out", "whole").json["release"]["count"]
+    task = Store.open("whole/store").rows("tasks", None, ["task_id"])[0]["task_id"]
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not ('"decision"' in line and task in line)))
+    monkeypatch.setattr(type(source), "folder", copy)
+    ended = hazardmill("demo", "--json")
+    assert first > 0 and ended.code == 0
+    assert "no release: the release is refused by review" in ended.err and task in ended.err
+    assert "release" not in ended.json and ended.json["tasks"]["count"] >= first
+
+
+def test_without_recorded_reviews_there_is_no_release_and_the_demo_says_so(
+    hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (source,) = sources.list_sources()
+    copy = shutil.copytree(source.folder, tmp_path / "neiss")
+    (copy / recorded.PLACE).unlink()
+    monkeypatch.setattr(type(source), "folder", copy)
+    ended = hazardmill("demo", "--json")
+    assert ended.code == 0 and "no release: no recorded reviews" in ended.err
+    assert "release" not in ended.json and "Who reviewed" not in Path("demo-out/report.html").read_text()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -43,6 +44,12 @@ def jail() -> Iterator[Jail]:
     """A full jail."""
     with Jail("full") as jail:
         yield jail
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_of_others() -> None:
+    """What tests before these left in cycles is let go of now, and not while descriptors are compared."""
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)

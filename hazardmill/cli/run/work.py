@@ -26,6 +26,7 @@ from hazardmill.formalism.search.engines.external import ENGINES, available
 from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
 from hazardmill.runs.budgets import enough
+from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from hazardmill.text.shell import command
@@ -143,7 +144,9 @@ async def _work(run: Run, quiet: bool) -> None:
         async with run.session(progress.on_retry) as session:
             await session.work_through(batches, progress)
     tell_unrecorded(session.unrecorded)
-    tell_older(run)
+    older = older_answers(run.store, run.run_id)
+    if older is not None:
+        click.echo(older, err=True)
 
 
 def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
@@ -152,23 +155,6 @@ def tell_unrecorded(errors: Sequence[NotRecorded]) -> None:
         click.echo(f"stays pending: {error}", err=True)
     if len(errors) > _REASONS_SHOWN:
         click.echo(f"and {len(errors) - _REASONS_SHOWN} more, for which no answer is recorded", err=True)
-
-
-def tell_older(run: Run) -> None:
-    """Say how many recorded answers of a run were given to another wording of the prompt than it would send."""
-    if run.config.backend != "recorded":
-        return
-    answers = run.store.rows(
-        "llm_calls", {"run_id": run.run_id, "answered": True}, ["stage", "prompt_hash", "recorded_for"]
-    )
-    older = [row["stage"] for row in answers if row["recorded_for"] != row["prompt_hash"]]
-    if older:
-        stages = ", ".join(stage for stage in ("extract", "author", "judge") if stage in older)
-        click.echo(
-            f"{len(older):,} of {len(answers):,} recorded answers are to earlier prompts ({stages}): what a model "
-            "would say to those of today is not known",
-            err=True,
-        )
 
 
 def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, Any] | None = None) -> None:

@@ -116,6 +116,9 @@ def _notices(facts: Facts) -> Iterator[str]:
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
         yield f"**Local models**: {names} answered at a private address, which nobody else can ask again."
+    if manifest.thresholds:
+        limits = ", ".join(f"`{name}` {value:g}" for name, value in sorted(manifest.thresholds.items()))
+        yield f"**Thresholds of the corpus set for this release**: {limits}."
     if manifest.waived:
         waived = "; ".join(f"{words(gate)} ({words(why)})" for gate, why in manifest.waived.items())
         yield f"**Gates waived**: {waived}."
