@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -22,6 +23,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ParameterTypeError
 from prefect.states import Completed, Failed
+from store.factories import call
 
 from flows import batches, budget, endings, generate_all, keys, publishing
 from flows.batches import Milling
@@ -116,6 +118,7 @@ class Milled:
     """A run whose sessions are counted."""
 
     run_id = "r"
+    config = SimpleNamespace(backend="litellm")
 
     def __init__(self, *spends: float | BaseException) -> None:
         self.spends = list(spends)
@@ -180,6 +183,28 @@ def test_why_records_stay_pending_is_logged_when_the_session_ends(
     assert [record.getMessage() for record in caplog.records if record.name == "flow"] == [
         "stays pending: record neiss:1: there is no answer"
     ]
+
+
+def test_answers_to_earlier_prompts_are_logged_where_they_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(endings, "get_run_logger", lambda: logging.getLogger("flow"))
+    store = Store.open(tmp_path / "store", create=True)
+    known = {
+        "run_id": "r",
+        "stage": "judge",
+        "answered": True,
+        "answer": "no",
+        "prompt_hash": "new",
+        "recording": "f" * 64,
+    }
+    with store.writer("r") as writer:
+        for identity, then in (("a", "old"), ("b", "new")):
+            writer.append_sync({"llm_calls": [call(identity, **known, recorded_for=then)]})
+    run: Any = SimpleNamespace(run_id="r", store=store, config=SimpleNamespace(backend="recorded"))
+    endings.tell_recorded(run, [])
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "flow"]
+    assert told.startswith("1 of 2 recorded answers are to earlier prompts (judge)")
 
 
 def test_a_batch_that_failed_is_tried_again_in_a_session_of_its_own(told: list[int]) -> None:
