@@ -202,6 +202,21 @@ def test_models_prompts_and_cost_are_told(tmp_path: Path) -> None:
     assert "| extract | 1.0.0 | abababababab |" in told
     assert "cost $0.500 by the price list, $0.125 a released task" in told.replace("&#36;", "$")
     assert "| m/one | 0.28 | 0.028 | 0.42 | 2025-12-01 | its price page |" in told
+    assert "from its prompt alone" not in told
+
+
+def test_recorded_answers_are_told_to_be_of_the_model_from_the_prompt_alone(tmp_path: Path) -> None:
+    recorded = Model(stage="extract", asked="recorded", answered="claude", backend="recorded", calls=3)
+    told = section(card(facts(tmp_path, models=(recorded,))), "Models, prompts and cost")
+
+    assert "| extract | recorded | claude | recorded | 3 |" in told
+    assert "answered each request from its prompt alone" in told
+
+
+def test_thresholds_that_were_set_are_told_first(tmp_path: Path) -> None:
+    line = first_line(card(facts(tmp_path, thresholds={"commonest_way_out": 0.8})))
+
+    assert line.startswith("> **Thresholds of the corpus set for this release**: `commonest_way_out` 0.8.")
 
 
 @pytest.mark.parametrize(

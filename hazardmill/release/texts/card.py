@@ -90,6 +90,12 @@ def front_matter(facts: Facts) -> dict[str, Any]:
     return value
 
 
+_RECORDED: Final = (
+    "Answers of backend `recorded` were given earlier and replayed from files that come with hazardmill: the model"
+    " named answered each request from its prompt alone, and the files hold all it said, failed drafts included."
+)
+
+
 def notice(facts: Facts) -> Ready | None:
     """What must be known first, in one line; null if there is nothing."""
     return Ready(" ".join(said)) if (said := list(_notices(facts))) else None
@@ -235,7 +241,10 @@ def _models(facts: Facts) -> Ready:
         )
         for each in facts.manifest.models
     ]
-    return table(("Stage", "Model asked", "Model that answered", "Backend", "Requests"), rows, left=4)
+    shown = table(("Stage", "Model asked", "Model that answered", "Backend", "Requests"), rows, left=4)
+    if not any(each.backend == "recorded" for each in facts.manifest.models):
+        return shown
+    return Ready(f"{shown}\n\n{_RECORDED}")
 
 
 def _prompts(facts: Facts) -> Ready:
