@@ -6,7 +6,7 @@
 What a refactoring must leave as it was: every ``--help``, the schemas, the tables of docs/data-flow.md (checks with
 their reason codes), the digests of the demo's store (answers and rendered prompts are in them, by hash), its release
 row by row, its report, its figures of planners, and what the commands that read these say. Only what differs between
-any two runs is put aside: ids of runs, times, the output folder, and hashes of files that hold those. Knows no module
+any two runs is put aside: ids of runs, times, folders, and hashes of files that hold those. Knows no module
 of the library, so that it runs in checkouts from before modules were moved (copy it there).
 """
 
@@ -147,7 +147,7 @@ def run(*words: str) -> str:
 
 def scrub(text: str, out: Path, *, numbers: bool = False) -> str:
     """A text without what differs between any two runs."""
-    text = text.replace(str(out), "OUT").replace(str(out.parent), "OUT")
+    text = text.replace(str(out), "OUT").replace(str(out.parent), "OUT").replace(str(Path.cwd()), "CHECKOUT")
     for pattern, place in DIFFERS_EACH_TIME if numbers else DIFFERS_EACH_TIME[:-1]:
         text = pattern.sub(place, text)
     return text
