@@ -1,4 +1,4 @@
-"""``hazardmill store verify | digest | copy | compact | migrate | rebuild``."""
+"""``hazardmill store verify | digest | copy | compact | rebuild``."""
 
 from __future__ import annotations
 
@@ -107,14 +107,6 @@ def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
 
     size = TARGET_BYTES if target is None else target * 10**6
     _show_maintained(open_store(store_path).compact(target=size), as_json)
-
-
-@store.command(epilog="Example: hazardmill store migrate --store demo-out/store")
-@store_option
-@json_option
-def migrate(store_path: Path | None, as_json: bool) -> None:
-    """Write parts of older schemas anew; not needed for reading, and what `store compact` does too."""
-    _show_maintained(open_store(store_path).migrate(), as_json)
 
 
 def _show_maintained(done: MaintenanceSummary, as_json: bool) -> None:

@@ -20,8 +20,7 @@ from hazardmill.store.files.locks import exclusive
 from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.files.parts import latest, write_part
 from hazardmill.store.journal import read_segment
-from hazardmill.store.maintenance.migrations import rows_to_arrow
-from hazardmill.store.rows import table_named
+from hazardmill.store.rows import table_named, to_arrow
 
 
 def convert(
@@ -50,7 +49,7 @@ def convert(
         parts, renames = [], []
         for name in segment.tables:
             table = table_named(name)
-            data = latest(rows_to_arrow(table, segment.rows(name), segment.schema), table.key)
+            data = latest(to_arrow(table, segment.rows(name)), table.key)
             staged = layout.staging / f"{segment.name}.{name}.parquet"
             place = layout.part(name, segment.name)
             parts.append(write_part(table, data, staged, place.name))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hazardmill.errors import StoreError
 from hazardmill.store.files.fsync_io import remove, rename, sync_file
 from hazardmill.store.files.parts import first_gone
-from hazardmill.store.maintenance.migrations import SQL_TYPES, MigrationStep, steps_from
-from hazardmill.store.schemas import TABLES, TASKS, Table
+from hazardmill.store.rows import TIME
+from hazardmill.store.schemas import BOOL, INT, REAL, STR, TABLES, TASKS, Table
 from hazardmill.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ T = TypeVar("T")
 
 _ROWS_A_COMMIT: Final = 2**32
 """A row's place in the order of commits is sequence * this + its position among the commit's rows of its table."""
+
+_SQL_TYPES: Final = {STR: "VARCHAR", INT: "BIGINT", REAL: "DOUBLE", BOOL: "BOOLEAN", TIME: "TIMESTAMPTZ"}
+"""DuckDB's name of each column type."""
 
 PLACE_VARIABLE: Final = "hazardmill_store"
 """DuckDB variable that tells a lens file where its store lies now, if it was moved."""
@@ -157,33 +160,21 @@ def _ordered(table: Table, place: Callable[[str], str], snapshot: Snapshot, pend
     columns = ", ".join(_quote(column.name) for column in table.columns)
     stored = ", ".join(f"stored.{_quote(column.name)}" for column in table.columns)
     sources = []
-    for steps, files in _by_steps(table, snapshot):
+    files = [part.file for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name]
+    if files:
         paths = ", ".join(place(f"{table.name}/{file}") for file in files)
-        source = f"read_parquet([{paths}], filename = true, file_row_number = true)"
-        for step in steps:
-            source = step.sql(source)
         sources.append(
             f"SELECT {stored}, parts.sequence * {_ROWS_A_COMMIT} + parts.first_row + stored.file_row_number AS _order "
-            f"FROM {source} AS stored "
+            f"FROM read_parquet([{paths}], filename = true, file_row_number = true) AS stored "
             f"JOIN parts ON parts.table_name = {_literal(table.name)} AND parts.part = parse_filename(stored.filename)"
         )
     if pending:
         last = 2**62
         sources.append(f"SELECT {columns}, {last} + row_number() OVER () AS _order FROM {_quote(_pending_name(table))}")
     if not sources:
-        typed = ", ".join(f"CAST(NULL AS {SQL_TYPES[c.type]}) AS {_quote(c.name)}" for c in table.columns)
+        typed = ", ".join(f"CAST(NULL AS {_SQL_TYPES[c.type]}) AS {_quote(c.name)}" for c in table.columns)
         sources.append(f"SELECT {typed}, CAST(NULL AS BIGINT) AS _order WHERE false")
     return " UNION ALL ".join(sources)
-
-
-def _by_steps(table: Table, snapshot: Snapshot) -> list[tuple[list[MigrationStep], list[str]]]:
-    """The files of the table, those together that take the same way to the newest schema."""
-    groups: dict[int, tuple[list[MigrationStep], list[str]]] = {}
-    for part in (part for manifest in snapshot.manifests for part in manifest.parts if part.table == table.name):
-        steps = steps_from(table, part.schema)
-        # How many steps are left says which they are: the chain has one end.
-        groups.setdefault(len(steps), (steps, []))[1].append(part.file)
-    return list(groups.values())
 
 
 def _latest(table: Table, key: Sequence[str], ordered: str) -> str:

@@ -36,8 +36,6 @@ class Segment:
     groups: tuple[tuple[tuple[str, Packed], ...], ...]
     torn: bool
     """Whether a line was cut off at the end: its writer died before it was acknowledged."""
-    schema: int = SCHEMA_VERSION
-    """Version of the schema that its rows have."""
 
     def rows(self, table: str) -> list[Packed]:
         """The rows of one table, in order."""
@@ -67,8 +65,7 @@ def read_segment(path: Path) -> Segment:
     if payloads:
         check_header(path, payloads[0])
     groups = tuple(parse_group(path, number, payload) for number, payload in enumerate(payloads[1:], start=2))
-    schema = payloads[0]["schema"] if payloads else SCHEMA_VERSION
-    return Segment(path.stem, groups, bool(tail), schema)
+    return Segment(path.stem, groups, bool(tail))
 
 
 def _corrupt(path: Path, line: int, message: str) -> CorruptStore:

@@ -43,8 +43,7 @@ before them, and their schema's version. `at` is a word of SQL: write `"at"`.
   the answering attempt of each identity (where several runs paid, the first one's), of `runs` only the latest row of
   each run.
 
-Schema version {SCHEMA_VERSION}. Parts and journals of older versions are read as if they were of this one: a column
-that is younger than a row is null in it. `hazardmill store compact` and `store migrate` write them anew. This page is
+Schema version {SCHEMA_VERSION}: each part and each segment of the journal says which it was written with. This page is
 made by `python -m hazardmill.store.schema_docs`; do not edit it.
 
 What `hazardmill store verify` can find:

@@ -12,8 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-SCHEMA_VERSION: Final = 4
-"""Of the tables together. A change comes with a step in ``hazardmill.store.maintenance.migrations``."""
+SCHEMA_VERSION: Final = 1
+"""Of the tables together, as the first release has them; a part says which it was written with."""
 
 
 @dataclass(frozen=True)
@@ -340,7 +340,7 @@ TASKS = Table(
         _c(
             "structure_id",
             STR,
-            "Equal for documents that are equal up to names and order; null of one too regular, and in older rows.",
+            "Equal for documents that are equal up to names and order; null of one too regular.",
         ),
         _c("danger", STR, "The danger formalization, JSON object.", required=True),
         _c("danger_group", STR, "`physical` or `psychosocial`.", required=True),

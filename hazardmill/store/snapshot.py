@@ -16,8 +16,7 @@ from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, co
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import rebuild_remedy
-from hazardmill.store.maintenance.migrations import rows_to_arrow
-from hazardmill.store.rows import check_columns, check_condition
+from hazardmill.store.rows import check_columns, check_condition, to_arrow
 from hazardmill.store.schemas import Table
 
 _FEW: Final = 1000
@@ -65,7 +64,7 @@ class Snapshot:
 
     def pending_table(self, table: Table) -> pa.Table:
         """The rows of a table that are still in the journal, oldest first."""
-        pieces = [rows_to_arrow(table, segment.rows(table.name), segment.schema) for segment in self.pending]
+        pieces = [to_arrow(table, segment.rows(table.name)) for segment in self.pending]
         return pa.concat_tables([table.schema.empty_table(), *pieces])
 
 
@@ -158,7 +157,7 @@ def read_batches(snapshot: Snapshot, table: Table, columns: Sequence[str], chose
         wanted = chosen.slice(start, part.rows)
         start += part.rows
         if wanted.true_count:
-            yield from batches(table, folder / part.file, columns, wanted)
+            yield from batches(folder / part.file, columns, wanted)
     yield pending.select(list(columns)).filter(chosen.slice(start))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from hazardmill.store.files.fsync_io import Fault, is_full, make_folder, no_faul
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import HeldLock, Lock, exclusive, is_held
 from hazardmill.store.files.manifests import Manifests
-from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary, maintain
+from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary, compact
 from hazardmill.store.maintenance.findings import Finding, command
 from hazardmill.store.maintenance.manifest_swap import sweep
 from hazardmill.store.maintenance.rebuild import Rebuilt, rebuild, rehearse
@@ -201,7 +201,7 @@ class Store:
                 lock.release()
 
     def compact(self, *, target: int = TARGET_BYTES) -> MaintenanceSummary:
-        """Make few large parts of many small ones, in the newest schema; what is read stays the same.
+        """Make few large parts of many small ones; what is read stays the same.
 
         Writers and readers go on meanwhile. See ``hazardmill.store.maintenance.compact``.
 
@@ -209,12 +209,16 @@ class Store:
             target: Size in bytes at which a new part is full.
 
         Raises:
-            StoreLocked: If another process compacts, migrates or rebuilds.
+            StoreLocked: If another process compacts or rebuilds.
             CorruptStore: If the store is damaged; nothing was changed.
             StoreError: If the disk refuses.
         """
         self._refuse_in_bucket("compact")
-        return self._maintain("compact", target)
+        with self._maintenance("compact"):
+            done = compact(self._layout, self._manifests, self._fault, target)
+            if (self.path / "store.duckdb").exists():
+                self.write_lens()  # its views name the parts that are gone
+        return done
 
     def copy_to(self, target: Store, progress: Callable[[int, int], None] | None = None) -> CopySummary:
         """Copy everything that is committed to a store that is empty, or the beginning of such a copy.
@@ -247,11 +251,6 @@ class Store:
                 place = copy.CopyFolder(target._layout, target._manifests)
             return copy.copy_into(whole.manifests, self._layout, place, target.address, progress)
 
-    def migrate(self) -> MaintenanceSummary:
-        """Write the parts of older schemas anew in the newest one, each for itself; otherwise as ``compact``."""
-        self._refuse_in_bucket("migrate")
-        return self._maintain("migrate", TARGET_BYTES)
-
     def _refuse_in_bucket(self, verb: str) -> None:
         if self._bucket is not None:
             raise self._bucket.refusal(verb)
@@ -263,7 +262,7 @@ class Store:
         only looks.
 
         Raises:
-            StoreLocked: If a run is worked on, or another process compacts, migrates or rebuilds.
+            StoreLocked: If a run is worked on, or another process compacts or rebuilds.
             SchemaMismatch: If a newer hazardmill wrote some of it; nothing was changed.
             StoreError: If the disk refuses; done again, it comes to the same end.
         """
@@ -292,20 +291,13 @@ class Store:
                     raise self._busy(path.stem)
             yield runs
 
-    def _maintain(self, kind: Literal["compact", "migrate"], target: int) -> MaintenanceSummary:
-        with self._maintenance(kind):
-            done = maintain(self._layout, self._manifests, kind, self._fault, target)
-            if (self.path / "store.duckdb").exists():
-                self.write_lens()  # its views name the parts that are gone
-        return done
-
     @contextmanager
     def _maintenance(self, verb: str) -> Iterator[None]:
         self._root.check()
         lock = Lock.acquire(self._layout.maintenance_lock)
         if lock is None:
             raise StoreLocked(
-                "another process compacts, migrates or rebuilds this store",
+                "another process compacts or rebuilds this store",
                 file=str(self.path),
                 remedy="wait for it to end, then try again if it is still wanted",
             )

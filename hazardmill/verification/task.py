@@ -103,8 +103,7 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
             found += (TaskFinding(code, task, *rest) for code, *rest in check(row, document))
         except UNREADABLE as error:
             found.append(TaskFinding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
-    # Null is no claim: rows of older versions have none.
-    if row["structure_id"] not in (None, structure):
+    if row["structure_id"] != structure:
         found.append(
             TaskFinding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN)
         )

@@ -4,16 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from store.version1 import COLUMNS, make_version_1, versions
 
-from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
-from hazardmill.store.schemas import SCHEMA_VERSION
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
-
-NEWEST = str(SCHEMA_VERSION)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +44,7 @@ def test_the_digest_of_an_unknown_run_is_refused(hazardmill: Hazardmill) -> None
     assert "there is no run nope here" in ended.err
 
 
-@pytest.mark.parametrize("verb", ["verify", "digest", "compact", "migrate", "rebuild"])
+@pytest.mark.parametrize("verb", ["verify", "digest", "compact", "rebuild"])
 def test_a_folder_that_is_no_store_is_named(verb: str, hazardmill: Hazardmill, empty_folder: Path) -> None:
     ended = hazardmill("store", verb, "--store", "nowhere")
     assert ended.code != 0
@@ -126,41 +121,6 @@ def test_what_stays_lost_is_said_and_is_exit_1(hazardmill: Hazardmill, generated
 def test_nothing_is_found_in_a_good_store(hazardmill: Hazardmill, generated: Store) -> None:
     ended = hazardmill("store", "rebuild", "--store", "g")
     assert (ended.code, ended.out) == (0, "no file is damaged\nthe store is whole\n")
-
-
-def without_new(store: Store) -> dict[str, list[dict]]:
-    """The tables without what only some of the rows know."""
-    return {
-        name: sorted(store.rows(name, None, COLUMNS.get(name)), key=repr) for name in ("outcomes", "drafts", "tasks")
-    }
-
-
-def test_a_run_that_version_1_began_is_reported_resumed_and_migrated(
-    hazardmill: Hazardmill, generated: Store, neiss: Path
-) -> None:
-    """Half a run, its store made one of version 1, is gone on with."""
-    config = RunConfig(inputs=(RunInput(source="neiss", path=neiss.absolute(), limit=6),), batch_size=2)
-    store = Store("old")
-    run, _ = Run.start(store, config, "whole")
-    work(run, 1)
-    make_version_1(store)
-    assert hazardmill("store", "verify", "--store", "old").out.startswith("all well up to commit ")
-    assert hazardmill("report", "--store", "old", "--json").code == 0
-    ended = hazardmill("query", "select count(*) n from drafts where feedback_hash is null", "--store", "old", "--json")
-    assert ended.json[0]["n"] > 0
-    assert hazardmill("run", "resume", "whole", "--store", "old").code == 0
-    again = Store.open("old")
-    assert versions(again)["drafts"] == {"1", NEWEST}
-    assert without_new(again) == without_new(generated)
-    digest = again.digest("whole")
-    # Their new columns are null in the rows of version 1.
-    same = [name for name in digest if name not in ("dangers", "drafts", "tasks", "llm_calls", "total")]
-    assert {name: digest[name] for name in same} == {name: generated.digest("whole")[name] for name in same}
-    ended = hazardmill("store", "migrate", "--store", "old", "--json")
-    assert ended.code == 0 and ended.json["commits"] > 0
-    assert versions(again)["drafts"] == {NEWEST}
-    assert Store.open("old").digest("whole") == digest
-    assert "nothing to do" in hazardmill("store", "migrate", "--store", "old").out
 
 
 def work(run: Run, batches: int) -> None:

@@ -2,7 +2,7 @@
 
 python -m e2e.killed_run REPORT POINT OCCURRENCE WORDS...
 
-``WORDS`` are those of a command of hazardmill, or ``compact STORE`` or ``migrate STORE``. The worker dies by SIGKILL
+``WORDS`` are those of a command of hazardmill, or ``compact STORE``. The worker dies by SIGKILL
 when it comes to ``POINT`` for the ``OCCURRENCE``-th time; with the occurrence 0 it never does. The keeper, its parent,
 becomes the parent of whatever the worker leaves behind, waits for it to end, and writes to ``REPORT`` what it saw.
 """
@@ -125,8 +125,8 @@ def work(words: list[str]) -> int:
     from hazardmill.cli.main import main
     from hazardmill.store.store import Store
 
-    if words[0] in ("compact", "migrate"):
-        getattr(Store(words[1]), words[0])()
+    if words[0] == "compact":
+        Store(words[1]).compact()
         return 0
     sys.argv = ["hazardmill", *words]
     try:

@@ -14,7 +14,6 @@ from formalism.soup import soup as document
 from quality.test_structure import scrambled
 from quality.test_text import edited
 from store.factories import row
-from store.version1 import make_version_1
 
 from hazardmill.errors import RequestRefused
 from hazardmill.formalism.document.document import Document
@@ -358,16 +357,3 @@ def test_a_resumed_run_decides_as_one_that_nobody_disturbed(
     assert store.digest() == whole.digest()
     store.compact()
     assert store.digest() == whole.digest()
-
-
-def test_a_run_that_an_older_version_began_goes_on_without_the_structures_it_did_not_write(
-    store: Store, notes: Path, use: Use
-) -> None:
-    stopped(store, notes, use, 2)
-    make_version_1(store)
-    worked(Run.load(Store.open(store.path), "run"))
-    nobody = {"notes:2": ("accepted", None, "notes:2")}
-    assert ends(store) == ENDS | nobody
-    # Of the first task no structure is known; the second is that of the first under another name.
-    structures = {each["record_id"]: each["structure_id"] for each in store.rows("tasks")}
-    assert structures["notes:1"] is None and structures["notes:2"] == structures["notes:3"] is not None

@@ -1,7 +1,7 @@
 """A process that writes a run, says what was acknowledged, and may kill itself at a named point.
 
 python -m store.child_writer STORE RUN_ID GROUPS GROUPS_A_BATCH [POINT OCCURRENCE [LIMIT]]
-python -m store.child_writer STORE compact|migrate|rebuild 0 0 [POINT OCCURRENCE]
+python -m store.child_writer STORE compact|rebuild 0 0 [POINT OCCURRENCE]
 
 ``POINT`` ``journal.torn`` stops in the middle of a write; ``LIMIT`` is the size in bytes no file may exceed.
 """
@@ -43,7 +43,7 @@ def main(place: str, run_id: str, groups: int, batch: int, fatal: str = "", occu
     os.write = write
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    if run_id in ("compact", "migrate", "rebuild"):
+    if run_id in ("compact", "rebuild"):
         getattr(Store(place, fault=fault), run_id)()
         return 0
     try:

@@ -436,7 +436,7 @@ def test_a_copy_that_is_damaged_is_fetched_again_by_the_next_process(machine: Ma
     assert names(machine("here")) == ["a"]
 
 
-@pytest.mark.parametrize("verb", ["compact", "migrate", "rebuild"])
+@pytest.mark.parametrize("verb", ["compact", "rebuild"])
 def test_maintenance_is_refused_with_the_way_round_it(machine: Machine, address: str, verb: str) -> None:
     here = machine("here")
     write(here, "r1", ["a"])

@@ -15,7 +15,6 @@ import pytest
 
 from hazardmill.store import Store
 from store.factories import outcome, row
-from store.version1 import make_version_1
 
 TESTS = Path(__file__).resolve().parent.parent
 PATH = os.pathsep.join([str(TESTS.parent), str(TESTS)])
@@ -158,11 +157,8 @@ def fill(store: Store) -> None:
             writer.append_sync(group | {"drafts": [row("drafts", run_id=run_id, record_id=f"n:{number}")]})
 
 
-def kill_maintenance_at(store: Store, verb: str, point: str, occurrence: int) -> None:
+def kill_compaction_at(store: Store, point: str, occurrence: int) -> None:
     fill(store)
-    if verb == "migrate":
-        make_version_1(store)
-        store = Store(store.path)  # one that has not read what was just made old
     tables = ("outcomes", "drafts")
     before = [store.rows(name) for name in tables], [store.digest(run_id) for run_id in (None, "r0", "r1", "r2")]
 
@@ -171,13 +167,13 @@ def kill_maintenance_at(store: Store, verb: str, point: str, occurrence: int) ->
         rows, digests = [seen.rows(name) for name in tables], [seen.digest(r) for r in (None, "r0", "r1", "r2")]
         return (rows, digests) == before
 
-    child = start(store, verb, 0, 0, f"{verb}.{point}", occurrence)
+    child = start(store, "compact", 0, 0, f"compact.{point}", occurrence)
     _, err = child.communicate()
     assert child.returncode == -signal.SIGKILL, err
     assert is_unchanged()
     assert {finding.code for finding in store.verify_files()} <= {"replaced_left", "copy_missing"}
     assert is_unchanged()
-    getattr(store, verb)()
+    store.compact()
     assert is_unchanged()
     assert store.verify_files() == []
     assert not list((store.path / ".staging").iterdir())
@@ -186,17 +182,15 @@ def kill_maintenance_at(store: Store, verb: str, point: str, occurrence: int) ->
     assert len(list((store.path / "manifests").glob("*.json"))) == 1
 
 
-@pytest.mark.parametrize("verb", ["compact", "migrate"])
 @pytest.mark.parametrize("point", MAINTENANCE)
-def test_a_maintenance_killed_at(store: Store, verb: str, point: str) -> None:
-    kill_maintenance_at(store, verb, point, 1)
+def test_a_compaction_killed_at(store: Store, point: str) -> None:
+    kill_compaction_at(store, point, 1)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("verb", ["compact", "migrate"])
 @pytest.mark.parametrize("point", ["part.staged", "part.renamed", "part.removed", "manifest.removed"])
-def test_a_maintenance_killed_at_more_points(store: Store, verb: str, point: str) -> None:
-    kill_maintenance_at(store, verb, point, 2)
+def test_a_compaction_killed_at_more_points(store: Store, point: str) -> None:
+    kill_compaction_at(store, point, 2)
 
 
 def test_what_a_killed_compaction_left_is_swept_by_a_recovery(store: Store) -> None:

@@ -132,8 +132,8 @@ class ExtractionStory(FrozenModel):
     danger: Danger | None
     no_danger: str | None
     decline_reason: str | None
-    round: int | None
-    """Which danger of the record it is: the first, or the one that a judge had asked for. Null in older rows."""
+    round: int
+    """Which danger of the record it is: the first, or the one that a judge had asked for."""
     sent_back: str | None
     """What a judge said of the first danger, and of which draft; null where no danger was sent back."""
     error: str | None
@@ -149,8 +149,8 @@ class DraftStory(FrozenModel):
     """One draft and what became of it."""
 
     number: int
-    round: int | None
-    """Which danger of its record it was made of; null in older rows."""
+    round: int
+    """Which danger of its record it was made of."""
     accepted: bool
     failed_check: str | None
     failed_reason: str | None

@@ -157,6 +157,5 @@ def _may_hold(path: Path, record_id: str) -> bool:
 
 
 def _selected(text: str | None) -> dict[str, str | None]:
-    content = json.loads(text or "{}")
-    # The first stores listed ids alone.
-    return content if isinstance(content, dict) else dict.fromkeys(content)
+    content: dict[str, str | None] = json.loads(text or "{}")
+    return content

@@ -160,7 +160,7 @@ def hold_source(layout: Layout, stack: ExitStack, place: str) -> None:
     """Keep maintenance away from what is copied: it takes parts away.
 
     Raises:
-        StoreLocked: If somebody compacts, migrates or rebuilds it, or copies it.
+        StoreLocked: If somebody compacts or rebuilds it, or copies it.
     """
     lock = Lock.acquire(layout.maintenance_lock)
     if lock is None:

@@ -4,7 +4,7 @@ STORE/journal/<segment>.jsonl        rows on their way; a segment is <run id>-<c
 STORE/journal/<run id>.lock          held by the one process that writes this run
 STORE/journal/<run id>.present       held while a run is worked on, also between two writers
 STORE/<table>/<segment>.parquet      parts; visible once a manifest lists them
-STORE/<table>/<replacement>.<k>.parquet  parts of a compaction, migration or rebuild; a replacement is named
+STORE/<table>/<replacement>.<k>.parquet  parts of a compaction or rebuild; a replacement is named
                                      <kind>-<first commit>-<last commit>-<random hex>
 STORE/manifests/<n>-<segment>.json   what was committed, in order; n counts from 1 without gaps
 STORE/manifests/<n>-<replacement>.json  what stands in the place of the commits that it names
@@ -12,7 +12,7 @@ STORE/manifests/copies/              a second copy of each replacement's manifes
 STORE/quarantine/                    damaged files that a rebuild took out, each with a JSON that says why
 STORE/.staging/                      files being written, never read
 STORE/commit.lock                    held while parts and their manifest are renamed into place
-STORE/maintenance.lock               held by the one process that compacts, migrates or rebuilds
+STORE/maintenance.lock               held by the one process that compacts or rebuilds
 STORE/.store.duckdb.lock             held while the DuckDB file is written
 """
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from hazardmill.errors import StoreError
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_REPLACEMENT = re.compile(r"(?P<name>(compact|migrate|rebuild)-(?P<first>\d{10})-(?P<last>\d{10})-[0-9a-f]{8})(\..*)?")
+_REPLACEMENT = re.compile(r"(?P<name>(compact|rebuild)-(?P<first>\d{10})-(?P<last>\d{10})-[0-9a-f]{8})(\..*)?")
 _SEGMENT = re.compile(rf"(?P<run_id>{_RUN_ID.pattern})-[0-9a-f]{{16}}-[0-9a-f]{{8}}")
 
 
@@ -59,7 +59,7 @@ class Layout:
 
     @property
     def maintenance_lock(self) -> Path:
-        """Lock file of compaction, migration and rebuild."""
+        """Lock file of compaction and rebuild."""
         return self.root / "maintenance.lock"
 
     @property
@@ -121,7 +121,7 @@ class Layout:
 
     @staticmethod
     def new_replacement(kind: str, place: range) -> str:
-        """A name no other replacement has: ``kind`` is ``compact``, ``migrate`` or ``rebuild``."""
+        """A name no other replacement has: ``kind`` is ``compact`` or ``rebuild``."""
         return f"{kind}-{place[0]:010d}-{place[-1]:010d}-{secrets.token_hex(4)}"
 
     @staticmethod

@@ -1,7 +1,7 @@
 """Manifests: one small JSON file a commit, which makes its parts visible all at once.
 
 The body carries its own SHA-256. The sequence number orders commits and leaves no gaps, so that a lost manifest
-is noticed. A replacement (of compaction, migration or rebuild) stands for a range of commits: while it is there, what
+is noticed. A replacement (of compaction or rebuild) stands for a range of commits: while it is there, what
 it covers does not count, whether it was removed yet or not. Whoever publishes holds the commit lock.
 """
 
@@ -22,7 +22,7 @@ from hazardmill.store.files.layout import Layout
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION
 
-MANIFEST_FORMAT: Final = 2
+MANIFEST_FORMAT: Final = 1
 
 _LISTINGS: Final = 100
 """Tries at a listing of the folder before it must be damage that a manifest is listed and not there."""
@@ -124,16 +124,9 @@ def parse_manifest(data: bytes, file: str, remedy: str) -> CommitManifest:
             file=file,
             remedy="upgrade hazardmill",
         )
-    parts = tuple(Part(**{"schema": body["schema"], **part}) for part in body["parts"])
-    return CommitManifest(
-        body["sequence"],
-        body["segment"],
-        parts,
-        body["committed"],
-        body.get("first", body["sequence"]),
-        body.get("generation", 0),
-        tuple(body.get("absorbed", ())),
-    )
+    values = {name: value for name, value in body.items() if name not in ("format", "schema")}
+    parts = tuple(Part(**part) for part in body["parts"])
+    return CommitManifest(**{**values, "parts": parts, "absorbed": tuple(body["absorbed"])})
 
 
 def encode_manifest(manifest: CommitManifest) -> bytes:

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
 from hazardmill.store.files.fsync_io import guarded, sync_file
 from hazardmill.store.files.manifests import Part
 from hazardmill.store.maintenance.findings import rebuild_remedy
-from hazardmill.store.maintenance.migrations import MigrationStep, columns_read, steps_from, upgrade
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
 
 COMPRESSION: Final[dict[str, Any]] = {"compression": "zstd", "use_dictionary": True, "write_statistics": True}
@@ -77,15 +75,9 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
         CorruptStore: If a part is gone or damaged.
         SchemaMismatch: If a newer version of hazardmill wrote a part.
     """
-    pieces = [table.schema.empty_table().select(list(columns))]
+    nothing = table.schema.empty_table().select(list(columns))
     try:
-        for steps, alike in groupby(_opened(table, paths), lambda opened: opened.steps):
-            if steps:
-                # Taken through its steps first: a condition may be on what they make.
-                pieces += [_upgraded(table, old.path, columns, where, steps) for old in alike]
-            else:
-                pieces.append(_read(table, list(alike), columns, where or {}))
-        return pa.concat_tables(pieces)
+        return pa.concat_tables([nothing, _read(table, list(_opened(paths)), columns, where or {})])
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -98,13 +90,11 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
 class _Opened:
     """A part whose footer was read."""
 
-    path: Path
     footer: Footer
     fragment: ds.ParquetFileFragment
-    steps: list[MigrationStep]
 
 
-def _opened(table: Table, paths: Iterable[Path]) -> Iterator[_Opened]:
+def _opened(paths: Iterable[Path]) -> Iterator[_Opened]:
     for path in paths:
         footer, fragment = open_part(path)
         if footer.version is not None and footer.version > SCHEMA_VERSION:
@@ -113,11 +103,11 @@ def _opened(table: Table, paths: Iterable[Path]) -> Iterator[_Opened]:
                 file=str(path),
                 remedy="upgrade hazardmill",
             )
-        yield _Opened(path, footer, fragment, steps_from(table, footer.version))
+        yield _Opened(footer, fragment)
 
 
 def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where: Condition) -> pa.Table:
-    """The rows of parts of the newest schema."""
+    """The rows of parts that meet a condition."""
     schema, condition = table.schema, expression(where)
     is_picking = not PICKING.isdisjoint(where)
     fragments = []
@@ -133,21 +123,10 @@ def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where:
     return dataset(fragments, schema).to_table(columns=list(columns), filter=condition)
 
 
-def _upgraded(
-    table: Table, path: Path, columns: Sequence[str], where: Condition | None, steps: Sequence[MigrationStep]
-) -> pa.Table:
-    asked = list(dict.fromkeys([*columns, *(where or {})]))
-    needed = columns_read(table, steps, pq.read_schema(path).names, asked)
-    data = upgrade(table, steps, pq.read_table(path, columns=needed), asked)
-    condition = expression(where or {})
-    return (data if condition is None else data.filter(condition)).select(list(columns))
-
-
-def batches(table: Table, path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
-    """The chosen rows of a part in the newest schema, some at a time; row groups without any are not read.
+def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa.Table]:
+    """The chosen rows of a part, some at a time; row groups without any are not read.
 
     Args:
-        table: Its table.
         path: The file.
         columns: What to read.
         chosen: Of each row of the part, whether it is wanted (Boolean array).
@@ -159,17 +138,15 @@ def batches(table: Table, path: Path, columns: Sequence[str], chosen: pa.Array) 
         with pq.ParquetFile(path) as file:
             if file.metadata.num_rows != len(chosen):
                 raise _unreadable(path, path.parents[1])
-            steps = steps_from(table, schema_version(file.schema_arrow))
-            needed = columns_read(table, steps, file.schema_arrow.names, columns)
             start = 0
             for number in range(file.num_row_groups):
                 end = start + file.metadata.row_group(number).num_rows
                 if chosen.slice(start, end - start).true_count:
-                    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[number], columns=needed):
+                    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[number], columns=list(columns)):
                         data = pa.Table.from_batches([batch]).filter(chosen.slice(start, batch.num_rows))
                         start += batch.num_rows
                         if data.num_rows:
-                            yield upgrade(table, steps, data, columns)
+                            yield data.select(list(columns))
                 start = end
     except FileNotFoundError as error:
         raise _gone(path) from error

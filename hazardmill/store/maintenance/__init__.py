@@ -1,1 +1,1 @@
-"""Verifying, compacting, repairing and migrating a store."""
+"""Verifying, compacting and repairing a store."""

@@ -1,16 +1,16 @@
-"""Compaction: few large parts for many small ones. Migration: the same parts in the newest schema.
+"""Compaction: few large parts for many small ones.
 
-Both keep every row in its place, but those that a later row of the same run and key replaces: a run stands on its own
+Every row keeps its place, but those that a later row of the same run and key replaces: a run stands on its own
 rows, so that what another run wrote under the same key stays, and no digest changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Final, Literal
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, mi
 from hazardmill.store.files.parts import batches, is_latest, own_key, read_parts
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.maintenance.manifest_swap import PlacedPart, check_part, publish, stage_part, sweep
-from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
+from hazardmill.store.schemas import TABLES, Table
 
 TARGET_BYTES: Final = 128 * 2**20
 """Size at which a new part is full; a part of half of it is left as it is."""
@@ -30,7 +30,7 @@ TARGET_BYTES: Final = 128 * 2**20
 
 @dataclass(frozen=True)
 class MaintenanceSummary:
-    """What a compaction or migration did."""
+    """What a compaction did."""
 
     parts_before: int
     parts_after: int
@@ -44,27 +44,21 @@ class MaintenanceSummary:
     """Files removed that an earlier maintenance had left."""
 
 
-def maintain(
-    layout: Layout,
-    manifests: Manifests,
-    kind: Literal["compact", "migrate"],
-    fault: Fault,
-    target: int = TARGET_BYTES,
-) -> MaintenanceSummary:
-    """Compact or migrate what is committed now. Writers and readers go on; the caller holds the maintenance lock.
+def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TARGET_BYTES) -> MaintenanceSummary:
+    """Compact what is committed now. Writers and readers go on; the caller holds the maintenance lock.
 
     Args:
         layout: The store's paths.
         manifests: The store's manifests.
-        kind: Which of the two.
-        fault: Called at ``<kind>.part.staged`` and the points of ``replace.publish``, with ``<kind>.`` before them.
+        fault: Called at ``compact.part.staged`` and the points of ``manifest_swap.publish``, with ``compact.`` before
+            them.
         target: Size in bytes at which a new part is full.
 
     Raises:
         CorruptStore: If the store is damaged; nothing was changed.
         StoreError: If the disk refuses; nothing was changed, or all of it.
     """
-    fault = partial(_named, kind, fault)
+    fault = partial(_named, fault)
     with exclusive(layout.commit_lock):
         swept = sweep(layout, manifests, fault)
     old = manifests.all()
@@ -72,15 +66,15 @@ def maintain(
     if gaps:
         message, remedy = f"commit {gaps[0]} has no manifest", rebuild_remedy(layout.root)
         raise CorruptStore(message, file=str(layout.manifests), remedy=remedy)
-    groups = {table: _groups(_parts(old, name), kind, target) for name, table in TABLES.items()}
+    groups = {table: _groups(_parts(old, name), target) for name, table in TABLES.items()}
     before = [part for manifest in old for part in manifest.parts]
-    if not any(_changes(group) for found in groups.values() for group in found):
+    if all(len(group) == 1 for found in groups.values() for group in found):
         size = sum(part.size for part in before)
         return MaintenanceSummary(len(before), len(before), size, size, 0, 0, swept)
     place = range(1, old[-1].sequence + 1)
-    name = layout.new_replacement(kind, place)
+    name = layout.new_replacement("compact", place)
     try:
-        placed = [new for table, found in groups.items() for new in _rewrite(layout, table, found, name, kind, fault)]
+        placed = [new for table, found in groups.items() for new in _rewrite(layout, table, found, name, fault)]
     except StoreError:
         # A full disk needs the space at once, not after the next maintenance.
         for path in layout.staging.glob(f"{name}.*"):
@@ -100,18 +94,16 @@ def maintain(
     )
 
 
-def _named(kind: str, fault: Fault, point: str) -> None:
-    fault(f"{kind}.{point}")
+def _named(fault: Fault, point: str) -> None:
+    fault(f"compact.{point}")
 
 
 def _parts(manifests: Sequence[CommitManifest], table: str) -> list[Part]:
     return [part for manifest in manifests for part in manifest.parts if part.table == table]
 
 
-def _groups(parts: Sequence[Part], kind: Literal["compact", "migrate"], target: int) -> list[list[Part]]:
+def _groups(parts: Sequence[Part], target: int) -> list[list[Part]]:
     """The parts in their order, those together that are to be one."""
-    if kind == "migrate":
-        return [[part] for part in parts]
     groups: list[list[Part]] = []
     is_open = False
     for part in parts:
@@ -124,38 +116,29 @@ def _groups(parts: Sequence[Part], kind: Literal["compact", "migrate"], target: 
     return groups
 
 
-def _changes(group: Sequence[Part]) -> bool:
-    return len(group) > 1 or group[0].schema < SCHEMA_VERSION
-
-
 def _rewrite(
-    layout: Layout, table: Table, groups: Sequence[Sequence[Part]], name: str, kind: str, fault: Fault
+    layout: Layout, table: Table, groups: Sequence[Sequence[Part]], name: str, fault: Fault
 ) -> Iterator[PlacedPart]:
-    """The parts of one table, new where a group changes."""
+    """The parts of one table, a new one for each group of several."""
     parts = [part for group in groups for part in group]
     starts = dict(zip((part.file for part in parts), accumulate((p.rows for p in parts), initial=0), strict=False))
     columns, standing = [column.name for column in table.columns], None
     for number, group in enumerate(groups):
-        if not _changes(group):
-            yield from map(PlacedPart, group)
+        if len(group) == 1:
+            yield PlacedPart(group[0])
             continue
         paths = [check_part(layout, part) for part in group]
-        if kind == "compact" and standing is None:
+        if standing is None:
             standing = _standing(layout, table, parts)
         pieces = (
             data
             for part, path in zip(group, paths, strict=True)
-            for data in batches(table, path, columns, _staying(part, standing, starts))
+            for data in batches(path, columns, standing.slice(starts[part.file], part.rows))
         )
         new = stage_part(layout, table, pieces, name, number)
         fault("part.staged")
         if new is not None:
             yield new
-
-
-def _staying(part: Part, standing: pa.Array | None, starts: Mapping[str, int]) -> pa.Array:
-    """Of every row of a part, whether it is kept."""
-    return pa.repeat(True, part.rows) if standing is None else standing.slice(starts[part.file], part.rows)
 
 
 def _standing(layout: Layout, table: Table, parts: Sequence[Part]) -> pa.Array:

@@ -93,12 +93,7 @@ def _key(row: Mapping[str, Any]) -> Key:
 def _selections(snapshot: Snapshot) -> dict[str, Selection]:
     """Of each generation run whose beginning is there."""
     rows = read_table(snapshot, RUNS, {"sequence": 0, "kind": "generate"}, ["run_id", "selection"]).to_pylist()
-    found: dict[str, Selection] = {}
-    for row in rows:
-        content = json.loads(row["selection"] or "{}")
-        # The first stores listed ids alone.
-        found[row["run_id"]] = content if isinstance(content, dict) else dict.fromkeys(content)
-    return found
+    return {row["run_id"]: json.loads(row["selection"] or "{}") for row in rows}
 
 
 def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:

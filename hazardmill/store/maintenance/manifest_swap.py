@@ -1,4 +1,4 @@
-"""One manifest in the place of many: how compaction, migration and rebuild change what is there.
+"""One manifest in the place of many: how compaction and rebuild change what is there.
 
     1. write new parts in the staging folder             crash: nobody sees them; swept later
     2. rename them into place, under the commit lock     crash: unlisted, for commits that are all there; swept later

@@ -183,7 +183,7 @@ def _without(
     if stays.true_count == part.rows:
         return [PlacedPart(part)]
     columns = [column.name for column in table.columns]
-    new = stage_part(layout, table, batches(table, path, columns, stays), name, number)
+    new = stage_part(layout, table, batches(path, columns, stays), name, number)
     fault("part.staged")
     return [] if new is None else [new]
 

@@ -44,13 +44,13 @@ def salvage(path: Path) -> Salvage | None:
     header = {"journal": JOURNAL_FORMAT, "schema": SCHEMA_VERSION, "run_id": Layout.run_of(path.stem)}
     kept, groups, lost = [frame(json.dumps(header).encode())], [], []
     rows: Counter[str] = Counter()
-    schema, unknown = SCHEMA_VERSION, 0
+    unknown = 0
     for number, line in enumerate(lines, start=1):
         try:
             payload = parse_line(path, number, line)
             if number == 1:
                 check_header(path, payload)
-                schema, kept = payload["schema"], [line + b"\n"]
+                kept = [line + b"\n"]
             else:
                 groups.append(parse_group(path, number, payload))
                 kept.append(line + b"\n")
@@ -61,5 +61,5 @@ def salvage(path: Path) -> Salvage | None:
             unknown += not begun and number > 1
     if not lost:
         return None
-    segment = Segment(path.stem, tuple(groups), torn=False, schema=schema)
+    segment = Segment(path.stem, tuple(groups), torn=False)
     return Salvage(path, segment, b"".join(kept), tuple(lost), rows, unknown)

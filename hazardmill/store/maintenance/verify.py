@@ -27,7 +27,6 @@ from hazardmill.store.files.parts import hash_file, latest, own_key, schema_vers
 from hazardmill.store.journal import read_segment
 from hazardmill.store.maintenance.findings import Finding, command, rebuild_remedy, sweep_remedy
 from hazardmill.store.maintenance.manifest_swap import leftovers
-from hazardmill.store.maintenance.migrations import steps_from
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
 _LOOKS: Final = 10
@@ -205,14 +204,7 @@ def _check_content(part: Part, file: str, content: pq.ParquetFile, remedy: str) 
         message = f"the part has schema {version}, newer than this hazardmill"
         yield Finding("part_newer", file, message, "upgrade hazardmill")
         return
-    names = [column.name for column in table.columns]
-    for step in steps_from(table, version):
-        names = [name for name in names if name not in step.makes]
-    if version == SCHEMA_VERSION:
-        fits = content.schema_arrow.equals(table.schema)
-    else:
-        fits = version is None or set(names) <= set(content.schema_arrow.names)
-    if not fits:
+    if not content.schema_arrow.equals(table.schema):
         yield Finding("part_schema", file, f"its columns are not those of table {table.name}", remedy)
         return
     if content.metadata.num_rows != part.rows:
