@@ -28,7 +28,10 @@ from hazardmill.evaluation.score_file import score_plans, score_run
 from hazardmill.evaluation.scoring import Scorer
 from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.formalism.document.document import Document
-from hazardmill.testing.release_store import run_offline
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
+from factories.release_store import run_offline
 
 TASKS, MODELS = 12_279, 23
 QUICK = 500

@@ -32,12 +32,13 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))  # the attacks are the tests'
+sys.path.append(str(PROJECT / "tests"))
 
 from execute import below, memory_mb  # noqa: E402
+from factories.generated import write_neiss  # noqa: E402
 from hostile_drafts import KINDS, ORDER, Module, make  # noqa: E402
 
 from hazardmill.store.store import Store  # noqa: E402
-from hazardmill.testing.generated import write_neiss  # noqa: E402
 from hazardmill.testing.llm_server import LlmServer  # noqa: E402
 from tests.generation.support import APPROVED, FOUND, NONE  # noqa: E402
 

@@ -34,7 +34,10 @@ from hazardmill.ingest.intake import ingest_into
 from hazardmill.ingest.sources import list_sources, load_source
 from hazardmill.records import Record
 from hazardmill.store.store import Store
-from hazardmill.testing.odd_files import CLOSED, ODD_THINGS, give_up_rights
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
+from factories.odd_files import CLOSED, ODD_THINGS, give_up_rights
 
 MOST_SECONDS = 10
 MOST_WALL_SECONDS = 60

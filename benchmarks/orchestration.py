@@ -32,7 +32,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hazardmill.store.store import Store
-from hazardmill.testing.generated import write_full
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
+from factories.generated import write_full
 
 GOAL = 1.15
 QUIET_S = 15.0

@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
 TASKS, QUICK = 12_279, 1_000
 GOAL, GOAL_GB = 5, 2
 WATCHED_S = 0.05
@@ -53,7 +55,7 @@ def main():
 
 
 def make_store(folder, tasks):
-    from hazardmill.testing.release_store import by_model, multiplied, rewritten, run_offline
+    from factories.release_store import by_model, multiplied, rewritten, run_offline
 
     started = time.perf_counter()
     model = rewritten(run_offline(folder / "offline"), folder / "model", by_model)

@@ -28,7 +28,9 @@ from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 
-from hazardmill.testing.synthetic_store import synthetic_records
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
+from factories.synthetic_store import synthetic_records
 
 TASKS, QUICK = 100_000, 2_000
 BATCH = 25

@@ -4,7 +4,7 @@
 
 A whole run, as ``run generate`` does it: litellm over HTTP, ledger, jail and proofs of every draft, store. The provider
 is ``hazardmill.testing.llm_server`` in a process of its own, which answers every request after ``--latency`` seconds;
-records are reports written for load (``hazardmill/testing/generated.py``). A provider who takes 2 s and 64 requests at
+records are reports written for load (``tests/factories/generated.py``). A provider who takes 2 s and 64 requests at
 once can be asked 32 times a second: that is the ideal rate.
 
 Nobody can hold that rate at both ends of a run, when fewer than 64 records are left to ask about. So there are three
@@ -33,8 +33,11 @@ from hazardmill.generation.context import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.generated import write_full
 from hazardmill.testing.llm_server import read_journal
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # the factories are the tests'
+
+from factories.generated import write_full
 
 MODEL = "deepseek/deepseek-chat"
 RATE_GOAL = 0.95

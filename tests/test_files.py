@@ -5,9 +5,9 @@ import pickle
 from pathlib import Path
 
 import pytest
+from factories.odd_files import ODD_THINGS, OddThing
 
 from hazardmill.files import FileKind, NotARegularFile, kind_of, open_regular, read_regular, walk_folders
-from hazardmill.testing.odd_files import ODD_THINGS, OddThing
 
 KINDS = {
     "pipe": FileKind.PIPE,

@@ -103,7 +103,8 @@ def verify_task(row: Row, document: Document | None = None, *, name: str | None 
             found += (TaskFinding(code, task, *rest) for code, *rest in check(row, document))
         except UNREADABLE as error:
             found.append(TaskFinding("unreadable", task, "document", f"it cannot be validated: {reason(error)}", AGAIN))
-    if row["structure_id"] != structure:
+    # Null is no claim.
+    if row["structure_id"] not in (None, structure):
         found.append(
             TaskFinding("altered", task, "structure_id", "its structure_id is not that of its document", AGAIN)
         )

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from evaluation.ability_answers import ability_of, right
+from factories.scripted import ScriptedBackend
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
 from hazardmill.evaluation import results_files, runner
 from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .conftest import Hazardmill
 

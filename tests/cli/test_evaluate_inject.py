@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
@@ -16,7 +17,6 @@ from hazardmill.evaluation.injection.injection import inject
 from hazardmill.evaluation.injection.proof import InjectionRefused
 from hazardmill.evaluation.results import read_results
 from hazardmill.llm.requests import Request
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .conftest import Hazardmill
 

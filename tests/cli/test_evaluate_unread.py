@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 from release.small_release import soups
 
 from hazardmill.errors import PromptRefused
 from hazardmill.evaluation import runner
 from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .conftest import Hazardmill
 

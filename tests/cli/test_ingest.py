@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from factories.odd_files import ODD_THINGS, OddThing
 
 from hazardmill.store.store import Store
-from hazardmill.testing.odd_files import ODD_THINGS, OddThing
 
 from .conftest import Ended, Hazardmill
 

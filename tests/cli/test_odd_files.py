@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from factories.odd_files import ODD_THINGS, OddThing
 from report.support import document
-
-from hazardmill.testing.odd_files import ODD_THINGS, OddThing
 
 from .conftest import Hazardmill
 
@@ -78,7 +77,7 @@ def test_planning_files_that_are_none_are_refused(
 _WITHOUT_RIGHTS = """
 import sys
 from hazardmill.cli.main import main
-from hazardmill.testing.odd_files import give_up_rights
+from factories.odd_files import give_up_rights
 give_up_rights()
 main()
 """

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from factories.release_store import by_model, rewritten, run_offline
 
 from hazardmill.release.manifest import read_manifest
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 from .conftest import Hazardmill
 

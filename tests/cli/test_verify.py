@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.release_store import RUN_ID, rewritten, run_offline
 
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import RUN_ID, rewritten, run_offline
 
 from .conftest import Hazardmill
 

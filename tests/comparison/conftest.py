@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
@@ -13,7 +14,6 @@ from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, DANGER, FOUND, NONE, REJECTED, faulty, fenced, soup, write_source
 from tests.running import worked
 

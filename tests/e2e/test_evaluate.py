@@ -20,6 +20,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from factories.release_store import run_offline
 from release.small_release import bowl, task_row, write_release
 
 from e2e import small_model
@@ -27,7 +28,6 @@ from hazardmill.evaluation.probes import NAME_AVERSE, SHORTEST, STAND_INS
 from hazardmill.release.read.release import load_release
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ServedAttempt, read_journal
-from hazardmill.testing.release_store import run_offline
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

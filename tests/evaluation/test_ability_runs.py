@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ReplayMiss, RequestRefused
 from hazardmill.evaluation import runner
@@ -18,7 +19,6 @@ from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .ability_answers import ABILITIES, ability_of, right, wrong
 from .soups import SAFE, UNSAFE, soups

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import (
     BudgetReached,
@@ -26,7 +27,6 @@ from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .soups import SAFE, UNSAFE, soups, twin
 

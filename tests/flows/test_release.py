@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.release_store import by_model, rewritten, run_offline
 from patience import PATIENCE_S
 
 from hazardmill.quality.corpus_thresholds import Thresholds
@@ -15,7 +16,6 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import read_manifest
 from hazardmill.store.store import Store
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
-from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 pytestmark = [
     pytest.mark.full,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from e2e.prefect_server import served, until
+from factories.release_store import by_model, rewritten, run_offline
 
 from hazardmill.testing.hub_server import Account, HubServer, ScriptedHubFaults
-from hazardmill.testing.release_store import by_model, rewritten, run_offline
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

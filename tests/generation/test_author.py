@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.formalism.document.document import Document
@@ -18,7 +19,6 @@ from hazardmill.records import Draft
 from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import APPROVED, DANGER, FOUND, SOUP, danger, fenced, opened, record
 

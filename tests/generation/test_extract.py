@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.generation.extract import ExtractResult, extract
@@ -11,7 +12,6 @@ from hazardmill.llm.requests import Completion
 from hazardmill.records import DeclineReason
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import DANGER, FOUND, NONE, danger, opened, record
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.generation.fallback import best_executable
 from hazardmill.generation.refine import DraftAttempt, RecordResult, refine
 from hazardmill.records import Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import APPROVED, FOUND, REJECTED, SOUP, faulty, fenced, opened, record
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import Document
@@ -13,7 +14,6 @@ from hazardmill.generation.execute import execute
 from hazardmill.generation.judge import JudgeResult, describe, formalization_faults, judge
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import APPROVED, DOUBTED, NOBODYS_ERRAND, REJECTED, SOUP, danger, faulty, opened, record
 

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ProviderDown
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import opened, record
 

@@ -4,6 +4,7 @@ import asyncio
 import re
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ProviderDown, RequestRefused, UnusableAnswer
 from hazardmill.generation.context import Models
@@ -12,7 +13,6 @@ from hazardmill.llm.requests import Completion, Usage
 from hazardmill.records import MAX_DRAFTS, Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import (
     APPROVED,

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import Document
@@ -20,7 +21,6 @@ from hazardmill.store.rows import pack
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OFFLINE_LABEL
-from hazardmill.testing.scripted import ScriptedBackend
 
 from .support import (
     APPROVED,

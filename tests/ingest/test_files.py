@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from factories.odd_files import ODD_THINGS
 
 from hazardmill.ingest.sources import InputFile, find_files, walk
 from hazardmill.testing.cases import lay_out
-from hazardmill.testing.odd_files import ODD_THINGS
 
 
 def reasons(files: list[InputFile]) -> dict[str, str]:

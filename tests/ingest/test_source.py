@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from factories.odd_files import ODD_THINGS, OddThing
 
 from hazardmill.errors import SourceError
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import InputFile, Note, Source, find_files
 from hazardmill.ingest.sources.source import MOST_CHARACTERS
 from hazardmill.records import Record, Reject
-from hazardmill.testing.odd_files import ODD_THINGS, OddThing
 
 
 class Letters(Source):

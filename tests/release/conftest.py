@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from factories.release_store import by_model, rewritten, run_offline, with_unavoidable
 
 from hazardmill.quality.corpus_thresholds import Thresholds
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import by_model, rewritten, run_offline, with_unavoidable
 
 WAIVED = {"corpus": "a few samples"}
 

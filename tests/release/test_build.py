@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from factories.release_store import MODEL, rewritten
 
 from hazardmill.errors import InputError, ReleaseRefused, UsageError
 from hazardmill.formalism.document.document import Document
@@ -27,7 +28,6 @@ from hazardmill.release.build.configs import CONFIGS, SHARE_ALIKE, base_of, is_s
 from hazardmill.release.build.options import Options
 from hazardmill.release.manifest import MANIFEST, file_of, read_manifest
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import MODEL, rewritten
 from hazardmill.verification import task as verifying
 
 from .shown import other_words, remade, renamed, told_by

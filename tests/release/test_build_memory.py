@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from factories.release_store import multiplied
 
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import multiplied
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

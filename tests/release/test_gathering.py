@@ -8,13 +8,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
+from factories.release_store import HOST, MODEL, RUN_ID, rewritten
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.release.build.candidates import ReleaseCandidates, gather
 from hazardmill.release.build.options import Options
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import HOST, MODEL, RUN_ID, rewritten
 
 Row = dict[str, Any]
 NOBODY = Options(version="1.0.0", policy="none")

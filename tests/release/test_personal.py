@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.generated import write_neiss
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from hazardmill.release.gates.pii import (
     texts_beside,
     texts_of_task,
 )
-from hazardmill.testing.generated import write_neiss
 
 NARRATIVES = (
     "45YOF SLIPPED OFF A STEPLADDER @ HOME, PAIN 8/10 L WRIST. {} DX: SPRAIN",

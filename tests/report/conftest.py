@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from factories.scripted import Said, ScriptedBackend
 
 from hazardmill.errors import ProviderError, RequestRefused
 from hazardmill.generation.context import Models
@@ -15,7 +16,6 @@ from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import Said, ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
 from tests.running import worked
 

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.generation.execute import CHECKS, prove
 from hazardmill.records import MAX_DRAFTS
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import SOUP, fenced, renamed
 from tests.generation.test_execute import ran
 from tests.running import worked

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
 from hazardmill.generation.context import Models
@@ -17,7 +18,6 @@ from hazardmill.runs.budgets import FOLDER, enough, spent_upper
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, THINGS, fenced, soup
 
 MODEL = "openai/gpt-4o-mini"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill import resources
 from hazardmill.errors import InputError, RequestRefused, SettingsError, UsageError
@@ -21,7 +22,6 @@ from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run, run_states
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, REJECTED, THINGS, faulty, fenced, soup
 from tests.running import worked
 

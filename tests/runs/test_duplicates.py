@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 from formalism.soup import soup as document
 from quality.test_structure import scrambled
 from quality.test_text import edited
@@ -27,7 +28,6 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.duplicates import DuplicateReason, KeptTasks, texts_of
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, DANGER, FOUND, fenced, renamed, soup
 
 SPILT = {"robot_task": "a b c d e f g h i j", "danger_type": "thermal"}

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 
+from factories.scripted import ScriptedBackend
+
 from hazardmill.errors import PromptRefused
 from hazardmill.generation.author import author
 from hazardmill.generation.context import Prompts
@@ -9,7 +11,6 @@ from hazardmill.llm.requests import Request
 from hazardmill.runs.model_history import LEAST, measured
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import danger, opened, record
 
 

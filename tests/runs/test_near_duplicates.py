@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import InputError
 from hazardmill.generation.context import Models
@@ -19,7 +20,6 @@ from hazardmill.runs.duplicates import texts_of
 from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, fenced
 from tests.running import worked
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import InputError
 from hazardmill.generation.context import Models
@@ -16,7 +17,6 @@ from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.recheck import DIFFERENCES, Chunk, RecheckSummary, chunks, recheck
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, NONE, UNAVOIDABLE, faulty, fenced, soup
 from tests.running import worked
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import (
     BreakerOpen,
@@ -40,7 +41,6 @@ from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import KILLED, Run, run_states, shown_state
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, THINGS, faulty, fenced, soup
 from tests.running import worked
 

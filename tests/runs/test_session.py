@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ConnectionFailed, InputError
 from hazardmill.generation.context import Models
@@ -17,7 +18,6 @@ from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
-from hazardmill.testing.scripted import ScriptedBackend
 from tests.generation.support import APPROVED, FOUND, THINGS, fenced, soup
 
 

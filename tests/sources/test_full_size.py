@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.generated import WRITERS, GeneratedInput, write_full, write_neiss
 
 from hazardmill.store.store import Store
-from hazardmill.testing.generated import WRITERS, GeneratedInput, write_full, write_neiss
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

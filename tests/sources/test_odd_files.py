@@ -11,10 +11,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from factories.odd_files import CLOSED, ODD_THINGS, OddThing, give_up_rights
 
 from hazardmill.ingest.sources import Note, Source, list_sources
 from hazardmill.records import Record, Reject
-from hazardmill.testing.odd_files import CLOSED, ODD_THINGS, OddThing, give_up_rights
 
 Item = Record | Reject | Note
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.release_store import RUN_ID, by_model, rewritten, run_offline, with_unavoidable
 
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import RUN_ID, by_model, rewritten, run_offline, with_unavoidable
 
 Row = dict[str, Any]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.release_store import RUN_ID
 
 from hazardmill.errors import InputError
 from hazardmill.report.folders import WRITTEN, write_task_folders
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import RUN_ID
 from hazardmill.verification.findings import TaskFinding
 from hazardmill.verification.folder import verify_folder, verify_folders
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factories.release_store import rewritten
 
 from hazardmill.store.schemas import TASKS
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import rewritten
 from hazardmill.verification.stored import verify_store
 
 Row = dict[str, Any]

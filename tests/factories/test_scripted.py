@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from factories.scripted import DEFAULT_USAGE, ScriptedBackend
 from hazardmill.errors import RateLimited
 from hazardmill.llm.requests import AnswerKey, Completion, Message, Request, Usage
-from hazardmill.testing.scripted import DEFAULT_USAGE, ScriptedBackend
 
 
 def request(stage: str = "author", draft: int | None = None, turns: int = 1, record_id: str = "a:1") -> Request:

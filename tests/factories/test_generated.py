@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from factories.generated import WRITERS, write_alfred, write_full, write_neiss, write_normbank
 from hazardmill.ingest.ingest import ANYTHING, ingest
 from hazardmill.ingest.sources import load_source
-from hazardmill.testing.generated import WRITERS, write_alfred, write_full, write_neiss, write_normbank
 
 every_writer = pytest.mark.parametrize("name", WRITERS)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+from factories.synthetic_store import RUN_LENGTH, synthetic_records
 from hazardmill.store.store import Store
-from hazardmill.testing.synthetic_store import RUN_LENGTH, synthetic_records
 
 
 def test_every_row_is_one_of_a_store(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from factories.release_store import HOST, MODEL, by_model, multiplied, rewritten, run_offline, with_unavoidable
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
@@ -15,7 +16,6 @@ from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
-from hazardmill.testing.release_store import HOST, MODEL, by_model, multiplied, rewritten, run_offline, with_unavoidable
 
 Row = dict[str, Any]
 TASKS = 60

@@ -1,0 +1,1 @@
+"""What several tests and benchmarks make their inputs with."""
