@@ -20,7 +20,8 @@ from flows.endings import budget_reached, completed, in_words, may_be_accident, 
 from flows.publishing import PUBLISH_EVERY_S, Progress, looked_at, publish
 from hazardmill.errors import BudgetReached
 from hazardmill.runs.config import RunConfig
-from hazardmill.runs.run import Run, Session
+from hazardmill.runs.run import Run
+from hazardmill.runs.session import Session
 from hazardmill.store.store import Store
 
 

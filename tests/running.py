@@ -3,9 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from factories.scripted import ScriptedBackend
+
+from hazardmill.llm.client import Client
+from hazardmill.llm.requests import Backend
+from hazardmill.runs.backend import open_backend
+from hazardmill.runs.config import RunConfig
+from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
+from hazardmill.store.store import Store
+
+
+class Use:
+    """Gives runs a scripted backend, another one as often as a test wants, in the place of that of their configuration.
+
+    ``resources`` is what runs are started and loaded with.
+    """
+
+    def __init__(self) -> None:
+        self.backend: Backend | None = None
+        self.client: Callable[..., Client] = Client
+        self.resources = RunResources(backend=self._open, client=lambda *given, **more: self.client(*given, **more))
+
+    def __call__(self, backend: ScriptedBackend) -> ScriptedBackend:
+        self.backend = backend
+        return backend
+
+    def _open(self, config: RunConfig, store: Store) -> Backend:
+        return open_backend(config, store) if self.backend is None else self.backend
+
+
+def answering(backend: Backend) -> RunResources:
+    """What a run is started with that asks ``backend``."""
+    return RunResources(backend=lambda config, store: backend)
 
 
 def worked(run: Run, batches: Sequence[Sequence[int]] | None = None) -> dict[str, int]:

@@ -59,7 +59,7 @@ def report(
     from hazardmill.report.folders import write_task_folders
     from hazardmill.report.html import write_report
     from hazardmill.report.markdown import write_markdown
-    from hazardmill.runs.run import run_states
+    from hazardmill.runs.status import run_states
 
     store = open_store(store_path)
     known = [row["run_id"] for row in run_states(store) if row["kind"] == "generate"]

@@ -33,20 +33,15 @@ from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.ingest.intake import Intake, take_in
-from hazardmill.llm.client import Client, Retry
+from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.prices import Prices
 from hazardmill.records import Outcome
-from hazardmill.runs.backend import open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig
 from hazardmill.runs.inputs import find_records, ingestion_of, stored_of
 from hazardmill.runs.reproducibility import ReproducibilityInfo, config_changes, made_changes, prompts_used, refusal
-from hazardmill.runs.session import Session as Session
-from hazardmill.runs.status import KILLED as KILLED
-from hazardmill.runs.status import run_states as run_states
-from hazardmill.runs.status import shown_state as shown_state
-from hazardmill.sandbox.jail import Jail
+from hazardmill.runs.resources import REAL, RunResources
+from hazardmill.runs.session import Session
 from hazardmill.store.run_ids import new_run_id
 from hazardmill.store.store import Store
 from hazardmill.store.writer import Writer
@@ -72,6 +67,7 @@ class Run:
         *,
         made: ReproducibilityInfo | None = None,
         parent_run_id: str | None = None,
+        resources: RunResources = REAL,
     ) -> None:
         self.store = store
         self.run_id = run_id
@@ -79,6 +75,8 @@ class Run:
         self.made = made or ReproducibilityInfo(version=__version__)
         """What decided its results beside the configuration when it was started."""
         self.parent_run_id = parent_run_id
+        self.resources = resources
+        """How it opens what it works with."""
         self.content = dict(content)
         """Record id to the content hash it had when the run was started, in order; null where that is not known."""
         self.selection = tuple(content)
@@ -86,7 +84,13 @@ class Run:
 
     @classmethod
     def start(
-        cls, store: Store, config: RunConfig, run_id: str | None = None, *, parent: Run | None = None
+        cls,
+        store: Store,
+        config: RunConfig,
+        run_id: str | None = None,
+        *,
+        parent: Run | None = None,
+        resources: RunResources = REAL,
     ) -> tuple[Run, tuple[Intake, ...]]:
         """Take in the inputs and write down what the run is going to do.
 
@@ -99,6 +103,7 @@ class Run:
             run_id: Its name; by default one made from the time.
             parent: The run that this one does again with other settings. With the same inputs it takes the parent's
                 records, as they were when that one began, and reads no input.
+            resources: How the run opens what it works with.
 
         Raises:
             InputError: An input cannot be read, or none holds a record, of the shard if there is one: then it says
@@ -112,8 +117,8 @@ class Run:
         run_id = run_id or new_run_id("generate")
         if store.rows("runs", {"run_id": run_id}, ["run_id"]):
             raise UsageError(f"there is a run {run_id} already", remedy="resume it, or choose another id")
-        _check_models(store, config)
-        made = _made_now(config)
+        _check_models(store, config, resources)
+        made = _made_now(config, resources)
         inherited = parent.content if parent is not None and parent.config.inputs == config.inputs else None
         if inherited is None:
             find_records(store, config)
@@ -127,15 +132,19 @@ class Run:
                     content |= intakes[-1].content
                 else:
                     content |= stored_of(store, item)
-            run = cls(
-                store, run_id, config, content, made=made, parent_run_id=None if parent is None else parent.run_id
-            )
+            parent_run_id = None if parent is None else parent.run_id
+            run = cls(store, run_id, config, content, made=made, parent_run_id=parent_run_id, resources=resources)
             writer.append_sync({"runs": [run._state_row("running", 0, run.counts(), content)]})
         return run, tuple(intakes)
 
     @classmethod
-    def load(cls, store: Store, run_id: str) -> Run:
+    def load(cls, store: Store, run_id: str, resources: RunResources = REAL) -> Run:
         """A run of the store, as it was started; with what alters no result as it was last resumed with.
+
+        Args:
+            store: Where it is.
+            run_id: Its name.
+            resources: How it opens what it works with.
 
         Raises:
             InputError: The store holds no such run, it is no generation run, or another version started it.
@@ -159,9 +168,8 @@ class Run:
                 remedy="resume it with that version, or start a new run: what was paid for is in the ledger",
             ) from error
         content = json.loads(first["selection"])
-        # The first stores listed ids alone.
-        content = content if isinstance(content, dict) else dict.fromkeys(content)
-        return cls(store, run_id, config, content, made=made, parent_run_id=first["parent_run_id"])
+        parent_run_id = first["parent_run_id"]
+        return cls(store, run_id, config, content, made=made, parent_run_id=parent_run_id, resources=resources)
 
     def resumed(self, config: RunConfig | None = None) -> Run:
         """The run, to be gone on with, under settings that alter no result.
@@ -176,11 +184,19 @@ class Run:
         """
         config = config or self.config
         config.check()
-        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config))]
+        changes = [*config_changes(self.config, config), *made_changes(self.made, _made_now(config, self.resources))]
         if changes:
             raise refusal(self.run_id, changes)
-        _check_models(self.store, config)
-        return Run(self.store, self.run_id, config, self.content, made=self.made, parent_run_id=self.parent_run_id)
+        _check_models(self.store, config, self.resources)
+        return Run(
+            self.store,
+            self.run_id,
+            config,
+            self.content,
+            made=self.made,
+            parent_run_id=self.parent_run_id,
+            resources=self.resources,
+        )
 
     def child(self, config: RunConfig | None = None, run_id: str | None = None) -> tuple[Run, tuple[Intake, ...]]:
         """Start a run that does this one's work with other settings, and reuses each answer that is the same request.
@@ -195,13 +211,13 @@ class Run:
         """
         config = config or self.config
         config.check()
-        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config))
+        changed = config_changes(self.config, config) or made_changes(self.made, _made_now(config, self.resources))
         if not changed and not self.made.unknown:
             raise UsageError(
                 f"nothing changed since run {self.run_id} was started: a child run would be the same run again",
                 remedy="resume it without --child, or say what is to be otherwise",
             )
-        return Run.start(self.store, config, run_id, parent=self)
+        return Run.start(self.store, config, run_id, parent=self, resources=self.resources)
 
     def pending(self) -> list[int]:
         """Ordinals of the records that have no outcome yet."""
@@ -275,21 +291,22 @@ class Run:
             UsageError: Prompts, jail or hazardmill changed since the run was started.
             SettingsError: There is no key, or no budget can be kept.
         """
-        config, prompts, prices = self.config, _prompts(self.config), Prices.load()
+        config, resources = self.config, self.resources
+        prompts, prices = _prompts(config), resources.prices()
         check_budget(config, prices)
-        with Jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
+        with resources.jail(profile=config.jail) as jail, self.store.writer(self.run_id) as writer:
             self._refuse_changes(
                 ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts_used(prompts))
             )
-            backend = open_backend(config, self.store)
+            backend = resources.backend(config, self.store)
             ledger = Ledger(self.store, writer, self.run_id)
             with opened_budget(self.store, self.run_id, config, ledger) as budget:
                 if self._as_written() != ("running", self._written_config()):
                     self._change("running", writer)
-                client = Client(
+                client = resources.client(
                     backend,
                     ledger,
-                    limiter=open_limiter(config),
+                    limiter=resources.limiter(config),
                     prices=prices,
                     budget=budget,
                     deadline_s=config.deadline_s,
@@ -371,14 +388,14 @@ def _prompts(config: RunConfig) -> Prompts:
     return Prompts.load(config.author_format)
 
 
-def _check_models(store: Store, config: RunConfig) -> None:
+def _check_models(store: Store, config: RunConfig, resources: RunResources) -> None:
     """Make sure that the models can be asked, and that a budget can be kept."""
-    open_backend(config, store)
-    check_budget(config, Prices.load())
+    resources.backend(config, store)
+    check_budget(config, resources.prices())
 
 
-def _made_now(config: RunConfig) -> ReproducibilityInfo:
+def _made_now(config: RunConfig, resources: RunResources) -> ReproducibilityInfo:
     """What decides results here and now: opens prompts and jail once."""
     prompts = prompts_used(_prompts(config))
-    with Jail(profile=config.jail) as jail:
+    with resources.jail(profile=config.jail) as jail:
         return ReproducibilityInfo(version=__version__, jail=jail.profile, prompts=prompts)

@@ -17,7 +17,7 @@ from hazardmill.review import recorded
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.candidates import load_pool
 from hazardmill.review.decisions.folder import ReviewFolder
-from hazardmill.runs.run import Session
+from hazardmill.runs.session import Session
 from hazardmill.sandbox import jail
 from hazardmill.store.store import Store
 

@@ -10,12 +10,11 @@ from factories.scripted import ScriptedBackend
 from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, DANGER, FOUND, NONE, REJECTED, faulty, fenced, soup, write_source
-from tests.running import worked
+from tests.running import answering, worked
 
 MODEL = "openai/gpt-4o"
 ANSWER_USD = 0.0035
@@ -60,12 +59,10 @@ def generated(store: Store, notes: Path, run_id: str, drafts: Drafts, sample: in
         return REJECTED if "jug" in request.messages[-1].content else APPROVED
 
     backend = ScriptedBackend(extract=extract, author=author, judge=judge)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "open_backend", lambda config, store: backend)
-        models = Models(extract=MODEL, author=MODEL, judge=MODEL)
-        config = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, sample=sample, **fields)
-        run, _ = Run.start(store, config, run_id)
-        worked(run)
+    models = Models(extract=MODEL, author=MODEL, judge=MODEL)
+    config = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, sample=sample, **fields)
+    run, _ = Run.start(store, config, run_id, resources=answering(backend))
+    worked(run)
     return run
 
 

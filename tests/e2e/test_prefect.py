@@ -20,7 +20,7 @@ from patience import PATIENCE_S
 
 from e2e.prefect_server import BIN, Prefect, alive, children, environ, served, until
 from hazardmill.llm.ledger import IN_FLIGHT
-from hazardmill.runs.run import run_states
+from hazardmill.runs.status import run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.echoes import traces
 from hazardmill.testing.llm_server import ChatRequest, FaultPlan, LlmServer, ServerFault, ServerFaultKind

@@ -10,7 +10,9 @@ import pytest
 
 from hazardmill.errors import InputError, ProviderDown, UsageError
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.run import Run, Session, run_states
+from hazardmill.runs.run import Run
+from hazardmill.runs.session import Session
+from hazardmill.runs.status import run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer
 from tests.running import worked

@@ -12,12 +12,11 @@ from hazardmill.generation.context import Models
 from hazardmill.ingest.sources import load_source
 from hazardmill.llm.requests import Completion, Request, Usage
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, UNAVOIDABLE, faulty, fenced, soup, write_source
-from tests.running import worked
+from tests.running import answering, worked
 
 from .browsing import chromium
 
@@ -78,11 +77,11 @@ def why_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store.open(folder / "store", create=True)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(SOURCES_VARIABLE, str(folder / "sources"))
-        patched.setattr(run_module, "open_backend", lambda config, store: backend)
 
         def started(run_id: str, limit: int | None, path: Path | None) -> Run:
             item = RunInput(source="notes", path=path, limit=limit)
-            return Run.start(store, RunConfig(inputs=(item,), models=models, batch_size=8), run_id)[0]
+            config = RunConfig(inputs=(item,), models=models, batch_size=8)
+            return Run.start(store, config, run_id, resources=answering(backend))[0]
 
         from hazardmill.ingest.intake import ingest_into
 

@@ -17,11 +17,9 @@ from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from tests.generation.support import SOUP, fenced, renamed
 from tests.generation.test_execute import ran
-from tests.running import worked
+from tests.running import Use, worked
 
-from .test_run import Use, a_task_each, ends, number_of, started, use
-
-__all__ = ["use"]
+from .test_run import a_task_each, ends, number_of, started
 
 HOSTILE = """\
 from hazardmill.formalism.authoring import PlanningTask
@@ -70,7 +68,7 @@ def test_it_ends_one_record_of_a_run(store: Store, notes: Path, use: Use) -> Non
         return fenced(HOSTILE if number == 50 else renamed(things[number]))
 
     backend: ScriptedBackend = use(a_task_each(author=draft))
-    counts = worked(started(store, notes))
+    counts = worked(started(store, notes, use))
     assert counts["execution_failed"] == 1 and counts["accepted"] + counts["duplicate"] == 99
     assert ends(store)["notes:50"] == "execution_failed"
     (row,) = (row for row in store.rows("outcomes") if row["record_id"] == "notes:50")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from hazardmill.generation.context import Models
 from hazardmill.llm.traffic.budget import Budget
 from hazardmill.llm.traffic.shared_budget import FilePurse
 from hazardmill.runs import budgets
-from hazardmill.runs import run as module
 from hazardmill.runs.budgets import FOLDER, enough, spent_upper
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, THINGS, fenced, soup
+from tests.running import Use
 
 MODEL = "openai/gpt-4o-mini"
 USD = 0.00021
@@ -34,10 +35,8 @@ def backend() -> ScriptedBackend:
 
 
 @pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch) -> ScriptedBackend:
-    scripted = backend()
-    monkeypatch.setattr(module, "open_backend", lambda config, store: scripted)
-    return scripted
+def asked(use: Use) -> ScriptedBackend:
+    return use(backend())
 
 
 def config(notes: Path, **fields: Any) -> RunConfig:
@@ -57,8 +56,13 @@ def worked(run: Run) -> Budget | None:
         return asyncio.run(work())
 
 
-def begun(store: Store, run_id: str, configured: RunConfig) -> Run:
-    return Run.start(store, configured, run_id)[0]
+Begin = Callable[[Store, str, RunConfig], Run]
+
+
+@pytest.fixture
+def begun(use: Use) -> Begin:
+    """Starts a run that asks the backend in use."""
+    return lambda store, run_id, configured: Run.start(store, configured, run_id, resources=use.resources)[0]
 
 
 def leases(store: Store, name: str = "team") -> dict[str, float]:
@@ -66,19 +70,21 @@ def leases(store: Store, name: str = "team") -> dict[str, float]:
     return {run_id: amount / 1e12 for run_id, amount in content["leases"].items()}
 
 
-def test_without_a_limit_there_is_no_budget(store: Store, notes: Path) -> None:
+def test_without_a_limit_there_is_no_budget(store: Store, notes: Path, begun: Begin) -> None:
     assert worked(begun(store, "r", config(notes))) is None
     assert not (store.path / FOLDER).exists()
 
 
-def test_a_budget_of_its_own_needs_no_purse(store: Store, notes: Path) -> None:
+def test_a_budget_of_its_own_needs_no_purse(store: Store, notes: Path, begun: Begin) -> None:
     budget = worked(begun(store, "r", config(notes, budget_usd=1.0)))
     assert budget is not None
     assert budget.spent_usd == pytest.approx(18 * USD) == pytest.approx(spent_upper(store, "r"))
     assert not (store.path / FOLDER).exists()
 
 
-def test_runs_that_name_a_budget_share_it(store: Store, notes: Path, tmp_path: Path, asked: ScriptedBackend) -> None:
+def test_runs_that_name_a_budget_share_it(
+    store: Store, notes: Path, tmp_path: Path, asked: ScriptedBackend, begun: Begin, use: Use
+) -> None:
     shared = {"budget_usd": 0.005, "budget_id": "team"}
     with pytest.raises(BudgetReached):
         worked(begun(store, "a", config(notes, **shared)))
@@ -92,13 +98,13 @@ def test_runs_that_name_a_budget_share_it(store: Store, notes: Path, tmp_path: P
     assert sum(leases(store).values()) <= 0.005
     # One with a name of its own, or a larger size, goes on.
     worked(begun(store, "c", config(notes, sample=2, budget_usd=1.0, budget_id="mine")))
-    resumed = Run.load(store, "a").resumed(config(notes, budget_usd=1.0, budget_id="team"))
+    resumed = Run.load(store, "a", use.resources).resumed(config(notes, budget_usd=1.0, budget_id="team"))
     worked(resumed)
     assert resumed.counts()["pending"] == 0
     assert leases(store)["a"] == pytest.approx(18 * USD)
 
 
-def test_what_a_dead_run_leased_and_did_not_spend_is_taken_back(store: Store, notes: Path) -> None:
+def test_what_a_dead_run_leased_and_did_not_spend_is_taken_back(store: Store, notes: Path, begun: Begin) -> None:
     worked(begun(store, "dead", config(notes, budget_usd=1.0, budget_id="team")))
     path = store.path / FOLDER / "team.json"
     content = json.loads(path.read_text())
@@ -109,7 +115,7 @@ def test_what_a_dead_run_leased_and_did_not_spend_is_taken_back(store: Store, no
 
 
 def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
-    store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch, begun: Begin
 ) -> None:
     shared = {"budget_usd": 1.0, "budget_id": "team"}
     worked(begun(store, "dead", config(notes, **shared)))
@@ -129,7 +135,7 @@ def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
     assert sorted(read) == ["dead", "next", "other"], "each once when it is gone"
 
 
-def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Path) -> None:
+def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Path, begun: Begin) -> None:
     run = begun(store, "r", config(notes))
     worked(run)
     row = store.rows("llm_calls")[0]
@@ -141,14 +147,14 @@ def test_attempts_of_unknown_cost_let_no_budget_be_kept(store: Store, notes: Pat
     assert max(store.rows("runs"), key=lambda row: row["sequence"])["state"] == "stopped"
 
 
-def test_wrong_budgets_are_wrong_calls(store: Store, notes: Path) -> None:
+def test_wrong_budgets_are_wrong_calls(store: Store, notes: Path, begun: Begin) -> None:
     with pytest.raises(UsageError, match="it is not said how large it is"):
         begun(store, "r", config(notes, budget_id="team"))
     with pytest.raises(UsageError, match="cannot name a budget"):
         begun(store, "r", config(notes, budget_usd=1.0, budget_id="../up"))
 
 
-def test_enough_is_judged_by_what_finished_records_took(store: Store, notes: Path) -> None:
+def test_enough_is_judged_by_what_finished_records_took(store: Store, notes: Path, begun: Begin) -> None:
     assert enough(store, "r", 0.02, 6) == 0.06
     run = begun(store, "r", config(notes))
     worked(run)

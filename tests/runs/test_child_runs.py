@@ -20,27 +20,16 @@ from hazardmill.llm import prompts as prompts_module
 from hazardmill.llm.requests import Request
 from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.run import Run, run_states
+from hazardmill.runs.run import Run
+from hazardmill.runs.status import run_states
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, REJECTED, THINGS, faulty, fenced, soup
-from tests.running import worked
+from tests.running import Use, worked
 
 RECORDS = 6
 TOY = Models(extract="toy", author="toy", judge="toy")
 
-Use = Callable[[ScriptedBackend], ScriptedBackend]
 Edit = Callable[..., None]
-
-
-@pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Put a backend in the place of the one that runs would open."""
-
-    def place(backend: ScriptedBackend) -> ScriptedBackend:
-        monkeypatch.setattr(module, "open_backend", lambda config, store: backend)
-        return backend
-
-    return place
 
 
 @pytest.fixture
@@ -83,10 +72,10 @@ def config(notes: Path | None, **fields: Any) -> RunConfig:
 def stopped(store: Store, notes: Path, use: Use) -> Run:
     """A run that stopped at its third record."""
     use(model(stops_at=3))
-    run, _ = Run.start(store, config(notes), "run")
+    run, _ = Run.start(store, config(notes), "run", resources=use.resources)
     with pytest.raises(RequestRefused):
         worked(run)
-    return Run.load(store, "run")
+    return Run.load(store, "run", use.resources)
 
 
 def changed(run: Run, **fields: Any) -> RunConfig:
@@ -131,16 +120,16 @@ def test_what_alters_no_result_is_taken(stopped: Run, store: Store, use: Use, tm
     worked(resumed)
     assert [json.loads(row["config"])["concurrency"] for row in store.rows("runs")] == [1, 1, 3, 3]
     whole = Store.open(tmp_path / "whole", create=True)
-    worked(Run.start(whole, config(notes), "whole")[0])
+    worked(Run.start(whole, config(notes), "whole", resources=use.resources)[0])
     assert store.digest() == whole.digest()
     # The next one goes on so.
-    assert Run.load(store, "run").config == resumed.config != stopped.config
+    assert Run.load(store, "run", use.resources).config == resumed.config != stopped.config
 
 
 def test_another_port_of_the_same_host_is_no_change(store: Store, notes: Path, use: Use) -> None:
     use(model())
     asked = config(notes, backend="litellm", api_base="http://127.0.0.1:8000/v1")
-    run, _ = Run.start(store, asked, "run")
+    run, _ = Run.start(store, asked, "run", resources=use.resources)
     there = changed(run, api_base="http://127.0.0.1:9000/v1")
     assert run.resumed(there).config.api_base == there.api_base
     with pytest.raises(UsageError, match=r"host of the API: 127\.0\.0\.1 -> localhost"):
@@ -230,14 +219,14 @@ def test_nobody_mixes_results_by_another_way_in(stopped: Run, store: Store, edit
 
 def test_where_nothing_is_left_there_is_nothing_to_mix(store: Store, notes: Path, use: Use, edit: Edit) -> None:
     use(model())
-    worked(Run.start(store, config(notes), "run")[0])
+    worked(Run.start(store, config(notes), "run", resources=use.resources)[0])
     edit("extract/danger")
-    with Run.load(store, "run").under_way():
+    with Run.load(store, "run", use.resources).under_way():
         pass
     assert next(run_states(store))["state"] == "completed"
     # Who asks to resume it wants something, and is told.
     with pytest.raises(UsageError, match="prompt extract/danger"):
-        Run.load(store, "run").resumed()
+        Run.load(store, "run", use.resources).resumed()
 
 
 def forget(store: Store, *names: str) -> None:
@@ -256,7 +245,7 @@ def test_what_an_older_version_did_not_write_down_is_not_compared(
     forget(store, "prompts", "jail")
     edit("judge/task")
     use(model())
-    old = Run.load(store, "run")
+    old = Run.load(store, "run", use.resources)
     assert old.made.unknown == ("prompts", "jail")
     assert worked(old.resumed())["accepted"] == RECORDS
     with pytest.raises(UsageError, match="sample: 0 -> 1"):
@@ -285,7 +274,7 @@ def test_a_child_has_a_name_a_parent_and_the_same_records(
     use(model())
     child, intakes = stopped.child(run_id="child")
     assert (child.run_id, child.parent_run_id, child.content, intakes) == ("child", "run", stopped.content, ())
-    assert Run.load(store, "child").parent_run_id == "run"
+    assert Run.load(store, "child", use.resources).parent_run_id == "run"
     assert worked(child)["accepted"] == RECORDS
     parents = {row["run_id"]: row["parent_run_id"] for row in run_states(store) if row["kind"] == "generate"}
     assert parents == {"run": None, "child": "run"}
@@ -306,10 +295,10 @@ def test_a_child_pays_only_for_the_stages_that_changed(
     edited: str, asked: dict[str, int], store: Store, notes: Path, use: Use, edit: Edit
 ) -> None:
     use(model())
-    worked(Run.start(store, config(notes), "run")[0])
+    worked(Run.start(store, config(notes), "run", resources=use.resources)[0])
     edit(edited)
     backend = use(model())
-    child, _ = Run.load(store, "run").child(run_id="child")
+    child, _ = Run.load(store, "run", use.resources).child(run_id="child")
     assert worked(child)["accepted"] == RECORDS
     assert stages(backend) == asked
     assert len(calls(store, "child")) == sum(asked.values())
@@ -327,10 +316,10 @@ def test_edited_feedback_costs_the_drafts_that_it_was_given_for(
         return fenced(faulty("no_safe_plan") if first_of_two else soup(THINGS[number_of(request) - 1]))
 
     use(model(author=author))
-    worked(Run.start(store, config(notes), "run")[0])
+    worked(Run.start(store, config(notes), "run", resources=use.resources)[0])
     edit("author/feedback")
     backend = use(model(author=author))
-    child, _ = Run.load(store, "run").child(run_id="child")
+    child, _ = Run.load(store, "run", use.resources).child(run_id="child")
     worked(child)
     # The second draft was told otherwise. What it came to is what it came to before, and the judge has seen it.
     assert stages(backend) == {"extract": 0, "author": 1, "judge": 0}
@@ -380,9 +369,9 @@ def test_a_killed_child_is_resumed_as_a_run_of_its_own(stopped: Run, store: Stor
     with pytest.raises(RequestRefused):
         worked(stopped.child(run_id="child")[0])
     use(model())
-    assert worked(Run.load(store, "child").resumed())["accepted"] == RECORDS
+    assert worked(Run.load(store, "child", use.resources).resumed())["accepted"] == RECORDS
     assert {row["parent_run_id"] for row in store.rows("runs", {"run_id": "child"})} == {"run"}
-    grandchild, _ = Run.load(store, "child").child(changed(stopped, sample=1), "grandchild")
+    grandchild, _ = Run.load(store, "child", use.resources).child(changed(stopped, sample=1), "grandchild")
     assert grandchild.parent_run_id == "child"
 
 

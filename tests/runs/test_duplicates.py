@@ -22,13 +22,13 @@ from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import DuplicatePool, structure_or_null
 from hazardmill.runs import duplicates
-from hazardmill.runs import run as run_module
 from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.duplicates import DuplicateReason, KeptTasks, texts_of
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, DANGER, FOUND, fenced, renamed, soup
+from tests.running import Use
 
 SPILT = {"robot_task": "a b c d e f g h i j", "danger_type": "thermal"}
 DRIPPED = {"robot_task": "a b c d e f g h x y"}
@@ -248,11 +248,11 @@ ENDS = {
 }
 """Record to outcome, reason, and the record whose task its row points to."""
 
-Use = Callable[..., None]
+UseModel = Callable[..., None]
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+def use_model(use: Use) -> UseModel:
     """Put six records' answers in the place of a model; of one record, the author is refused."""
 
     def place(stops_at: int | None = None) -> None:
@@ -263,16 +263,15 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
         def extract(request: Request) -> str:
             return TOLD_OTHERWISE if request.record_id in {f"notes:{n}" for n in OTHERWISE} else FOUND
 
-        backend = ScriptedBackend(extract=extract, author=author, judge=APPROVED)
-        monkeypatch.setattr(run_module, "open_backend", lambda config, store: backend)
+        use(ScriptedBackend(extract=extract, author=author, judge=APPROVED))
 
     return place
 
 
-def started(store: Store, notes: Path) -> Run:
+def started(store: Store, notes: Path, use: Use) -> Run:
     models = Models(extract="toy", author="toy", judge="toy")
     asked = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, batch_size=2, concurrency=2)
-    return Run.start(store, asked, "run")[0]
+    return Run.start(store, asked, "run", resources=use.resources)[0]
 
 
 def worked(run: Run) -> None:
@@ -293,11 +292,11 @@ def ends(store: Store) -> dict[str, tuple[str, str | None, str]]:
 
 
 @pytest.fixture
-def whole(tmp_path: Path, notes: Path, use: Use) -> Store:
+def whole(tmp_path: Path, notes: Path, use: Use, use_model: UseModel) -> Store:
     """Of a run that nobody disturbed."""
-    use()
+    use_model()
     store = Store.open(tmp_path / "whole", create=True)
-    worked(started(store, notes))
+    worked(started(store, notes, use))
     return store
 
 
@@ -327,32 +326,32 @@ def test_nothing_that_a_run_kept_is_a_duplicate_by_dedupe(whole: Store) -> None:
 
 
 def test_a_document_too_regular_for_a_structure_is_nobodys_twin(
-    store: Store, notes: Path, use: Use, monkeypatch: pytest.MonkeyPatch
+    store: Store, notes: Path, use: Use, use_model: UseModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, "structure_or_null", lambda value: None)
-    use()
-    worked(started(store, notes))
+    use_model()
+    worked(started(store, notes, use))
     assert {each["structure_id"] for each in store.rows("tasks")} == {None}
     assert [name for name, (outcome, _, _) in ends(store).items() if outcome == "duplicate"] == ["notes:6"]
 
 
-def stopped(store: Store, notes: Path, use: Use, number: int) -> None:
-    use(stops_at=number)
+def stopped(store: Store, notes: Path, use: Use, use_model: UseModel, number: int) -> None:
+    use_model(stops_at=number)
     with pytest.raises(RequestRefused):
-        worked(started(store, notes))
+        worked(started(store, notes, use))
     assert store.count("outcomes") == number - 1
-    use()
+    use_model()
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["as it lay", "compacted"])
 @pytest.mark.parametrize("number", [2, 4, 5, 6])
 def test_a_resumed_run_decides_as_one_that_nobody_disturbed(
-    number: int, compacted: bool, store: Store, notes: Path, use: Use, whole: Store
+    number: int, compacted: bool, store: Store, notes: Path, use: Use, use_model: UseModel, whole: Store
 ) -> None:
-    stopped(store, notes, use, number)
+    stopped(store, notes, use, use_model, number)
     if compacted:
         store.compact()
-    worked(Run.load(Store.open(store.path), "run"))
+    worked(Run.load(Store.open(store.path), "run", use.resources))
     assert ends(store) == ENDS
     assert store.digest() == whole.digest()
     store.compact()

@@ -14,14 +14,13 @@ from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import DuplicatePool
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.runs import near_duplicates
-from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.duplicates import texts_of
 from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, fenced
-from tests.running import worked
+from tests.running import answering, worked
 
 from .test_duplicates import CODE, OTHERWISE, TOLD_OTHERWISE
 
@@ -46,11 +45,11 @@ def original(tmp_path_factory: pytest.TempPathFactory, sources_home: Path) -> Pa
     models = Models(extract="toy", author="toy", judge="toy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SOURCES_VARIABLE, str(sources_home))
-        patch.setattr(run_module, "open_backend", lambda config, store: backend)
         for run_id, numbers in RUNS.items():
             path = folder / f"{run_id}.txt"
             path.write_text("".join(f"{number} hot soup {number}\n" for number in numbers))
-            run, _ = Run.start(store, RunConfig(inputs=(RunInput(source="notes", path=path),), models=models), run_id)
+            config = RunConfig(inputs=(RunInput(source="notes", path=path),), models=models)
+            run, _ = Run.start(store, config, run_id, resources=answering(backend))
             worked(run)
     return store.path
 

@@ -16,10 +16,11 @@ from hazardmill.generation.context import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.traffic.breaker import Breaker
 from hazardmill.report.cost import cost
-from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.estimate import estimate
-from hazardmill.runs.run import Run, run_states
+from hazardmill.runs.resources import REAL, RunResources
+from hazardmill.runs.run import Run
+from hazardmill.runs.status import run_states
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import ChatRefusal, ChatRequest, LlmServer, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.server import offline_answer
@@ -55,19 +56,18 @@ def configured(project: Path, monkeypatch: pytest.MonkeyPatch) -> Configured:
     return config
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient() -> RunResources:
     """Clients that do not pause, and give a model up after a few failures."""
 
     async def at_once(seconds: float) -> None:
         await asyncio.sleep(0)
 
     client = functools.partial(Client, sleep=at_once, breaker=lambda: Breaker(failures=3, seconds=0.0))
-    monkeypatch.setattr(module, "Client", client)
+    return RunResources(client=client)
 
 
-def started(store: Store, config: RunConfig, run_id: str = "run") -> Run:
-    run, _ = Run.start(store, config, run_id)
+def started(store: Store, config: RunConfig, run_id: str = "run", resources: RunResources = REAL) -> Run:
+    run, _ = Run.start(store, config, run_id, resources=resources)
     return run
 
 
@@ -150,7 +150,6 @@ def test_a_fallback_answers_for_a_model_that_is_not_there(
     assert documents(store) == documents(whole) != set()
 
 
-@pytest.mark.usefixtures("impatient")
 def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
     store: Store, tmp_path: Path, configured: Configured
 ) -> None:
@@ -160,7 +159,7 @@ def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
         return ServerFault(ServerFaultKind.SERVER_ERROR) if is_down else None
 
     with LlmServer(faults=faults, on_change=lambda attempt: None) as server:
-        run = started(store, configured(server, 6, batch_size=3))
+        run = started(store, configured(server, 6, batch_size=3), resources=impatient())
 
         async def work() -> None:
             nonlocal is_down
@@ -175,7 +174,7 @@ def test_a_provider_that_is_down_ends_the_run_and_it_goes_on_when_it_is_up(
         assert state(store) == "stopped" and run.counts()["pending"] == 3
         assert "ProviderDown" in {row["error"] for row in calls(store)}
         is_down = False
-        assert worked(Run.load(store, "run").resumed())["pending"] == 0
+        assert worked(Run.load(store, "run", impatient()).resumed())["pending"] == 0
     whole = Store.open(tmp_path / "whole", create=True)
     with LlmServer() as other:
         worked(started(whole, configured(other, 6)))

@@ -12,13 +12,12 @@ from hazardmill.errors import InputError
 from hazardmill.generation.context import Models
 from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
-from hazardmill.runs import run as run_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.recheck import DIFFERENCES, Chunk, RecheckSummary, chunks, recheck
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, NONE, UNAVOIDABLE, faulty, fenced, soup
-from tests.running import worked
+from tests.running import answering, worked
 
 # Record to what the author writes, draft by draft.
 DRAFTS: dict[int, list[str]] = {
@@ -55,7 +54,7 @@ def original(tmp_path_factory: pytest.TempPathFactory, sources_home: Path) -> Pa
     path.write_text("".join(f"{n} hot soup {n}\n" for n in range(1, 7)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SOURCES_VARIABLE, str(sources_home))
-        work_on(Store.open(folder / "store", create=True), path, "run", patch)
+        work_on(Store.open(folder / "store", create=True), path, "run")
     return folder / "store"
 
 
@@ -64,13 +63,11 @@ def filled(original: Path, tmp_path: Path) -> Store:
     return Store.open(shutil.copytree(original, tmp_path / "filled"))
 
 
-def work_on(store: Store, notes: Path, run_id: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+def work_on(store: Store, notes: Path, run_id: str, **fields: Any) -> None:
     backend = ScriptedBackend(extract=extracted, author=written, judge=APPROVED)
-    monkeypatch.setattr(run_module, "open_backend", lambda config, store: backend)
     models = Models(extract="toy", author="toy", judge="toy")
-    run, _ = Run.start(
-        store, RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, **fields), run_id
-    )
+    config = RunConfig(inputs=(RunInput(source="notes", path=notes),), models=models, **fields)
+    run, _ = Run.start(store, config, run_id, resources=answering(backend))
 
     worked(run)
 
@@ -172,14 +169,14 @@ def test_a_chunk_lists_no_more_than_so_many_differences_and_counts_all(filled: S
 def test_a_draft_is_checked_within_the_limit_of_its_run(
     store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work_on(store, notes, "run", monkeypatch, search_limit=1)
+    work_on(store, notes, "run", search_limit=1)
     reasons = {row["reason"] for row in store.rows("checks", {"check_name": "search"}, ["reason"])}
     assert "too_large" in reasons
     assert all_of(store).differing == 0
 
 
 def test_only_the_runs_asked_for(filled: Store, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work_on(filled, notes, "other", monkeypatch, sample=1)
+    work_on(filled, notes, "other", sample=1)
     assert {chunk.run_id for chunk in chunks(filled)} == {"run", "other"}
     assert {chunk.run_id for chunk in chunks(filled, ["other"])} == {"other"}
     with pytest.raises(InputError, match="no draft of nobody that was executed"):

@@ -36,32 +36,21 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
 from hazardmill.runs import config as config_module
-from hazardmill.runs import run as module
 from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.runs.run import KILLED, Run, run_states, shown_state
+from hazardmill.runs.resources import RunResources
+from hazardmill.runs.run import Run
+from hazardmill.runs.status import KILLED, run_states, shown_state
+from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, NONE, REJECTED, THINGS, faulty, fenced, soup
-from tests.running import worked
-
-Use = Callable[[ScriptedBackend], ScriptedBackend]
+from tests.running import Use, worked
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Put a backend in the place of the one that runs would open."""
-
-    def place(backend: ScriptedBackend) -> ScriptedBackend:
-        monkeypatch.setattr(module, "open_backend", lambda config, store: backend)
-        return backend
-
-    return place
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(use: Use) -> None:
     """Clients that ask once."""
-    monkeypatch.setattr(module, "Client", functools.partial(Client, max_attempts=1))
+    use.client = functools.partial(Client, max_attempts=1)
 
 
 def number_of(request: Request) -> int:
@@ -83,8 +72,9 @@ def config(notes: Path | None, **fields: Any) -> RunConfig:
     return RunConfig(inputs=(RunInput(source="notes", path=notes),), **({"models": models, "batch_size": 4} | fields))
 
 
-def started(store: Store, notes: Path, run_id: str = "run", **fields: Any) -> Run:
-    run, _ = Run.start(store, config(notes, **fields), run_id)
+def started(store: Store, notes: Path, use: Use | None = None, run_id: str = "run", **fields: Any) -> Run:
+    resources = RunResources() if use is None else use.resources
+    run, _ = Run.start(store, config(notes, **fields), run_id, resources=resources)
     return run
 
 
@@ -179,12 +169,11 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
     with pytest.raises(SettingsError, match="no address of an API"):
         Run.start(store, config(notes, backend="litellm", api_base="foo"))
 
-    def leaking(self: object, wanted: object) -> object:
+    def leaking(profile: str) -> Jail:
         raise JailUnavailable("jailed code could still connect")
 
-    with monkeypatch.context() as patch, pytest.raises(JailUnavailable):
-        patch.setattr(module.Jail, "_probe", leaking)
-        Run.start(store, config(notes))
+    with pytest.raises(JailUnavailable):
+        Run.start(store, config(notes), resources=RunResources(jail=leaking))
     with monkeypatch.context() as patch, pytest.raises(SettingsError, match="litellm is not installed"):
         patch.setattr(config_module.importlib.util, "find_spec", lambda name: None)
         Run.start(store, config(notes, backend="litellm"))
@@ -253,13 +242,6 @@ def test_a_run_of_another_version_is_refused_in_words(store: Store, notes: Path)
     assert "start a new run" in caught.value.remedy
 
 
-def test_a_selection_without_content_is_still_read(store: Store, notes: Path) -> None:
-    started(store, notes)
-    rewrite_configuration(store, lambda asked: None, '["notes:2","notes:1"]')
-    run = Run.load(store, "run")
-    assert (run.selection, run.content) == (("notes:2", "notes:1"), {"notes:2": None, "notes:1": None})
-
-
 # Working
 
 
@@ -275,7 +257,7 @@ def test_every_record_ends_in_exactly_one_outcome(store: Store, notes: Path, use
             judge=lambda request: REJECTED if number_of(request) == 4 else APPROVED,
         )
     )
-    counts = worked(started(store, notes))
+    counts = worked(started(store, notes, use))
     # The sixth makes the first one's task, but the first came to none.
     assert ends(store) == {
         "notes:1": "extraction_failed",
@@ -301,7 +283,7 @@ def test_every_record_ends_in_exactly_one_outcome(store: Store, notes: Path, use
 
 def test_the_state_of_a_run_is_its_latest(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
     assert state(store) == "running"
     worked(run)
     (latest,) = run_states(store)
@@ -312,7 +294,7 @@ def test_the_state_of_a_run_is_its_latest(store: Store, notes: Path, use: Use) -
 
 def test_each_committed_record_is_reported_in_order(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
     seen: list[tuple[str, Outcome, int]] = []
 
     async def work() -> None:
@@ -349,7 +331,7 @@ def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
     same = {"author": lambda request: fenced(soup(THINGS[number_of(request) % 2]))}
     finished: list[int] = []
     use(a_task_each(**same, judge=in_reverse(finished)))
-    worked(started(store, notes, batch_size=6, concurrency=6))
+    worked(started(store, notes, use, batch_size=6, concurrency=6))
     assert len(finished) == 6 and finished[1:] == sorted(finished[1:], reverse=True)
     assert ends(store) == {
         "notes:1": "accepted",
@@ -363,7 +345,7 @@ def test_of_equal_tasks_the_first_record_keeps_it_whichever_is_done_first(
 
     other = Store.open(tmp_path / "other", create=True)
     use(a_task_each(**same))
-    worked(started(other, notes, batch_size=1, concurrency=1))
+    worked(started(other, notes, use, batch_size=1, concurrency=1))
     assert other.digest() == store.digest()
 
 
@@ -381,7 +363,7 @@ def failing_at(number: int) -> ScriptedBackend:
 
 def test_a_provider_that_fails_stops_the_run_and_keeps_what_was_done(store: Store, notes: Path, use: Use) -> None:
     backend = use(failing_at(3))
-    run = started(store, notes)
+    run = started(store, notes, use)
     with pytest.raises(RequestRefused, match="no credit"):
         worked(run)
     assert backend.closed == 1
@@ -396,16 +378,16 @@ def test_a_stopped_run_is_resumed_to_the_digest_of_an_uninterrupted_one(
 ) -> None:
     first = use(failing_at(3))
     with pytest.raises(RequestRefused):
-        worked(started(store, notes))
+        worked(started(store, notes, use))
     refused = sum(row["error"] is not None for row in store.rows("llm_calls"))
     second = use(a_task_each())
-    resumed = Run.load(Store.open(store.path), "run")
+    resumed = Run.load(Store.open(store.path), "run", use.resources)
     assert resumed.batches() == [[2, 3, 4, 5]]
     assert worked(resumed)["accepted"] == 6
 
     other = Store.open(tmp_path / "other", create=True)
     whole = use(a_task_each())
-    worked(started(other, notes, "another"))
+    worked(started(other, notes, use, "another"))
     assert store.digest() == other.digest()
     assert store.digest("run") == other.digest("another")
     # What was answered before the stop is not asked again.
@@ -434,7 +416,7 @@ def test_a_record_that_the_provider_turns_away_fails_alone_and_is_not_asked_agai
         return said(request) if callable(said) else said
 
     use(a_task_each(**{stage: moderated}))
-    counts = worked(started(store, notes))
+    counts = worked(started(store, notes, use))
     assert (counts["accepted"], counts[outcome], counts["pending"]) == (5, 1, 0)
     (row,) = [row for row in store.rows("outcomes") if row["record_id"] == "notes:3"]
     assert row["reason"] == reason and "declined to answer (content_filter)" in row["message"]
@@ -443,7 +425,7 @@ def test_a_record_that_the_provider_turns_away_fails_alone_and_is_not_asked_agai
     assert len(refused) == refusals
     assert {call["error_message"] for call in refused} == {"record notes:3: Content Exists Risk"}
     silent = use(ScriptedBackend())
-    worked(started(store, notes, "again"))
+    worked(started(store, notes, use, "again"))
     assert silent.count() == 0
     assert store.digest("run") == store.digest("again")
 
@@ -452,53 +434,53 @@ def test_a_duplicate_of_a_task_from_before_the_stop_is_still_one(store: Store, n
     same = {"author": fenced(soup("bowl"))}
     use(a_task_each(**same, extract=lambda r: RequestRefused("no credit") if number_of(r) == 2 else FOUND))
     with pytest.raises(RequestRefused):
-        worked(started(store, notes))
+        worked(started(store, notes, use))
     use(a_task_each(**same))
-    assert worked(Run.load(store, "run"))["duplicate"] == 5
+    assert worked(Run.load(store, "run", use.resources))["duplicate"] == 5
     assert ends(store)["notes:1"] == "accepted"
 
 
 def test_what_alters_no_result_is_kept_from_the_last_resume(store: Store, notes: Path, use: Use) -> None:
     use(failing_at(3))
-    run = started(store, notes, batch_size=2, concurrency=1)
+    run = started(store, notes, use, batch_size=2, concurrency=1)
     with pytest.raises(RequestRefused):
         worked(run)
     changed = {"concurrency": 3, "deadline_s": 5.0, "cross_check": 0.5}
     with pytest.raises(RequestRefused):
-        worked(Run.load(store, "run").resumed(run.config.model_copy(update=changed)))
-    assert Run.load(store, "run").config == run.config.model_copy(update=changed)
+        worked(Run.load(store, "run", use.resources).resumed(run.config.model_copy(update=changed)))
+    assert Run.load(store, "run", use.resources).config == run.config.model_copy(update=changed)
 
 
 def test_settings_of_a_resumed_run_that_is_killed_are_kept_too(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
 
     async def begun(config: RunConfig) -> None:
-        async with Run.load(store, "run").resumed(config).session():
+        async with Run.load(store, "run", use.resources).resumed(config).session():
             pass
 
     # What a kill leaves: the run is said to be under way.
     asyncio.run(begun(run.config.model_copy(update={"deadline_s": 5.0})))
-    assert Run.load(store, "run").config.deadline_s == 5.0
-    asyncio.run(begun(Run.load(store, "run").config))
+    assert Run.load(store, "run", use.resources).config.deadline_s == 5.0
+    asyncio.run(begun(Run.load(store, "run", use.resources).config))
     assert [row["state"] for row in store.rows("runs")] == ["running"] * 2
 
 
 def test_a_completed_run_has_nothing_left_to_do(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    worked(started(store, notes))
+    worked(started(store, notes, use))
     before = store.digest()
     silent = use(ScriptedBackend())
-    assert worked(Run.load(store, "run"))["accepted"] == 6
+    assert worked(Run.load(store, "run", use.resources))["accepted"] == 6
     assert silent.count() == 0
     assert store.digest() == before
 
 
 def test_a_second_run_over_the_same_records_reuses_every_answer(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    worked(started(store, notes))
+    worked(started(store, notes, use))
     silent = use(ScriptedBackend())
-    worked(started(store, notes, "again"))
+    worked(started(store, notes, use, "again"))
     assert silent.count() == 0
     assert store.digest("run") == store.digest("again")
     paid = {(row["run_id"], row["paid"]) for row in store.rows("drafts")}
@@ -507,9 +489,9 @@ def test_a_second_run_over_the_same_records_reuses_every_answer(store: Store, no
 
 def test_another_sample_asks_anew(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    worked(started(store, notes))
+    worked(started(store, notes, use))
     backend = use(a_task_each())
-    worked(started(store, notes, "again", sample=1))
+    worked(started(store, notes, use, "again", sample=1))
     assert backend.count() == 18
 
 
@@ -541,7 +523,7 @@ def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
         return fenced(soup(THINGS[number_of(request) - 1]))
 
     backend = use(a_task_each(author=write, judge=judge))
-    run = started(store, notes, batch_size=3, concurrency=3)
+    run = started(store, notes, use, batch_size=3, concurrency=3)
     with pytest.raises(type(failure), match="6 of 6 records are left"):
         # Records of the next batch would wait in the places that the judge needs.
         worked(run, run.batches()[:1])
@@ -551,7 +533,7 @@ def test_where_the_provider_cannot_be_asked_what_is_under_way_may_end(
     assert state(store) == "stopped" and ends(store) == {}
 
     second = use(a_task_each())
-    assert worked(Run.load(store, "run"))["accepted"] == 6
+    assert worked(Run.load(store, "run", use.resources))["accepted"] == 6
     assert second.count("author") == 3
 
 
@@ -566,7 +548,7 @@ def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, note
         return FOUND
 
     use(a_task_each(extract=extract))
-    run = started(store, notes, batch_size=2, concurrency=2)
+    run = started(store, notes, use, batch_size=2, concurrency=2)
 
     async def work() -> None:
         for batch in run.batches()[:2]:
@@ -580,7 +562,7 @@ def test_a_session_soon_after_another_finds_the_provider_warm(store: Store, note
 def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: Use) -> None:
     said = iter([RateLimited("too many", retry_after=0), RateLimited("too many", retry_after=0)])
     use(a_task_each(extract=lambda request: next(said, FOUND)))
-    run = started(store, notes, concurrency=1)
+    run = started(store, notes, use, concurrency=1)
     told: list[str] = []
 
     async def work() -> None:
@@ -593,7 +575,10 @@ def test_a_pause_before_another_attempt_is_told(store: Store, notes: Path, use: 
 
 def test_what_another_run_pays_meanwhile_is_not_asked_again(store: Store, notes: Path, use: Use) -> None:
     backend = use(a_task_each())
-    first, second = started(store, notes, "first", batch_size=3), started(store, notes, "second", batch_size=6)
+    first, second = (
+        started(store, notes, use, "first", batch_size=3),
+        started(store, notes, use, "second", batch_size=6),
+    )
 
     async def work() -> None:
         async with first.session() as mine:
@@ -608,9 +593,7 @@ def test_what_another_run_pays_meanwhile_is_not_asked_again(store: Store, notes:
     assert first.counts()["accepted"] == second.counts()["accepted"] == 6
 
 
-def test_sessions_of_a_process_keep_to_their_limits_together(
-    store: Store, notes: Path, use: Use, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_of_a_process_keep_to_their_limits_together(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
     limiters: list[object] = []
 
@@ -618,10 +601,10 @@ def test_sessions_of_a_process_keep_to_their_limits_together(
         limiters.append(limiter)
         return Client(*words, limiter=limiter, **more)
 
-    monkeypatch.setattr(module, "Client", noted)
+    use.client = noted
     asked: dict[str, Any] = {"backend": "litellm", "requests_per_minute": 60}
-    runs = [started(store, notes, "one", **asked), started(store, notes, "two", **asked)]
-    slower = started(store, notes, "slower", **{**asked, "requests_per_minute": 5})
+    runs = [started(store, notes, use, "one", **asked), started(store, notes, use, "two", **asked)]
+    slower = started(store, notes, use, "slower", **{**asked, "requests_per_minute": 5})
 
     async def work() -> None:
         for run in (*runs, runs[0], slower):
@@ -635,12 +618,12 @@ def test_sessions_of_a_process_keep_to_their_limits_together(
 
 def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
 
     async def both() -> None:
         async with run.session():
             with pytest.raises(StoreLocked, match="another process writes run run"):
-                async with Run.load(Store.open(store.path), "run").session():
+                async with Run.load(Store.open(store.path), "run", use.resources).session():
                     pytest.fail("two sessions on one run")
 
     asyncio.run(both())
@@ -649,7 +632,7 @@ def test_two_sessions_on_one_run_are_refused(store: Store, notes: Path, use: Use
 
 def test_records_that_the_store_lost_are_named(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
     gone = Run(store, "run", run.config, {"notes:1": None, "notes:404": None})
 
     async def work() -> None:
@@ -669,7 +652,7 @@ def test_accepted_tasks_of_the_sample_are_cross_checked(
 
     monkeypatch.setattr(session_module, "cross_checked", agreed)
     use(a_task_each(judge=lambda request: REJECTED if number_of(request) == 1 else APPROVED))
-    worked(started(store, notes, cross_check=1.0))
+    worked(started(store, notes, use, cross_check=1.0))
     assert [row["cross_check"] for row in store.rows("tasks")] == ['{"agrees":true}'] * 5
 
 
@@ -734,9 +717,9 @@ def test_what_went_wrong_first_is_what_is_said(store: Store, notes: Path, monkey
 def test_a_run_that_is_resumed_says_running_again(store: Store, notes: Path, use: Use) -> None:
     use(failing_at(3))
     with pytest.raises(RequestRefused):
-        worked(started(store, notes))
+        worked(started(store, notes, use))
     use(a_task_each())
-    worked(Run.load(store, "run"))
+    worked(Run.load(store, "run", use.resources))
     assert states(store) == ["running", "stopped", "running", "completed"]
 
 
@@ -747,7 +730,7 @@ def shown(store: Store) -> str:
 
 def test_only_a_run_that_is_worked_on_is_shown_as_running(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each())
-    run = started(store, notes)
+    run = started(store, notes, use)
     assert shown(store) == KILLED
 
     async def work() -> None:
@@ -792,21 +775,21 @@ def asked_about(backend: ScriptedBackend) -> str:
 def test_a_run_goes_on_with_its_records_as_they_were_when_it_began(store: Store, notes: Path, use: Use) -> None:
     use(a_task_each(extract=lambda request: RequestRefused("no credit") if number_of(request) >= 3 else FOUND))
     with pytest.raises(RequestRefused):
-        worked(started(store, notes))
-    began = dict(Run.load(store, "run").content)
+        worked(started(store, notes, use))
+    began = dict(Run.load(store, "run", use.resources).content)
     notes.write_text("".join(f"{n} cold tea {n}\n" for n in range(1, 7)))
     _, again = ingest_into(store, "notes", notes)
     assert again.changed_records == 6
 
     backend = use(a_task_each())
-    resumed = Run.load(store, "run")
+    resumed = Run.load(store, "run", use.resources)
     assert resumed.content == began
     worked(resumed)
     assert {row["record_id"]: row["input_hash"] for row in store.rows("outcomes")} == began
     assert "hot soup 4" in asked_about(backend) and "cold tea" not in asked_about(backend)
 
     backend = use(a_task_each())
-    worked(started(store, notes, "other"))
+    worked(started(store, notes, use, "other"))
     assert "cold tea 4" in asked_about(backend)
 
 

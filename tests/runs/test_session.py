@@ -14,8 +14,8 @@ from hazardmill.generation.context import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.records import Outcome
-from hazardmill.runs import run as module
 from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 from tests.generation.support import APPROVED, FOUND, THINGS, fenced, soup
@@ -42,8 +42,8 @@ def written(request: Request) -> str:
     return fenced(soup(THINGS[number_of(request) - 1]))
 
 
-def started(store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch, backend: Backend) -> Run:
-    monkeypatch.setattr(module, "open_backend", lambda config, store: backend)
+def started(store: Store, notes: Path, backend: Backend, **clients: Any) -> Run:
+    resources = RunResources(backend=lambda config, store: backend, **clients)
     config = RunConfig(
         inputs=(RunInput(source="notes", path=notes),),
         models=Models(extract="toy", author="toy", judge="toy"),
@@ -51,7 +51,7 @@ def started(store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch, backend:
         batch_size=2,
         concurrency=2,
     )
-    return Run.start(store, config, "run")[0]
+    return Run.start(store, config, "run", resources=resources)[0]
 
 
 def worked_through(run: Run, batches: list[list[int]] | None = None) -> list[tuple[str, Outcome, int]]:
@@ -90,7 +90,7 @@ def test_a_batch_is_begun_while_the_tail_of_the_last_is_under_way_and_committed_
         return APPROVED
 
     backend = Backend(extract=extract, judge=judge)
-    run = started(store, notes, monkeypatch, backend)
+    run = started(store, notes, backend)
     seen = worked_through(run)
     assert seen == [(f"notes:{n}", Outcome.ACCEPTED, (n - 1) // 2) for n in range(1, 7)]
     assert set(backend.seen.values()) == {1}
@@ -99,34 +99,35 @@ def test_a_batch_is_begun_while_the_tail_of_the_last_is_under_way_and_committed_
 
 
 def test_where_the_provider_fails_in_a_later_batch_the_earlier_is_whole_and_nothing_is_asked_again(
-    store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    store: Store, notes: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "Client", functools.partial(Client, max_attempts=1))
     broken = True
 
     def extract(request: Request) -> str | Exception:
         return ConnectionFailed("it is gone") if broken and number_of(request) == 4 else FOUND
 
     backend = Backend(extract=extract)
-    run = started(store, notes, monkeypatch, backend)
+    run = started(store, notes, backend, client=functools.partial(Client, max_attempts=1))
     with pytest.raises(ConnectionFailed, match="3 of 6 records are left"):
         worked_through(run)
     assert run.pending() == [3, 4, 5]
     assert len(store.snapshot().parts("outcomes")) == 2
 
     broken = False
-    assert [record_id for record_id, *_ in worked_through(Run.load(store, "run"))] == ["notes:4", "notes:5", "notes:6"]
+    assert [record_id for record_id, *_ in worked_through(Run.load(store, "run", run.resources))] == [
+        "notes:4",
+        "notes:5",
+        "notes:6",
+    ]
     assert {who for who, times in backend.seen.items() if times > 1} == {("extract", 4)}
 
     whole = Store.open(tmp_path / "whole", create=True)
-    worked_through(started(whole, notes, monkeypatch, Backend()))
+    worked_through(started(whole, notes, Backend()))
     assert store.digest() == whole.digest()
 
 
-def test_a_batch_that_the_store_lost_is_named_when_those_before_it_are_committed(
-    store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = started(store, notes, monkeypatch, Backend())
+def test_a_batch_that_the_store_lost_is_named_when_those_before_it_are_committed(store: Store, notes: Path) -> None:
+    run = started(store, notes, Backend())
     gone = Run(store, "run", run.config, {**run.content, "notes:404": None})
     with pytest.raises(InputError, match="no longer holds 1 record"):
         worked_through(gone, [[0, 1], [2, 6]])
