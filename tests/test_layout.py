@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,3 +54,14 @@ def test_no_public_class_is_named_by_a_bare_participle(modules: dict[Path, ast.M
     bare = re.compile(r"[A-Z][a-z]+(ed|wn|ept|ought|ade|ept|iven|aken)")
     found = {name for name, _ in public_classes(modules) if bare.fullmatch(name)}
     assert found == {*PARTICIPLES}
+
+
+def test_every_package_has_its_row_among_the_layers(project: Path) -> None:
+    settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    named = {name.strip("() ").removeprefix("hazardmill.") for row in layers for name in row.split("|")}
+    top = (project / "hazardmill").iterdir()
+    found = {path.stem for path in top if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert found - named == {"__init__"}
+    assert named - found == {"flows"}

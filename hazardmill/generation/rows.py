@@ -11,9 +11,8 @@ from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.generation.context import Provenance, StageContext
 from hazardmill.generation.fallback import best_executable
 from hazardmill.generation.refine import DraftAttempt, RecordResult, first_failure
-from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL
 from hazardmill.records import Danger, Outcome
-from hazardmill.testing.offline_author import OFFLINE_LABEL
 
 Row = dict[str, Any]
 

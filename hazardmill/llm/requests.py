@@ -13,6 +13,12 @@ Stage = Literal["extract", "author", "judge", "evaluate"]
 OFFLINE_MODEL = "offline-author"
 """What the offline author calls itself, everywhere, also when served over HTTP."""
 
+OFFLINE_LABEL: Final = (
+    "Written by the offline author: rules and patterns, not a language model. It stands in for one where there is no"
+    " key and no network, and its tasks say nothing about what models can do."
+)
+"""What is said of everything the offline author wrote, wherever it is shown."""
+
 RECORDED_MODEL: Final = "recorded"
 """Asked for where recorded answers are wanted. Whoever answered has a name of its own."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.testing.offline_author import OFFLINE_LABEL
+from hazardmill.llm.requests import OFFLINE_LABEL
 from hazardmill.verification.findings import Code, TaskFinding, shown
 
 REQUIRED: Final = ("code.py", "task.json", "domain.pddl", "problem.pddl", "metadata.json", "certificate.json")

@@ -14,13 +14,12 @@ from hazardmill.formalism.formats.python_writer import task_code
 from hazardmill.generation.context import Models, StageContext
 from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.rows import record_rows, task_id_of
-from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL
 from hazardmill.records import DANGER_LISTS, Danger, Outcome
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.rows import pack
 from hazardmill.store.schemas import TABLES
 from hazardmill.store.store import Store
-from hazardmill.testing.offline_author import OFFLINE_LABEL
 
 from .support import (
     APPROVED,

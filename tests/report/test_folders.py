@@ -18,9 +18,9 @@ from hazardmill.formalism.formats.python_writer import code_file
 from hazardmill.formalism.proofs.certificate import certify, flipped
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.llm.requests import OFFLINE_LABEL
 from hazardmill.records import DANGER_LISTS
 from hazardmill.report.folders import WRITTEN, folder_name, write_task_folders
-from hazardmill.testing.offline_author import OFFLINE_LABEL
 
 from .support import CODE, DANGER, Shelf, document, mill, task, unavoidable
 

@@ -11,6 +11,6 @@ has work without a key and without a network.
     backend.py    the backend
 """
 
-from hazardmill.testing.offline_author.backend import OFFLINE_LABEL, OfflineBackend, answer
+from hazardmill.testing.offline_author.backend import OfflineBackend, answer
 
-__all__ = ["OFFLINE_LABEL", "OfflineBackend", "answer"]
+__all__ = ["OfflineBackend", "answer"]

@@ -13,12 +13,6 @@ from hazardmill.testing.offline_author.extraction import extract
 from hazardmill.testing.offline_author.judge import judge
 from hazardmill.testing.offline_author.prompt import read_prompt
 
-OFFLINE_LABEL: Final = (
-    "Written by the offline author: rules and patterns, not a language model. It stands in for one where there is no"
-    " key and no network, and its tasks say nothing about what models can do."
-)
-"""What is said of everything the offline author wrote, wherever it is shown."""
-
 BYTES_A_TOKEN: Final = 4
 """The offline author counts tokens as UTF-8 bytes of the text by four, rounded up."""
 

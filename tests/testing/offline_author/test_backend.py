@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from hazardmill.errors import RequestRefused
-from hazardmill.llm.requests import OFFLINE_MODEL, AnswerKey, Message, Request
-from hazardmill.testing.offline_author import OFFLINE_LABEL, OfflineBackend
+from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL, AnswerKey, Message, Request
+from hazardmill.testing.offline_author import OfflineBackend
 
 from .support import CONTEXTS, key, record_block, user
 
