@@ -65,3 +65,18 @@ def test_every_package_has_its_row_among_the_layers(project: Path) -> None:
     found = {path.stem for path in top if path.suffix == ".py" or (path / "__init__.py").is_file()}
     assert found - named == {"__init__"}
     assert named - found == {"flows"}
+
+
+def test_the_way_of_a_record_opens_at_most_25_files_all_of_which_are_there(project: Path) -> None:
+    page = (project / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\d+\. `(hazardmill/\S+\.py)`", page, re.MULTILINE)
+    assert 20 <= len(named) <= 25
+    assert [name for name in named if not (project / name).is_file()] == []
+
+
+def test_every_package_is_in_the_table_of_where_to_look_first(project: Path) -> None:
+    page = (project / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Where to look first")[2].partition("\n## ")[0]
+    packages = {path.name for path in (project / "hazardmill").iterdir() if (path / "__init__.py").is_file()}
+    told = set(re.findall(r"`([a-z_]+)`", table))
+    assert packages - told == {"cli", "text"}
