@@ -106,7 +106,7 @@ async def evaluate(
     """
     asked = {"api_base": api_base, "budget_usd": budget_usd, "concurrency": concurrency, "deadline_s": None}
     asked |= {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    chosen = load_settings().filled({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
+    chosen = load_settings().fill({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, asking(tasks, model, **chosen), runs)
     run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"

@@ -40,7 +40,7 @@ def ages_over_89(text: str) -> Iterator[re.Match[str]]:
             yield from pattern.finditer(text)
 
 
-def coarsened(text: str) -> str:
+def coarsen_ages(text: str) -> str:
     """The text with each age over 89 told as ``90+``: 93YOF as 90+YOF, a nonagenarian as a 90+."""
     for start, end in sorted({match.span("age") for match in ages_over_89(text)}, reverse=True):
         text = text[:start] + COARSE + text[end:]

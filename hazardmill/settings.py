@@ -94,15 +94,15 @@ class Settings(BaseSettings):
 
     @field_validator("fallback_models", mode="before")
     @classmethod
-    def _parted(cls, value: object) -> object:
+    def _split_commas(cls, value: object) -> object:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
     @field_validator("budget_usd", mode="before")
     @classmethod
-    def _unlimited(cls, value: object) -> object:
+    def _read_none(cls, value: object) -> object:
         return None if value == "none" else value
 
-    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def fill(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What was given, with the settings in place of nulls; a deadline set for shorter attempts gives way."""
         values = {name: getattr(self, name) if value is None else value for name, value in given.items()}
         if given.get("deadline_s") is None and given.get("attempt_timeout") is not None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.ages import COARSE, ages_over_89, coarsened
+from hazardmill.ages import COARSE, ages_over_89, coarsen_ages
 
 WRITTEN = [
     "{}YOF",
@@ -29,13 +29,13 @@ WRITTEN = [
 @given(st.sampled_from(WRITTEN), st.integers(90, 120), st.booleans())
 def test_an_age_over_89_is_told_coarsely_and_nothing_else_is_changed(written: str, age: int, upper: bool) -> None:
     text = f"FELL ON 2 STEPS, {written} DX: BP 120/95".upper() if upper else f"Fell on 2 steps, {written}, at 95 F"
-    assert coarsened(text.format(age)) == text.format(COARSE)
-    assert coarsened(text.format(COARSE)) == text.format(COARSE)
+    assert coarsen_ages(text.format(age)) == text.format(COARSE)
+    assert coarsen_ages(text.format(COARSE)) == text.format(COARSE)
 
 
 @given(st.sampled_from(WRITTEN), st.integers(0, 89))
 def test_other_ages_stay(written: str, age: int) -> None:
-    assert coarsened(written.format(age)) == written.format(age)
+    assert coarsen_ages(written.format(age)) == written.format(age)
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_other_ages_stay(written: str, age: int) -> None:
     ],
 )
 def test_ages_in_words_and_what_is_written_alike(text: str, coarse: str) -> None:
-    assert coarsened(text) == coarse
+    assert coarsen_ages(text) == coarse
     assert not [*ages_over_89(coarse)]
 
 
 @given(st.text())
 def test_any_text_is_coarse_once_coarsened(text: str) -> None:
-    assert coarsened(coarsened(text)) == coarsened(text)
+    assert coarsen_ages(coarsen_ages(text)) == coarsen_ages(text)
 
 
 @pytest.mark.parametrize("text", ["9" * 50_000, "90 y" * 10_000, "ninety " * 10_000, "age 1" * 10_000])
 def test_no_text_takes_long(text: str) -> None:
     # The test's own limit of time ends what backtracks without end.
-    coarsened(text)
+    coarsen_ages(text)

@@ -68,10 +68,10 @@ def test_a_variable_set_to_nothing_is_unset(monkeypatch: pytest.MonkeyPatch) -> 
 def test_settings_fill_in_what_was_not_given_and_a_deadline_makes_room_for_longer_attempts() -> None:
     write("deadline_s: 60\nconcurrency: 3\n")
     given = {"concurrency": None, "deadline_s": None, "attempt_timeout": None}
-    assert load_settings().filled(given) == {"concurrency": 3, "deadline_s": 60, "attempt_timeout": 300}
+    assert load_settings().fill(given) == {"concurrency": 3, "deadline_s": 60, "attempt_timeout": 300}
     longer = {**given, "attempt_timeout": 100.0}
-    assert load_settings().filled(longer) == {"concurrency": 3, "deadline_s": 200, "attempt_timeout": 100}
-    assert load_settings().filled({**longer, "deadline_s": 5.0})["deadline_s"] == 5
+    assert load_settings().fill(longer) == {"concurrency": 3, "deadline_s": 200, "attempt_timeout": 100}
+    assert load_settings().fill({**longer, "deadline_s": 5.0})["deadline_s"] == 5
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])

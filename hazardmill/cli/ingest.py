@@ -67,13 +67,13 @@ def _installed(name: str) -> Path:
     Raises:
         click.UsageError: There is none, so that a path must be given.
     """
-    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.fetch.catalogue import read_catalogue
     from hazardmill.ingest.sources import load_source
 
     source = load_source(name)
     path = source.installed()
     if path is None:
-        offer = published(source)
+        offer = read_catalogue(source)
         if offer is not None and offer.files:
             get = f"get one with: hazardmill sources fetch {name}"
         else:

@@ -60,11 +60,11 @@ def _here(source: Source) -> dict[str, bool]:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
-    from hazardmill.ingest.fetch.catalogue import published
+    from hazardmill.ingest.fetch.catalogue import read_catalogue
     from hazardmill.ingest.sources import load_source
 
     source = load_source(name)
-    offer = published(source)
+    offer = read_catalogue(source)
     installed = source.installed()
     facts: dict[str, str] = {
         "name": source.name,

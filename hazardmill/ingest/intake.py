@@ -90,8 +90,8 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
         StoreError: The store cannot be written.
     """
     source = ingestion.source
-    known = _known(store, source)
-    refused = _refused(store, source)
+    known = _content_hashes(store, source)
+    refused = _reject_keys(store, source)
     content: dict[str, str] = {}
     examples: dict[str, Reject] = {}
     tally = {"new": 0, "changed": 0, "rejects": 0}
@@ -137,12 +137,12 @@ def take_in(store: Store, writer: Writer, ingestion: Ingestion, shard: str | Non
     )
 
 
-def _known(store: Store, source: Source) -> dict[str, str]:
+def _content_hashes(store: Store, source: Source) -> dict[str, str]:
     """Record id to content hash of what the store has of a source."""
     return dict(_stored_columns(store, source, RECORDS, ("record_id", "content_hash")))
 
 
-def _refused(store: Store, source: Source) -> set[bytes]:
+def _reject_keys(store: Store, source: Source) -> set[bytes]:
     """The keys of the rejects that the store has of a source."""
     return {_reject_key(*values) for values in _stored_columns(store, source, REJECTS, REJECTS.key)}
 
@@ -227,7 +227,7 @@ def _take_in(store: Store, ingestion: Ingestion, config: Mapping[str, Any]) -> t
         return writer.run_id, intake
 
 
-def stored(
+def stored_content(
     store: Store, source: Source, where: Mapping[str, str], limit: int | None, shard: str | None = None
 ) -> dict[str, str]:
     """Content hash by id of the records of a source that the store holds and that meet ``where``, as they came.

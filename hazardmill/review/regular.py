@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.store.files.fsync_io import guarded
+from hazardmill.store.files.fsync_io import disk_errors
 
 _REMEDY: Final = "put the file itself there, as git has it: a review folder holds no links, pipes or devices"
 _LINKED: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
@@ -54,7 +54,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = Fa
 def read_regular(path: Path) -> bytes:
     """What is in the regular file at ``path``, which may have other names. Raises as ``open_regular``."""
     descriptor = open_regular(path, other_names=True)
-    with guarded(path, "read"), os.fdopen(descriptor, "rb") as file:
+    with disk_errors(path, "read"), os.fdopen(descriptor, "rb") as file:
         return file.read()
 
 
@@ -70,6 +70,6 @@ def _opened(path: Path, flags: int, folder: int | None) -> int:
         elif error.errno in _IRREGULAR:
             message = "this is no regular file"
         else:
-            with guarded(path, "open"):
+            with disk_errors(path, "open"):
                 raise
         raise InputError(message, file=str(path), remedy=_REMEDY) from error

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hazardmill.errors import InputError
-from hazardmill.ingest.fetch.catalogue import published
+from hazardmill.ingest.fetch.catalogue import read_catalogue
 from hazardmill.ingest.ingest import Ingestion, ingest
-from hazardmill.ingest.intake import RecordReader, first_of, nothing_read, stored
+from hazardmill.ingest.intake import RecordReader, first_of, nothing_read, stored_content
 from hazardmill.ingest.shards import holds
 from hazardmill.ingest.sources import load_source
 from hazardmill.records import Record
@@ -60,7 +60,7 @@ def stored_of(store: Store, item: RunInput) -> dict[str, str]:
         UsageError: Its ``where`` makes no sense for the source.
         StoreError: The store cannot be read.
     """
-    return stored(store, load_source(item.source), item.where, item.limit, item.shard)
+    return stored_content(store, load_source(item.source), item.where, item.limit, item.shard)
 
 
 def _nothing_in_shard(shard: str, others: int) -> InputError:
@@ -77,7 +77,7 @@ def _nothing_stored(store: Store, sources: Sequence[str]) -> InputError:
         remedy = "none of those in the store meets --where: choose otherwise, or give --input PATH"
     else:
         ingest_it = f"hazardmill ingest --source {source.name} --store {store.address}"
-        offer = published(source)
+        offer = read_catalogue(source)
         first = f"hazardmill sources fetch {source.name}, then " if offer is not None and offer.files else ""
         place = f"data/{source.name}" if first else "PATH" if source.installed() is None else ""
         remedy = f"bring them there with: {first}{ingest_it} {place}".rstrip() + "; or give --input PATH"

@@ -35,7 +35,7 @@ def check(code: str, jail: Jail) -> Document | CheckFailure:
     Raises:
         SandboxError: The jail failed, which says nothing of the code.
     """
-    return _refused(code) or _read(jail.run(code))
+    return _policy_failure(code) or _read(jail.run(code))
 
 
 async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
@@ -44,7 +44,7 @@ async def check_async(code: str, jail: Jail) -> Document | CheckFailure:
     Raises:
         SandboxError: The jail failed, which says nothing of the code.
     """
-    return _refused(code) or _read(await jail.run_async(code))
+    return _policy_failure(code) or _read(await jail.run_async(code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ def check_planner(code: str, jail: Jail) -> Planner | CheckFailure:
         # Unified Planning allows names, sizes and mixtures of types that documents do not.
         return CheckFailure("document", "not_a_document", printable(error.message), None, error.remedy)
     if document.provenance or document.texts or document.causes or document.obvious:
-        return _forged("the document claims texts, causes or a provenance, which code of this kind cannot give")
+        return _forgery("the document claims texts, causes or a provenance, which code of this kind cannot give")
     return Planner(document, answer.notes)
 
 
-def _refused(code: str) -> CheckFailure | None:
+def _policy_failure(code: str) -> CheckFailure | None:
     findings = policy.inspect(code)
     if not findings:
         return None
@@ -105,15 +105,15 @@ def _read(answer: JailResult | JailFailure) -> Document | CheckFailure:
         document = Document.from_json(answer.value)
     except DocumentError as error:
         # The authoring module checks documents itself, so an honest task cannot come here.
-        return _forged(f"the document is not well formed: {error.message}")
+        return _forgery(f"the document is not well formed: {error.message}")
     if document.provenance:
-        return _forged("the document claims a provenance, which only the mill may write")
+        return _forgery("the document claims a provenance, which only the mill may write")
     if is_too_large(document):
         message = f"the task takes more than {policy.MAX_BYTES} bytes to write down"
         return CheckFailure("document", "too_large", message, None, "declare less: fewer objects, values or actions")
     return document
 
 
-def _forged(message: str) -> CheckFailure:
+def _forgery(message: str) -> CheckFailure:
     mend = "let PlanningTask make the document: write build, and no document of your own"
     return CheckFailure("document", "forged_output", printable(message), None, mend)

@@ -135,7 +135,7 @@ class Jail:
             except BaseException:
                 self.close()
                 raise
-        self.profile = f"{kind}:{_joined(self.layers)}"
+        self.profile = f"{kind}:{_join(self.layers)}"
         """Kind and active layers: ``fork:rlimits+uid+landlock+seccomp+netns``. Goes into every row."""
 
     def _hold(self) -> None:
@@ -185,7 +185,7 @@ class Jail:
             SandboxError: The jail failed, which says nothing of the code.
         """
         child = self._child(code)
-        return child if isinstance(child, JailFailure) else self._judged(self._completed(child))
+        return child if isinstance(child, JailFailure) else self._read_exit(self._complete(child))
 
     async def run_async(self, code: str) -> JailResult | JailFailure:
         """Run one draft without blocking the loop, in its turn.
@@ -201,15 +201,15 @@ class Jail:
         with self._lock:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self._at_a_time, thread_name_prefix="jail")
-            running = asyncio.wrap_future(self._threads.submit(self._completed, child))
+            running = asyncio.wrap_future(self._threads.submit(self._complete, child))
         try:
             ended = await running
         except asyncio.CancelledError:
             child.kill()
             raise
-        return self._judged(ended)
+        return self._read_exit(ended)
 
-    def _completed(self, child: _AnyChild) -> ChildExit:
+    def _complete(self, child: _AnyChild) -> ChildExit:
         with self._room:
             try:
                 return child.run()
@@ -264,7 +264,7 @@ class Jail:
             ) from error
         return tuple(header["layers"]), header["missing"], tried
 
-    def _judged(self, ended: ChildExit) -> JailResult | JailFailure:
+    def _read_exit(self, ended: ChildExit) -> JailResult | JailFailure:
         standing = _header(ended).get("layers")
         if standing != list(self.layers):
             raise SandboxError(
@@ -353,5 +353,5 @@ def _crash(status: int, limits: Limits) -> JailFailure:
     )
 
 
-def _joined(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     return "+".join(name for name in _SHOWN if name in names) or "none"

@@ -72,7 +72,7 @@ class Provers:
         function = functools.partial(work, **named) if named else work
         request = pickle.dumps((function, args, memory, seconds), pickle.HIGHEST_PROTOCOL)
         with self._room:
-            answer = self._asked(request, memory, seconds)
+            answer = self._ask(request, memory, seconds)
         worked, value = pickle.loads(answer)
         if not worked:
             raise value
@@ -85,7 +85,7 @@ class Provers:
         for prover in idle:
             prover.end()
 
-    def _asked(self, request: bytes, memory: int, seconds: int) -> bytes:
+    def _ask(self, request: bytes, memory: int, seconds: int) -> bytes:
         while True:
             prover, fresh = self._one()
             try:
@@ -95,7 +95,7 @@ class Provers:
                 # One that has grown ends after its answer, which may be just now.
                 if not fresh and status == 0:
                     continue
-                raise _killed(status, memory, seconds) from None
+                raise _kill_error(status, memory, seconds) from None
             except BaseException:
                 prover.end()
                 raise
@@ -124,12 +124,12 @@ class _Prover:
                 self._process = start("workloads.proving", told, theirs.fileno(), subprocess.DEVNULL)
             except OSError as error:
                 ours.close()
-                raise _unstarted(error.strerror or str(error)) from error
+                raise _start_error(error.strerror or str(error)) from error
         self._line = Connection(ours.detach())
         try:
             ready = self._line.recv_bytes()
         except (EOFError, OSError):
-            raise _unstarted(f"it ended with status {self.end()}") from None
+            raise _start_error(f"it ended with status {self.end()}") from None
         except BaseException:
             self.end()
             raise
@@ -154,14 +154,14 @@ class _Prover:
             return self._process.wait()
 
 
-def _unstarted(why: str) -> SandboxError:
+def _start_error(why: str) -> SandboxError:
     return SandboxError(
         f"no process for proving can be started: {why}",
         remedy="see that memory is enough and further processes are allowed",
     )
 
 
-def _killed(status: int, memory: int, seconds: int) -> ProofKilled:
+def _kill_error(status: int, memory: int, seconds: int) -> ProofKilled:
     how = {
         OUT_OF_MEMORY: f"it took more than {memory // 2**20} MB",
         TOO_LONG_AN_ANSWER: f"what is to be said of it is longer than {MOST_ANSWER // 2**20} MB",

@@ -54,7 +54,7 @@ def open_views(snapshot: Snapshot) -> DuckDBPyConnection:
         _create_latest_tasks(connection)
     except duckdb.Error as error:
         connection.close()
-        raise _gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
+        raise _first_gone(snapshot) or StoreError(f"DuckDB cannot read it: {error}", file=root) from error
     return connection
 
 
@@ -75,7 +75,7 @@ def ask_views(snapshot: Snapshot, asking: Callable[[DuckDBPyConnection], T]) -> 
         return asking(connection)
     except duckdb.IOException as error:
         connection.close()
-        gone = _gone(snapshot)
+        gone = _first_gone(snapshot)
         if gone is None:
             raise
         raise gone from error
@@ -112,11 +112,11 @@ def write_lens(snapshot: Snapshot, path: Path) -> None:
             _create_latest_tasks(connection)
         sync_file(staged)
     except (duckdb.Error, OSError) as error:
-        raise _gone(snapshot) or StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error
+        raise _first_gone(snapshot) or StoreError(f"cannot write the DuckDB file: {error}", file=str(path)) from error
     rename(staged, path)
 
 
-def _gone(snapshot: Snapshot) -> StoreError | None:
+def _first_gone(snapshot: Snapshot) -> StoreError | None:
     return first_gone([path for table in TABLES for _, path in snapshot.parts(table)])
 
 
@@ -146,7 +146,7 @@ def _create_view(
     connection: DuckDBPyConnection, snapshot: Snapshot, table: Table, place: Callable[[str], str], pending: bool
 ) -> None:
     """Create the views of a table; ``place`` gives the SQL that names a file, which it is given below the store."""
-    ordered = _ordered(table, place, snapshot, pending)
+    ordered = _order_query(table, place, snapshot, pending)
     connection.execute(f"CREATE VIEW {_ordered_name(table)} AS {ordered}")
     connection.execute(f"CREATE VIEW {_quote(table.name)} AS {_latest(table, table.key, _ordered_name(table))}")
 
@@ -155,7 +155,7 @@ def _create_latest_tasks(connection: DuckDBPyConnection) -> None:
     connection.execute(f"CREATE VIEW latest_tasks AS {_latest(TASKS, ['task_id'], _ordered_name(TASKS))}")
 
 
-def _ordered(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:
+def _order_query(table: Table, place: Callable[[str], str], snapshot: Snapshot, pending: bool) -> str:
     """Every row with its place in the order of commits."""
     columns = ", ".join(_quote(column.name) for column in table.columns)
     stored = ", ".join(f"stored.{_quote(column.name)}" for column in table.columns)

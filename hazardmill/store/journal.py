@@ -21,7 +21,7 @@ from typing import Any, Final
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.fsync_io import Fault, is_same, no_fault, store_error, sync_folder
 from hazardmill.store.maintenance.findings import rebuild_remedy
-from hazardmill.store.root import gone
+from hazardmill.store.root import gone_error
 from hazardmill.store.rows import Packed
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -218,4 +218,4 @@ class SegmentWriter:
             in_place = is_same(self._descriptor, self.path)
         except OSError as error:
             return store_error(error, self.path, "append to the journal")
-        return None if in_place else gone(self.path.parents[1])
+        return None if in_place else gone_error(self.path.parents[1])

@@ -11,10 +11,10 @@ import weakref
 from pathlib import Path
 
 from hazardmill.errors import StoreError
-from hazardmill.store.files.fsync_io import guarded, is_same
+from hazardmill.store.files.fsync_io import disk_errors, is_same
 
 
-def gone(root: Path) -> StoreError:
+def gone_error(root: Path) -> StoreError:
     """The error of a process whose store's folder is not there, or is another one."""
     return StoreError(
         "the folder of the store, or what was in it, was removed or replaced while this process worked on it",
@@ -43,9 +43,9 @@ class Root:
         """
         if self._descriptor is not None:
             if not is_same(self._descriptor, self._folder):
-                raise gone(self._folder)
+                raise gone_error(self._folder)
             return
-        with guarded(self._folder, "open the folder"):
+        with disk_errors(self._folder, "open the folder"):
             try:
                 descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             except (FileNotFoundError, NotADirectoryError):

@@ -15,7 +15,7 @@ from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import HeldLock
 from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.journal import SegmentWriter
-from hazardmill.store.root import Root, gone
+from hazardmill.store.root import Root, gone_error
 from hazardmill.store.rows import Group, encode
 
 
@@ -113,7 +113,7 @@ class Writer:
         """
         self._root.check()
         if not self._lock.is_in_place():
-            raise gone(self._layout.root)
+            raise gone_error(self._layout.root)
 
     def hand_over(self, group: Group) -> Future[None]:
         """As ``append``, without waiting: the rows are in the next write to the disk when this returns.

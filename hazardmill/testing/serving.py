@@ -79,7 +79,7 @@ class LoopbackServer(ABC, Generic[JournalT, ConnectionT]):
             raise RuntimeError("the server is not running: use it as a context manager")
         return f"http://{_HOST}:{self._port}"
 
-    def _seen(self, look: Callable[[], T]) -> T:
+    def _look(self, look: Callable[[], T]) -> T:
         """What ``look`` gives, called in the server's thread while that runs."""
         loop = self._loop
         if loop is None or threading.current_thread() is self._thread:

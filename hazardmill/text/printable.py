@@ -35,7 +35,7 @@ def escape_in_json(text: str) -> str:
 
     They stand within strings only: JSON has none of them elsewhere.
     """
-    return _HALF.sub(_escaped, STEERING.sub(_escaped, text))
+    return _HALF.sub(_escape, STEERING.sub(_escape, text))
 
 
 def comment(mark: str, text: str) -> str:
@@ -44,5 +44,5 @@ def comment(mark: str, text: str) -> str:
     return f"{mark} {re.sub(r'coding(?=[:=])', 'coding ', printable(' '.join(text.split())))}"
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"

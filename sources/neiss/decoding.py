@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
-from hazardmill.ages import coarsened
+from hazardmill.ages import coarsen_ages
 from hazardmill.ingest.sources import InputRefusal
 
 from . import values
@@ -199,7 +199,7 @@ class RowDecoder:
         narrative = values.narrative(first, second)
         if isinstance(narrative, InputRefusal):
             raise RowRefused(narrative, native_id)
-        narrative = coarsened(narrative)
+        narrative = coarsen_ages(narrative)
         try:
             _, diagnosis, warned_1 = self._diagnosis[diagnosis_code]
             _, part, warned_2 = self._part[part_code]

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import Final
 
-from hazardmill.ages import COARSE, OLDEST_TOLD, coarsened
+from hazardmill.ages import COARSE, OLDEST_TOLD, coarsen_ages
 from hazardmill.ingest.sources import InputRefusal
 
 SPREADSHEET_ERRORS: Final = frozenset(
@@ -53,7 +53,7 @@ def _spreadsheet_error(text: str, column: str) -> InputRefusal | None:
 def remark(cell: str) -> str | None:
     """A free text beside a code, in one line; null where it says nothing."""
     text = " ".join(_unquoted(cell).split())
-    return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else coarsened(text)
+    return None if text.upper() in _NOTHING_SAID or text in SPREADSHEET_ERRORS else coarsen_ages(text)
 
 
 def case_number(cell: str) -> str | InputRefusal:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from hazardmill.errors import SourceError, UsageError
-from hazardmill.ingest.fetch.catalogue import choose, published
+from hazardmill.ingest.fetch.catalogue import choose, read_catalogue
 from hazardmill.ingest.sources import InputFile, Note, Source, load_source
 from hazardmill.records import Record, Reject
 
@@ -50,7 +50,7 @@ def section(block: str, *, after: str = "") -> str:
 
 def test_the_block_is_read(tmp_path: Path) -> None:
     more = f'size = 12\nsha256 = "{"ab" * 32}"\nunpack = "7z x rows.tsv"\n'
-    offer = published(paper(tmp_path, section(ENTRY + more)))
+    offer = read_catalogue(paper(tmp_path, section(ENTRY + more)))
     assert offer is not None
     (file,) = offer.files
     assert (file.name, file.address, file.terms) == ("rows.tsv", "https://example.org/rows.tsv", "Free.")
@@ -59,7 +59,7 @@ def test_the_block_is_read(tmp_path: Path) -> None:
 
 def test_an_entry_with_years_is_one_file_a_year(tmp_path: Path) -> None:
     text = ENTRY.replace("rows.tsv", "{year}/rows{year}.tsv").replace('"{year}/', '"') + "years = [2018, 2019]\n"
-    offer = published(paper(tmp_path, section(text)))
+    offer = read_catalogue(paper(tmp_path, section(text)))
     assert offer is not None
     assert [(file.name, file.address) for file in offer.files] == [
         ("rows2018.tsv", "https://example.org/2018/rows2018.tsv"),
@@ -71,7 +71,7 @@ def test_an_entry_with_years_is_one_file_a_year(tmp_path: Path) -> None:
 def test_without_page_or_section_there_is_no_offer(tmp_path: Path) -> None:
     for text in (None, "# Paper\n", "# Paper\n\n### Files\n\n```toml\n```\n"):
         source = paper(tmp_path, text)
-        assert published(source) is None
+        assert read_catalogue(source) is None
         with pytest.raises(UsageError, match=r"names no files to fetch.*https://example.org by hand"):
             choose(source, ())
 
@@ -104,7 +104,7 @@ def test_without_page_or_section_there_is_no_offer(tmp_path: Path) -> None:
 )
 def test_a_wrong_block_is_told(tmp_path: Path, block: str, message: str) -> None:
     with pytest.raises(SourceError) as caught:
-        published(paper(tmp_path, section(block)))
+        read_catalogue(paper(tmp_path, section(block)))
     assert message in str(caught.value)
     assert "SOURCE.md: the section Files is wrong" in str(caught.value) and caught.value.remedy
 
@@ -133,7 +133,7 @@ def test_what_is_not_served_is_told_how_to_get(tmp_path: Path) -> None:
 
 
 def test_neiss_has_a_file_a_year() -> None:
-    offer = published(load_source("neiss"))
+    offer = read_catalogue(load_source("neiss"))
     assert offer is not None
     assert [file.name for file in offer.files] == [f"neiss{year}.tsv" for year in range(2016, 2026)]
     assert all(file.address.startswith("https://www.cpsc.gov/") for file in offer.files)

@@ -9,7 +9,15 @@ import pytest
 from hazardmill.errors import SourceError, UsageError
 from hazardmill.ingest import intake as module
 from hazardmill.ingest.ingest import ingest
-from hazardmill.ingest.intake import MAX_EXAMPLES, RecordReader, first_of, ingest_into, nothing_read, place, stored
+from hazardmill.ingest.intake import (
+    MAX_EXAMPLES,
+    RecordReader,
+    first_of,
+    ingest_into,
+    nothing_read,
+    place,
+    stored_content,
+)
 from hazardmill.ingest.sources import load_source
 from hazardmill.records import Reject
 from hazardmill.store.store import Store
@@ -148,17 +156,17 @@ def test_after_a_killed_ingest_the_next_one_leaves_the_store_as_it_should_be(
 def test_stored_records_are_selected_by_fact_in_the_order_they_came(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", rewritten(notes, "9 hot tea\n1 cold tea\n5 hot soup\n4 hot tea\n"))
     source = load_source("notes")
-    assert list(stored(store, source, {}, None)) == ["notes:9", "notes:1", "notes:5", "notes:4"]
-    assert list(stored(store, source, {"words": "hot"}, None)) == ["notes:9", "notes:5", "notes:4"]
-    assert list(stored(store, source, {"words": "tea"}, 2)) == ["notes:9", "notes:1"]
+    assert list(stored_content(store, source, {}, None)) == ["notes:9", "notes:1", "notes:5", "notes:4"]
+    assert list(stored_content(store, source, {"words": "hot"}, None)) == ["notes:9", "notes:5", "notes:4"]
+    assert list(stored_content(store, source, {"words": "tea"}, 2)) == ["notes:9", "notes:1"]
     (row,) = store.rows("records", {"record_id": "notes:9"})
-    assert stored(store, source, {"words": "*"}, 1) == {"notes:9": row["content_hash"]}
+    assert stored_content(store, source, {"words": "*"}, 1) == {"notes:9": row["content_hash"]}
 
 
 def test_a_selection_by_what_the_source_does_not_have_is_refused(store: Store, notes: Path) -> None:
     ingest_into(store, "notes", notes)
     with pytest.raises(UsageError, match="nothing called colour"):
-        stored(store, load_source("notes"), {"colour": "red"}, None)
+        stored_content(store, load_source("notes"), {"colour": "red"}, None)
 
 
 def test_an_unknown_source_or_a_missing_file_writes_nothing(store: Store, notes: Path) -> None:

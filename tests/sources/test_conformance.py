@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.errors import SourceError
-from hazardmill.ingest.fetch.catalogue import published
+from hazardmill.ingest.fetch.catalogue import read_catalogue
 from hazardmill.ingest.ingest import Repeat, ingest
 from hazardmill.ingest.intake import ingest_into
 from hazardmill.ingest.sources import InputFile, Note, Source, list_sources
@@ -46,7 +46,7 @@ def test_says_what_it_is(source: Source) -> None:
 
 @every_source
 def test_what_it_offers_to_fetch_can_be_read(source: Source) -> None:
-    offer = published(source)
+    offer = read_catalogue(source)
     assert offer is None or offer.files or offer.otherwise
 
 

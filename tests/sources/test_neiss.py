@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from hazardmill.ages import coarsened
+from hazardmill.ages import coarsen_ages
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import InputFile, Note, load_source
 from hazardmill.records import Record, Reject
@@ -62,7 +62,7 @@ def test_every_reference_row_is_accounted_for(reference: Path, name: str, rows: 
         assert not re.search(rf"(?<!\d){native['Age']}(?![\d+])", told), told
     for native in native_rows(path):
         record = records[native["CPSC_Case_Number"]]
-        assert record.facts["narrative"] == coarsened(" ".join(native["Narrative_1"].split()))
+        assert record.facts["narrative"] == coarsen_ages(" ".join(native["Narrative_1"].split()))
         codes = [int(native[f"Product_{n}"]) for n in (1, 2, 3)]
         assert record.facts["product_codes"] == list(dict.fromkeys(code for code in codes if code))
         assert record.warnings == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.store.files.locks import Lock, is_held, shared
+from hazardmill.store.files.locks import Lock, is_held, share
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_a_forked_child_does_not_keep_its_parents_lock(tmp_path: Path) -> None:
 
 def test_a_lock_that_cannot_be_opened_is_named_and_one_that_is_not_there_was_never_held(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"file/commit\.lock: cannot lock"), shared(tmp_path / "file" / "commit.lock"):
+    with pytest.raises(StoreError, match=r"file/commit\.lock: cannot lock"), share(tmp_path / "file" / "commit.lock"):
         pass
-    with shared(tmp_path / "commit.lock"):
+    with share(tmp_path / "commit.lock"):
         pass
     assert not (tmp_path / "commit.lock").exists()

@@ -324,7 +324,7 @@ def test_unlisted_parts_are_told_from_many_replaced_ones_without_comparing_each_
         return [Name(tmp_path / "tasks" / f"r1-{number:016x}-00000000.parquet") for number in range(200)]
 
     seen = verify_module.StoreFiles({}, {"tasks": paths()}, [], paths()[1:], [], [])
-    assert verify_module.unlisted(Layout(tmp_path), seen, set()) == paths()[:1]
+    assert verify_module.find_unlisted(Layout(tmp_path), seen, set()) == paths()[:1]
     assert len(compared) < 2000
 
 

@@ -148,7 +148,7 @@ def asked_by(
     """
     from hazardmill.settings import load_settings
 
-    chosen = load_settings().filled(asked)
+    chosen = load_settings().fill(asked)
     if replay is not None:
         chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
     given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}

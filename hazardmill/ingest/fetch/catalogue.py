@@ -88,7 +88,7 @@ class PublishedFiles(FrozenModel):
     otherwise: Text | None = None
 
 
-def published(source: Source) -> PublishedFiles | None:
+def read_catalogue(source: Source) -> PublishedFiles | None:
     """What the source's SOURCE.md offers; null if it has no section ``## Files``.
 
     Raises:
@@ -139,7 +139,7 @@ def choose(source: Source, patterns: tuple[str, ...]) -> tuple[PublishedFile, ..
         UsageError: Nothing can be fetched, a pattern matches nothing, or there are several and no pattern.
         SourceError: SOURCE.md is wrong.
     """
-    offer = published(source)
+    offer = read_catalogue(source)
     if offer is None:
         raise UsageError(
             f"SOURCE.md of source {source.name} names no files to fetch",

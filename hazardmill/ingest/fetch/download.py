@@ -168,7 +168,7 @@ class Download:
             if response.url.scheme == "https" and request.url.scheme != "https":
                 raise SourceError(
                     f"the server redirects from https to {request.url.scheme}, where anybody could change the file",
-                    file=_shown(response.url),
+                    file=_public_address(response.url),
                     remedy="look for an https address on the publisher's page, and correct SOURCE.md",
                 )
         raise httpx.TooManyRedirects(f"more than {_MOST_REDIRECTS} redirects", request=request)
@@ -196,14 +196,14 @@ class Download:
         if status not in (200, 206):
             raise SourceError(
                 f"the server answers {status} {response.reason_phrase}",
-                file=_shown(response.url),
+                file=_public_address(response.url),
                 remedy="look at the address in the source's SOURCE.md: the publisher may have moved the file",
             )
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(("text/html", "application/xhtml")):
             raise SourceError(
                 "the server sends a web page instead of the file",
-                file=_shown(response.url),
+                file=_public_address(response.url),
                 remedy="open the address in a browser: the publisher may ask something first (see SOURCE.md)",
             )
 
@@ -270,7 +270,7 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, httpx.TransportError | _Passing) and not isinstance(error, httpx.UnsupportedProtocol)
 
 
-def _shown(address: httpx.URL) -> str:
+def _public_address(address: httpx.URL) -> str:
     """An address without what a server may have put there to let this one request in."""
     return str(address.copy_with(userinfo=b"", query=None, fragment=None))
 

@@ -130,7 +130,7 @@ class _Fetching:
         self._remember(size, sha256)
         self._part.replace(self._target)
         self._note.unlink(missing_ok=True)
-        return self._fetched(size, sha256, received=download.received, already=False)
+        return self._fetched_file(size, sha256, received=download.received, already=False)
 
     def _is_different(self) -> bool:
         """Whether the file that is there may be another than the published one."""
@@ -149,7 +149,7 @@ class _Fetching:
             different = f"the file that is there has sha256 {sha256}, and not {expected}, which {whose}"
         else:
             self._remember(size, sha256)
-            return self._fetched(size, sha256, received=0, already=True)
+            return self._fetched_file(size, sha256, received=0, already=True)
         raise SourceError(different, file=str(self._target), remedy="move it away, or replace it with --force")
 
     def _wrong(self, size: int, sha256: str, *, force: bool) -> str | None:
@@ -184,7 +184,7 @@ class _Fetching:
         staged.write_text(seen.model_dump_json(), encoding="utf-8")
         staged.replace(self._record)
 
-    def _fetched(self, size: int, sha256: str, *, received: int, already: bool) -> FetchedFile:
+    def _fetched_file(self, size: int, sha256: str, *, received: int, already: bool) -> FetchedFile:
         file = self._file
         return FetchedFile(
             name=file.name,

@@ -79,7 +79,7 @@ def walk(root: Path) -> Iterator[InputFolder]:
         if before == (name or "."):
             folder = list_folder(path, name)
         else:
-            folder = InputFolder(path, name, refused=[InputFile(path, name, _entered(before))])
+            folder = InputFolder(path, name, refused=[InputFile(path, name, _refuse_folder(before))])
         yield folder
         # The last one in is the first one out.
         for below in reversed(folder.folders):
@@ -154,7 +154,7 @@ def _kind(entry: os.DirEntry[str]) -> FileKind:
     return kind_of(Path(entry.path))
 
 
-def _entered(before: str) -> InputRefusal:
+def _refuse_folder(before: str) -> InputRefusal:
     return InputRefusal("folder_again", f"it leads to a folder that is read as {before}", "remove the link")
 
 

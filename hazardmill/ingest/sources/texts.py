@@ -151,8 +151,8 @@ def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[SourceLin
                     too_long = InputRefusal("line_too_long", f"the line exceeds {MAX_LINE} bytes", DOWNLOAD_AGAIN)
                     yield SourceLine(number, "", refusal=too_long)
                 else:
-                    yield _decoded(number, data, fallback)
-            if _changed(before, stream):
+                    yield _decode(number, data, fallback)
+            if _has_changed(before, stream):
                 yield SourceLine(number + 1, "", refusal=_CHANGED)
     except OSError as error:
         yield SourceLine(number + 1, "", refusal=refusal_of(path, error))
@@ -197,7 +197,7 @@ _CHANGED: Final = InputRefusal(
 )
 
 
-def _changed(before: os.stat_result, stream: BinaryIO) -> bool:
+def _has_changed(before: os.stat_result, stream: BinaryIO) -> bool:
     after = os.fstat(stream.fileno())
     return (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
 
@@ -207,7 +207,7 @@ def _ends_in_cr(head: bytes) -> bool:
     return first is not None and not first[0].endswith(b"\n")
 
 
-def _decoded(number: int, data: bytes, fallback: str | None) -> SourceLine:
+def _decode(number: int, data: bytes, fallback: str | None) -> SourceLine:
     if b"\x00" in data:
         return SourceLine(number, "", refusal=InputRefusal("nul_byte", "the line holds NUL bytes", DOWNLOAD_AGAIN))
     try:
@@ -233,7 +233,7 @@ def read_text(path: Path, *, limit: int) -> str | InputRefusal:
             if before.st_size > limit:
                 return _too_large(before.st_size, limit)
             data = stream.read(before.st_size)
-            if _changed(before, stream):
+            if _has_changed(before, stream):
                 return _CHANGED
     except OSError as error:
         return refusal_of(path, error)
@@ -242,5 +242,5 @@ def read_text(path: Path, *, limit: int) -> str | InputRefusal:
         return problem
     if _ends_in_cr(data):
         data = re.sub(rb"\r\n?", b"\n", data)
-    line = _decoded(1, data, None)
+    line = _decode(1, data, None)
     return line.refusal or line.text

@@ -23,7 +23,7 @@ from typing import Final
 
 from hazardmill.errors import CorruptStore, StoreLocked, UsageError
 from hazardmill.llm.traffic.budget import PICODOLLARS, picodollars
-from hazardmill.store.files.fsync_io import guarded, make_folder, rename, write_file
+from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, write_file
 from hazardmill.store.files.locks import Lock, exclusive, is_held
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -175,7 +175,7 @@ class FilePurse:
 
     def _read(self) -> _Content:
         try:
-            with guarded(self._path, "read the purse"):
+            with disk_errors(self._path, "read the purse"):
                 text = self._path.read_bytes() if self._path.exists() else b'{"limit": 0, "leases": {}}'
             content = json.loads(text)
             leases = _counts(content["leases"])

@@ -10,7 +10,7 @@ from typing import Final
 from hazardmill.errors import InputError
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
-from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file, sync_folder
+from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, sync_file, sync_folder
 
 FOLDER: Final = ".private"
 _IGNORED: Final = "# Keys and hashes of tokens: of this machine, and of no repository.\n*\n"
@@ -30,7 +30,7 @@ def private_folder(folder: ReviewFolder) -> Path:
             "the folder of keys is a link, and would be made elsewhere", file=str(path), remedy="remove the link"
         )
     make_folder(path)
-    with guarded(path, "close to others"):
+    with disk_errors(path, "close to others"):
         path.chmod(0o700)
     ignored = path / ".gitignore"
     if not ignored.exists():
@@ -41,7 +41,7 @@ def private_folder(folder: ReviewFolder) -> Path:
 def write_private(path: Path, text: str) -> None:
     """Write a file, whole or not at all, that its owner alone may read."""
     staged = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    with guarded(path, "write"):
+    with disk_errors(path, "write"):
         descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
@@ -61,7 +61,7 @@ def session_key(folder: ReviewFolder) -> bytes:
         staged = path.with_name(f"session-key.{secrets.token_hex(4)}.new")
         write_private(staged, secrets.token_hex(_KEY_BYTES))
         # A link, not a rename: of two servers that begin at once, both have the key of the first.
-        with guarded(path, "write"):
+        with disk_errors(path, "write"):
             try:
                 path.hardlink_to(staged)
             except FileExistsError:
@@ -69,7 +69,7 @@ def session_key(folder: ReviewFolder) -> bytes:
             finally:
                 staged.unlink()
         sync_folder(path.parent)
-    with guarded(path, "read"):
+    with disk_errors(path, "read"):
         text = read_regular(path).decode("ascii", errors="replace")
     try:
         key = bytes.fromhex(text)

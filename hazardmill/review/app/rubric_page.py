@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.regular import read_regular
-from hazardmill.store.files.fsync_io import guarded
+from hazardmill.store.files.fsync_io import disk_errors
 
 _FRONT: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
@@ -23,7 +23,7 @@ def rubric_html(folder: ReviewFolder) -> Markup:
         InputError: It is a link: what that leads to is no rubric, and nothing to be shown.
         StoreError: It cannot be read.
     """
-    with guarded(folder.rubric, "read"):
+    with disk_errors(folder.rubric, "read"):
         text = read_regular(folder.rubric).decode("utf-8", errors="replace")
     return _rendered(text)
 

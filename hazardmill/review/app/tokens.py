@@ -16,7 +16,7 @@ from hazardmill.records import FrozenModel
 from hazardmill.review.app.keys import FOLDER, private_folder, write_private
 from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
 from hazardmill.review.regular import read_regular
-from hazardmill.store.files.fsync_io import guarded, make_folder
+from hazardmill.store.files.fsync_io import disk_errors, make_folder
 
 _TOKEN_BYTES: Final = 24
 _SALT_BYTES: Final = 16
@@ -83,7 +83,7 @@ class Tokens:
     def withdraw(self, reviewer: str) -> bool:
         """Take a reviewer's token back; false where there was none."""
         path = self._file(reviewer_name(reviewer))
-        with guarded(path, "remove"):
+        with disk_errors(path, "remove"):
             try:
                 path.unlink()
             except FileNotFoundError:

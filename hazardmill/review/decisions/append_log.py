@@ -23,7 +23,7 @@ from hazardmill.errors import InputError
 from hazardmill.records import content_hash
 from hazardmill.review.events import ID_LENGTH, ReviewEvent
 from hazardmill.review.regular import open_regular
-from hazardmill.store.files.fsync_io import guarded, is_same, make_folder, sync_folder
+from hazardmill.store.files.fsync_io import disk_errors, is_same, make_folder, sync_folder
 
 R = TypeVar("R", bound=ReviewEvent)
 
@@ -94,7 +94,7 @@ class LogFile(Generic[R]):
                 if self._last(tail) is not None:
                     self._write(descriptor, b"\n", size)
                 elif tail:
-                    with guarded(self.path, "write"):
+                    with disk_errors(self.path, "write"):
                         os.ftruncate(descriptor, size - len(tail))
                 self._catch_up(descriptor)
 
@@ -113,7 +113,7 @@ class LogFile(Generic[R]):
             new = not self.path.exists()
             descriptor = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
-                with guarded(self.path, "open for writing"):
+                with disk_errors(self.path, "open for writing"):
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                     if new:
                         sync_folder(self.path.parent)
@@ -126,7 +126,7 @@ class LogFile(Generic[R]):
             os.close(descriptor)
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
-        with guarded(self.path, "write"):
+        with disk_errors(self.path, "write"):
             try:
                 left = memoryview(data)
                 while left:
@@ -142,7 +142,7 @@ class LogFile(Generic[R]):
         What was read before is looked at again where the file has changed, or ``anew``: an editor may write into the
         file, and a reader that goes on behind the place would go on from lines that are no longer so.
         """
-        with guarded(self.path, "read"):
+        with disk_errors(self.path, "read"):
             status = os.fstat(descriptor)
             file, size = (status.st_dev, status.st_ino), status.st_size
             state = (size, status.st_mtime_ns, status.st_ctime_ns)

@@ -51,7 +51,7 @@ def main(settings_json: str) -> NoReturn:
     control = socket.socket(fileno=settings["control"])
     try:
         watched = _watch(settings["parent"])
-        run = _prepared(settings["workload"], settings["path"])
+        run = _prepare(settings["workload"], settings["path"])
     except BaseException as error:
         control.send(f"{type(error).__name__}: {error}".encode()[:1000])
         os._exit(1)
@@ -73,7 +73,7 @@ def _watch(parent: int) -> int | None:
     return watched
 
 
-def _prepared(workload: str, path: list[str]) -> Callable[[str], bytes]:
+def _prepare(workload: str, path: list[str]) -> Callable[[str], bytes]:
     sys.path += [entry for entry in path if entry not in sys.path]
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     nowhere = os.open(".", os.O_RDONLY)

@@ -108,7 +108,7 @@ class _Reader:
         things = list(dict.fromkeys(members(container)))
         for thing in things:
             if not isinstance(thing, Object):
-                raise InterfaceError(f"objects holds {_shown(thing)}, which is no Object")
+                raise InterfaceError(f"objects holds {_describe(thing)}, which is no Object")
         if isinstance(container, set | frozenset):
             self._note("objects_in_a_set", "objects is a set, which has no order: they are taken by name")
             things.sort(key=lambda thing: str(thing.name))
@@ -302,7 +302,7 @@ class _Reader:
         if node.is_fluent_exp():
             return self._atom(node, scope, what)
         if node.is_exists() or node.is_forall():
-            return self._quantified(node, scope, what)
+            return self._quantifier(node, scope, what)
         if node.is_iff():
             left, right = (self._condition(arg, scope, what) for arg in node.args)
             return ["and", ["imply", left, right], ["imply", right, left]]
@@ -322,9 +322,9 @@ class _Reader:
                 if name in _TURNED and isinstance(parts[0], int) and not isinstance(parts[1], int):
                     return [_TURNED[name], *reversed(parts)]
                 return [name, *parts]
-        raise NotExpressible(f"{what} holds {_shown(node)}, which is no condition of the formalism")
+        raise NotExpressible(f"{what} holds {_describe(node)}, which is no condition of the formalism")
 
-    def _quantified(self, node: Node, scope: Scope, what: str) -> Json:
+    def _quantifier(self, node: Node, scope: Scope, what: str) -> Json:
         inner = dict(scope)
         variables = []
         for variable in node.variables():
@@ -349,7 +349,7 @@ class _Reader:
         if node.is_plus() or node.is_minus():
             return ["+" if node.is_plus() else "-", *(self._term(arg, scope, what) for arg in node.args)]
         raise NotExpressible(
-            f"{what} holds {_shown(node)}, which is no integer term of the formalism",
+            f"{what} holds {_describe(node)}, which is no integer term of the formalism",
             remedy="terms are integers, integer fluents, + and -",
         )
 
@@ -363,7 +363,7 @@ class _Reader:
             return str(node.object().name)
         key = node.variable() if node.is_variable_exp() else node.parameter().name if node.is_parameter_exp() else None
         if key not in scope:
-            raise NotExpressible(f"{what} has {_shown(node)} where an object or parameter is wanted")
+            raise NotExpressible(f"{what} has {_describe(node)} where an object or parameter is wanted")
         return scope[key]
 
 
@@ -371,7 +371,7 @@ def _fluents(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for fluent in found:
         if not isinstance(fluent, Fluent):
-            raise InterfaceError(f"{part} holds {_shown(fluent)}, which is no Fluent")
+            raise InterfaceError(f"{part} holds {_describe(fluent)}, which is no Fluent")
     return found
 
 
@@ -379,7 +379,7 @@ def _actions(container: object, part: str) -> list[Node]:
     found = list(members(container))
     for action in found:
         if not (hasattr(action, "name") and hasattr(action, "parameters") and hasattr(action, "clone")):
-            raise InterfaceError(f"{part} holds {_shown(action)}, which is no action")
+            raise InterfaceError(f"{part} holds {_describe(action)}, which is no action")
     return found
 
 
@@ -408,7 +408,7 @@ def _conjunction(conditions: list[Json]) -> Json:
     return conditions[0] if len(conditions) == 1 else ["and", *conditions]
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -53,7 +53,7 @@ def main(told: str) -> NoReturn:
         except (EOFError, OSError):
             os._exit(0)
         try:
-            answer = _worked(request, room)
+            answer = _prove(request, room)
             if len(answer) > MOST_ANSWER:
                 os._exit(TOO_LONG_AN_ANSWER)
             line.send_bytes(answer)
@@ -65,7 +65,7 @@ def main(told: str) -> NoReturn:
             os._exit(0)
 
 
-def _worked(request: bytes, room: int | None) -> bytes:
+def _prove(request: bytes, room: int | None) -> bytes:
     function, args, memory, seconds = pickle.loads(request)
     _limit(memory, seconds, room)
     answer: tuple[bool, Any]

@@ -59,11 +59,11 @@ def bucket_address(place: Path | str) -> Address | None:
     if _OTHERS.match(text):
         raise StoreError("this is no address of a store", remedy="name a folder, or a bucket: s3://bucket/prefix")
     if text.startswith("s3:/"):
-        return _parsed(text.removeprefix("s3:").lstrip("/"))
-    return marked(Path(place))
+        return _parse(text.removeprefix("s3:").lstrip("/"))
+    return marked_address(Path(place))
 
 
-def _parsed(text: str) -> Address:
+def _parse(text: str) -> Address:
     bucket, _, prefix = text.partition("/")
     names = prefix.strip("/").split("/") if prefix.strip("/") else []
     if not _BUCKET.fullmatch(bucket) or "?" in text or ":" in text:
@@ -81,14 +81,14 @@ def _parsed(text: str) -> Address:
     return Address(bucket, "/".join(names))
 
 
-def marked(folder: Path) -> Address | None:
+def marked_address(folder: Path) -> Address | None:
     """The bucket whose working folder this is; none if it is any other folder, or none."""
     try:
         text = (folder / MARKER).read_text()
     except OSError:
         return None
     try:
-        return _parsed(json.loads(text)["address"].removeprefix("s3://"))
+        return _parse(json.loads(text)["address"].removeprefix("s3://"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             "the file does not say which bucket this is the working folder of",
@@ -117,6 +117,6 @@ def _cache() -> Path:
 def shown(store: Path) -> str:
     """What to call a store by its folder: that, or the address of the bucket it is the working folder of."""
     try:
-        return str(marked(store) or store)
+        return str(marked_address(store) or store)
     except StoreError:
         return str(store)

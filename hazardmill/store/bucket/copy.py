@@ -16,7 +16,7 @@ from typing import Protocol
 
 from hazardmill.errors import StoreError, StoreLocked
 from hazardmill.store.bucket.local_cache import Mirror, manifest_name, part_name
-from hazardmill.store.files.fsync_io import guarded, make_folder, rename, sync_file
+from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, sync_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import Lock, exclusive
 from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, encode_manifest
@@ -65,7 +65,7 @@ class CopyFolder:
     def add_part(self, part: Part, path: Path) -> None:
         """Bring one part."""
         staged = self._layout.staging / f"{part.table}.{part.file}"
-        with guarded(staged, "write the part"):
+        with disk_errors(staged, "write the part"):
             shutil.copyfile(path, staged)
             sync_file(staged)
         rename(staged, self._layout.root / part.table / part.file)
@@ -97,7 +97,7 @@ class InBucket:
         if self._mirror.bucket.put(name, encode_manifest(manifest)) is None:
             if self._mirror.manifest(name.removeprefix("manifests/")) == manifest:
                 return  # put before, and the answer was lost
-            raise _used(self._mirror.address.shown(name))
+            raise _in_use_error(self._mirror.address.shown(name))
 
 
 def copy_into(
@@ -122,7 +122,7 @@ def copy_into(
     """
     there = target.manifests()
     if there != list(source[: len(there)]):
-        raise _used(place)
+        raise _in_use_error(place)
     for number, manifest in enumerate(source[len(there) :], start=len(there)):
         if progress is not None:
             progress(number, len(source))
@@ -148,7 +148,7 @@ def refuse_journal(layout: Layout, place: str) -> None:
         )
 
 
-def _used(place: str) -> StoreError:
+def _in_use_error(place: str) -> StoreError:
     return StoreError(
         "what is there is not a part of this store, and is not overwritten",
         file=place,

@@ -71,7 +71,7 @@ _ARROW_STATUS: Final = re.compile(r"HTTP status (\d{3})|HTTP response code: (\d{
 
 
 @contextmanager
-def told(place: str, doing: str) -> Iterator[None]:
+def object_errors(place: str, doing: str) -> Iterator[None]:
     """Turn what boto3 and pyarrow raise inside into a ``StoreError`` about the object ``place``.
 
     Raises:
@@ -88,11 +88,11 @@ def told(place: str, doing: str) -> Iterator[None]:
     except (StoreError, FileNotFoundError):
         raise
     except ClientError as error:
-        raise _said(place, doing, _client_code(error)) from None
+        raise _error(place, doing, _client_code(error)) from None
     except BotoCoreError as error:
-        raise _said(place, doing, type(error).__name__) from None
+        raise _error(place, doing, type(error).__name__) from None
     except OSError as error:
-        raise _said(place, doing, _arrow_code(error)) from None
+        raise _error(place, doing, _arrow_code(error)) from None
 
 
 def status_of(error: Exception) -> int:
@@ -125,7 +125,7 @@ def _network_code(message: str) -> str:
     return "EndpointConnectionError" if re.search(r"curlCode: [67]\b", message) else "NetworkConnection"
 
 
-def _said(place: str, doing: str, code: str) -> StoreError:
+def _error(place: str, doing: str, code: str) -> StoreError:
     kind = next((kind for kind, codes in _CODES.items() if code in codes), "other")
     message, remedy = _KINDS[kind]
     return StoreError(f"cannot {doing}: {message} ({code})", file=place, remedy=remedy)

@@ -76,7 +76,7 @@ class Lease:
         """
         for _ in range(_TRIES):
             found = self._bucket.get(self._name)
-            said = self._said(found)
+            said = self._contents(found)
             others = said["machine"] != self._machine
             if found is not None and others and said["held"] and found.age_s <= self._term_s:
                 return None
@@ -105,7 +105,7 @@ class Lease:
     def is_elsewhere(self) -> bool:
         """Whether another machine holds the lease now."""
         found = self._bucket.get(self._name)
-        said = self._said(found)
+        said = self._contents(found)
         return found is not None and said["machine"] != self._machine and said["held"] and found.age_s <= self._term_s
 
     def lose(self) -> StoreLocked:
@@ -161,7 +161,7 @@ class Lease:
             if self._put(held=True, over=self._tag):
                 return
             found = self._bucket.get(self._name)
-            said = self._said(found)
+            said = self._contents(found)
             if found is None or said["machine"] != self._machine:
                 self._lost = True
                 return
@@ -185,7 +185,7 @@ class Lease:
             self._tag, self._renewed = tag, started
             return True
 
-    def _said(self, found: Object | None) -> dict[str, Any]:
+    def _contents(self, found: Object | None) -> dict[str, Any]:
         if found is None:
             return {"machine": self._machine, "held": False, "owes": False, "left": {}}
         try:

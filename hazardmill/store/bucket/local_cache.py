@@ -195,7 +195,7 @@ class Mirror:
 
     def write(self, manifest: CommitManifest) -> None:
         """Put a copy of a manifest of the bucket into the folder."""
-        staged = self._staged(manifest.file)
+        staged = self._staging_path(manifest.file)
         write_file(staged, encode_manifest(manifest))
         rename(staged, self.layout.manifests / manifest.file)
 
@@ -229,7 +229,7 @@ class Mirror:
         """
         name = part_name(part)
         remedy = "restore it from an older version of the object, or from a copy of the store"
-        staged = self._staged(f"{part.table}.{part.file}")
+        staged = self._staging_path(f"{part.table}.{part.file}")
         try:
             size, digest = self.bucket.download(name, staged)
             if (size, digest) != (part.size, part.sha256):
@@ -249,6 +249,6 @@ class Mirror:
         finally:
             remove(staged)
 
-    def _staged(self, name: str) -> Path:
+    def _staging_path(self, name: str) -> Path:
         make_folder(self.layout.staging)
         return self.layout.staging / f"{name}.{secrets.token_hex(8)}"

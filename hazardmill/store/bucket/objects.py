@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from hazardmill.errors import StoreError
 from hazardmill.store.bucket.address import Address
-from hazardmill.store.bucket.errors import status_of, told
-from hazardmill.store.files.fsync_io import guarded
+from hazardmill.store.bucket.errors import object_errors, status_of
+from hazardmill.store.files.fsync_io import disk_errors
 
 _CHUNK: Final = 2**23
 """Bytes of a part that are in memory at a time."""
@@ -83,7 +83,7 @@ class Bucket:
         """A small object; none if it is not there."""
         from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # published without types
 
-        with told(self.address.shown(name), "read"):
+        with object_errors(self.address.shown(name), "read"):
             try:
                 answer = self._s3().get_object(Bucket=self.address.bucket, Key=self.address.key(name))
                 data = answer["Body"].read()
@@ -104,7 +104,7 @@ class Bucket:
         from botocore.exceptions import ClientError
 
         condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over}
-        with told(self.address.shown(name), "write"):
+        with object_errors(self.address.shown(name), "write"):
             try:
                 answer = self._s3().put_object(
                     Bucket=self.address.bucket, Key=self.address.key(name), Body=data, **condition
@@ -120,7 +120,7 @@ class Bucket:
     def names(self, folder: str, after: str = "") -> Iterator[tuple[str, int]]:
         """Name within ``folder`` and size in bytes of each object there, sorted; those after the name ``after``."""
         start = self.address.key(f"{folder}/")
-        with told(self.address.shown(f"{folder}/"), "list the objects"):
+        with object_errors(self.address.shown(f"{folder}/"), "list the objects"):
             pages = (
                 self._s3()
                 .get_paginator("list_objects_v2")
@@ -135,11 +135,11 @@ class Bucket:
         size = path.stat().st_size
         if self.size(name) == size:
             return
-        with guarded(path, "read the part"):
+        with disk_errors(path, "read the part"):
             source = path.open("rb")
         with (
             source,
-            told(self.address.shown(name), "write"),
+            object_errors(self.address.shown(name), "write"),
             self._arrow().open_output_stream(self._place(name)) as sink,
         ):
             while data := source.read(_CHUNK):
@@ -159,15 +159,19 @@ class Bucket:
             FileNotFoundError: If it is not there.
         """
         size, digest = 0, hashlib.sha256()
-        with guarded(path, "write"):
+        with disk_errors(path, "write"):
             sink = path.open("wb")
-        with sink, told(self.address.shown(name), "read"), self._arrow().open_input_stream(self._place(name)) as source:
+        with (
+            sink,
+            object_errors(self.address.shown(name), "read"),
+            self._arrow().open_input_stream(self._place(name)) as source,
+        ):
             while data := source.read(_CHUNK):
-                with guarded(path, "write"):
+                with disk_errors(path, "write"):
                     sink.write(data)
                 digest.update(data)
                 size += len(data)
-            with guarded(path, "write"):
+            with disk_errors(path, "write"):
                 sink.flush()
         return size, digest.hexdigest()
 
@@ -176,7 +180,7 @@ class Bucket:
         from botocore.exceptions import ClientError
 
         # Not by pyarrow: what is not there, it looks for a second time, as a folder.
-        with told(self.address.shown(name), "look for it"):
+        with object_errors(self.address.shown(name), "look for it"):
             try:
                 answer = self._s3().head_object(Bucket=self.address.bucket, Key=self.address.key(name))
             except ClientError as error:
@@ -192,7 +196,7 @@ class Bucket:
     def _s3(self) -> Any:  # noqa: ANN401 - boto3 makes the class of its client at run time
         with self._opening:
             if self._client is None:
-                with told(str(self.address), "open the store"):
+                with object_errors(str(self.address), "open the store"):
                     self._client = self._new_client()
             return self._client
 
@@ -214,7 +218,7 @@ class Bucket:
     def _arrow(self) -> Any:  # noqa: ANN401 - pyarrow has no type information
         with self._opening:
             if self._files is None:
-                with told(str(self.address), "open the store"):
+                with object_errors(str(self.address), "open the store"):
                     self._files = self._new_files()
             return self._files
 

@@ -34,7 +34,7 @@ def verify_bucket(mirror: Mirror, manifests: SharedManifests, holdings: Holdings
         place = str(error.file).removeprefix(f"{mirror.address}/")
         return [Finding(code, place, error.message, str(error.remedy))]
     found = [*_check_manifests(mirror, known, numbers), *_check_parts(mirror, known)]
-    found += _unlisted(mirror, holdings, listed, manifests.files())
+    found += _find_unlisted(mirror, holdings, listed, manifests.files())
     # The rest is told by the copies; of what could not be fetched enough was said.
     told = {finding.file for finding in found}
     here = (finding for finding in verify(mirror.layout) if _object_of(finding, known) not in told)
@@ -75,7 +75,9 @@ def _check_parts(mirror: Mirror, known: list[CommitManifest]) -> Iterator[Findin
                 yield Finding(code, name, error.message, str(error.remedy))
 
 
-def _unlisted(mirror: Mirror, holdings: Holdings, listed: set[str], files: list[CommitManifest]) -> Iterator[Finding]:
+def _find_unlisted(
+    mirror: Mirror, holdings: Holdings, listed: set[str], files: list[CommitManifest]
+) -> Iterator[Finding]:
     known = {part_name(part) for manifest in files for part in manifest.parts}
     for name in sorted(listed - known):
         owner = Layout.owner_of(name.rpartition("/")[2].removesuffix(".parquet").rpartition(".")[0])

@@ -40,7 +40,7 @@ def is_full(error: StoreError) -> bool:
 
 
 @contextmanager
-def guarded(path: Path, doing: str) -> Iterator[None]:
+def disk_errors(path: Path, doing: str) -> Iterator[None]:
     """Turn an ``OSError`` inside into a ``StoreError`` about ``path``."""
     try:
         yield
@@ -54,7 +54,7 @@ def make_folder(folder: Path) -> None:
     """Create ``folder`` and its parents, durably."""
     if folder.is_dir():
         return
-    with guarded(folder, "create the folder"):
+    with disk_errors(folder, "create the folder"):
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
 
@@ -87,7 +87,7 @@ def sync_file(path: Path) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` and make it durable; the name becomes durable with ``rename``."""
-    with guarded(path, "write"):
+    with disk_errors(path, "write"):
         path.write_bytes(data)
         sync_file(path)
 
@@ -95,12 +95,12 @@ def write_file(path: Path, data: bytes) -> None:
 def rename(staged: Path, path: Path) -> None:
     """Put ``staged`` in the place of ``path``, atomically and durably."""
     make_folder(path.parent)
-    with guarded(path, "rename into place"):
+    with disk_errors(path, "rename into place"):
         staged.replace(path)
         sync_folder(path.parent)
 
 
 def remove(path: Path) -> None:
     """Remove ``path`` if it is there."""
-    with guarded(path, "remove"):
+    with disk_errors(path, "remove"):
         path.unlink(missing_ok=True)

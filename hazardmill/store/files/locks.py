@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from hazardmill.store.files.fsync_io import guarded, is_same, make_folder
+from hazardmill.store.files.fsync_io import disk_errors, is_same, make_folder
 
 _PATIENCE_S = 0.2
 
@@ -38,7 +38,7 @@ class Lock:
     def acquire(cls, path: Path) -> Lock | None:
         """The lock on ``path``, or none if another holder keeps it for longer than a probe takes."""
         make_folder(path.parent)
-        with guarded(path, "lock"):
+        with disk_errors(path, "lock"):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             until = time.monotonic() + _PATIENCE_S
             while True:
@@ -92,10 +92,10 @@ def is_held(path: Path) -> bool:
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Hold the lock on ``path``, waiting for it as long as it takes."""
-    with guarded(path, "lock"):
+    with disk_errors(path, "lock"):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        with guarded(path, "lock"):
+        with disk_errors(path, "lock"):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -103,9 +103,9 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def shared(path: Path) -> Iterator[None]:
+def share(path: Path) -> Iterator[None]:
     """Keep exclusive holders of ``path`` out. Writes nothing: where no lock file is, nobody ever locked."""
-    with guarded(path, "lock"):
+    with disk_errors(path, "lock"):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -114,7 +114,7 @@ def shared(path: Path) -> Iterator[None]:
         yield
         return
     try:
-        with guarded(path, "lock"):
+        with disk_errors(path, "lock"):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
     finally:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.records import content_hash
-from hazardmill.store.files.fsync_io import Fault, guarded, make_folder, no_fault, rename, store_error, write_file
+from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, no_fault, rename, store_error, write_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION
@@ -216,7 +216,7 @@ class Manifests:
     def _look(self) -> ManifestListing:
         """What there is now. Only names are listed again: what was read stays as it is."""
         for _ in range(_LISTINGS):
-            listed, known = self._listed(), self._known
+            listed, known = self._list_files(), self._known
             if listed == list(known.files):
                 return known
             try:
@@ -233,7 +233,7 @@ class Manifests:
             remedy=rebuild_remedy(self._layout.root),
         )
 
-    def _listed(self) -> list[str]:
+    def _list_files(self) -> list[str]:
         """Names of the manifest files, as they were together at one moment, in commit order."""
         # A listing that runs beside a compaction may miss both what replaces and what was replaced. What a second
         # one finds unchanged was all there between the two: a replacement is in place before anything is removed.
@@ -344,7 +344,7 @@ def now() -> str:
 def _names(folder: Path) -> list[str]:
     """Names of the manifests in ``folder``, sorted; none if it is not there."""
     # Strings, not paths: this is done several times a batch, and there can be thousands.
-    with guarded(folder, "list the manifests"):
+    with disk_errors(folder, "list the manifests"):
         try:
             with os.scandir(folder) as entries:
                 return sorted(entry.name for entry in entries if entry.name.endswith(".json"))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, PartGone, SchemaMismatch, StoreError
 from hazardmill.store.files.footers import PICKING, Footer, dataset, open_part
-from hazardmill.store.files.fsync_io import guarded, sync_file
+from hazardmill.store.files.fsync_io import disk_errors, sync_file
 from hazardmill.store.files.manifests import Part
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, Table
@@ -42,7 +42,7 @@ def write_part(table: Table, data: pa.Table, path: Path, file: str) -> Part:
     Raises:
         StoreError: If it cannot be written.
     """
-    with guarded(path, "write the part"):
+    with disk_errors(path, "write the part"):
         pq.write_table(data, path, **COMPRESSION)
         sync_file(path)
         return Part(table.name, file, data.num_rows, path.stat().st_size, hash_file(path))
@@ -77,7 +77,7 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
     """
     nothing = table.schema.empty_table().select(list(columns))
     try:
-        return pa.concat_tables([nothing, _read(table, list(_opened(paths)), columns, where or {})])
+        return pa.concat_tables([nothing, _read(table, list(_open_parts(paths)), columns, where or {})])
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -94,7 +94,7 @@ class _Opened:
     fragment: ds.ParquetFileFragment
 
 
-def _opened(paths: Iterable[Path]) -> Iterator[_Opened]:
+def _open_parts(paths: Iterable[Path]) -> Iterator[_Opened]:
     for path in paths:
         footer, fragment = open_part(path)
         if footer.version is not None and footer.version > SCHEMA_VERSION:
@@ -149,7 +149,7 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
                             yield data.select(list(columns))
                 start = end
     except FileNotFoundError as error:
-        raise _gone(path) from error
+        raise _gone_error(path) from error
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -158,10 +158,10 @@ def batches(path: Path, columns: Sequence[str], chosen: pa.Array) -> Iterator[pa
 
 def first_gone(paths: Sequence[Path]) -> PartGone | None:
     """The error of the first of these parts that is not there."""
-    return next((_gone(path) for path in paths if not path.exists()), None)
+    return next((_gone_error(path) for path in paths if not path.exists()), None)
 
 
-def _gone(path: Path) -> PartGone:
+def _gone_error(path: Path) -> PartGone:
     return PartGone("the part is gone", file=str(path), remedy=rebuild_remedy(path.parents[1]))
 
 
@@ -169,7 +169,7 @@ def _damage(path: Path) -> CorruptStore | None:
     try:
         pq.read_table(path)
     except FileNotFoundError:
-        return _gone(path)
+        return _gone_error(path)
     except (pa.ArrowException, OSError):
         return _unreadable(path, path.parents[1])
     return None

@@ -58,7 +58,7 @@ def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TA
         CorruptStore: If the store is damaged; nothing was changed.
         StoreError: If the disk refuses; nothing was changed, or all of it.
     """
-    fault = partial(_named, fault)
+    fault = partial(_name_point, fault)
     with exclusive(layout.commit_lock):
         swept = sweep(layout, manifests, fault)
     old = manifests.all()
@@ -94,7 +94,7 @@ def compact(layout: Layout, manifests: Manifests, fault: Fault, target: int = TA
     )
 
 
-def _named(fault: Fault, point: str) -> None:
+def _name_point(fault: Fault, point: str) -> None:
     fault(f"compact.{point}")
 
 

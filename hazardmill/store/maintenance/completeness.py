@@ -74,7 +74,7 @@ def standing(snapshot: Snapshot) -> Standing:
     return Standing(
         incomplete,
         pending,
-        {run_id: ended[run_id] for run_id in sorted(runs - _begun(snapshot))},
+        {run_id: ended[run_id] for run_id in sorted(runs - _begun_runs(snapshot))},
         _missing_records(snapshot, selections),
         _missing_answers(snapshot),
         frozenset({record_id for _, record_id in every} - _record_ids(snapshot)),
@@ -123,7 +123,7 @@ def _whole_drafts(snapshot: Snapshot) -> dict[Key, int]:
     }
 
 
-def _begun(snapshot: Snapshot) -> set[str]:
+def _begun_runs(snapshot: Snapshot) -> set[str]:
     return set(read_table(snapshot, RUNS, {"sequence": 0}, ["run_id"])["run_id"].to_pylist())
 
 

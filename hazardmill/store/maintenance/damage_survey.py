@@ -23,7 +23,7 @@ from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import Finding
 from hazardmill.store.maintenance.quarantine import Damage
 from hazardmill.store.maintenance.salvage import Salvage, salvage
-from hazardmill.store.maintenance.verify import StoreFiles, check_part, lost_replacements, unlisted
+from hazardmill.store.maintenance.verify import StoreFiles, check_part, find_unlisted, lost_replacements
 from hazardmill.store.schemas import SCHEMA_VERSION
 from hazardmill.store.snapshot import Snapshot
 
@@ -81,8 +81,8 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
         _refuse_unread(layout, finding)
         plan.damages.append(_damage(finding, "moved to quarantine; made again from its copy or its parts", moves=True))
     plan.replaced = list(seen.manifests)
-    commits = [*seen.manifests, *_restored(plan, seen)]
-    commits = live([*commits, *_regrouped(layout, plan, seen, commits)])
+    commits = [*seen.manifests, *_restore_copies(plan, seen)]
+    commits = live([*commits, *_regroup_parts(layout, plan, seen, commits)])
     _tell_gaps(plan, seen, commits)
     plan.commits = [_intact(layout, plan, manifest) for manifest in commits]
     _read_journal(layout, plan, seen)
@@ -101,7 +101,7 @@ def _damage(finding: Finding, action: str, *, moves: bool) -> Damage:
     return Damage(finding.code, finding.file, finding.message, action, moves)
 
 
-def _told(plan: RepairPlan) -> dict[str, int]:
+def _commit_numbers(plan: RepairPlan) -> dict[str, int]:
     """Segment to commit of each changed manifest: its name still tells them."""
     told: dict[str, int] = {}
     for damage in plan.damages:
@@ -113,7 +113,10 @@ def _told(plan: RepairPlan) -> dict[str, int]:
 
 def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]) -> None:
     """Commits for which nothing stands: a segment whose parts are there and that is in the journal too can be one."""
-    told, present = _told(plan), {n for manifest in commits for n in range(manifest.first, manifest.sequence + 1)}
+    told, present = (
+        _commit_numbers(plan),
+        {n for manifest in commits for n in range(manifest.first, manifest.sequence + 1)},
+    )
     committed = {path.stem for paths in seen.parts.values() for path in paths} & seen.pending.keys()
     unnamed = len(committed - told.keys())
     for number in sorted({*missing_sequences(commits), *told.values()} - present):
@@ -129,7 +132,7 @@ def _tell_gaps(plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManif
         plan.damages.append(Damage("manifest_missing", file, message, action))
 
 
-def _restored(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
+def _restore_copies(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
     """Lost manifests of replacements, from their copies."""
     found = []
     for path in lost_replacements(seen):
@@ -145,19 +148,19 @@ def _restored(plan: RepairPlan, seen: StoreFiles) -> list[CommitManifest]:
     return found
 
 
-def _regrouped(
+def _regroup_parts(
     layout: Layout, plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]
 ) -> list[CommitManifest]:
     """Lost manifests, from the parts that carry their segment's name."""
     listed = {(part.table, part.file) for manifest in live(commits) for part in manifest.parts}
     known = converted(commits)
     groups: dict[str, list[Part]] = defaultdict(list)
-    for path in unlisted(layout, seen, listed):
+    for path in find_unlisted(layout, seen, listed):
         file, owner = str(path.relative_to(layout.root)), layout.owner_of(path.name)
         belongs = layout.is_part(path.name)
         if owner in known:
             continue  # of a replacement that was restored: replaced, and swept
-        part = _described(path) if belongs else None
+        part = _describe_part(path) if belongs else None
         if part is None:
             what = "is no readable part of this table" if belongs else "does not belong here"
             message = f"no manifest lists it, and it {what}"
@@ -166,10 +169,10 @@ def _regrouped(
         else:
             plan.damages.append(Damage("part_unlisted", file, "its manifest is lost", "listed again"))
             groups[owner].append(part)
-    return _numbered(layout, groups, plan, commits)
+    return _number_commits(layout, groups, plan, commits)
 
 
-def _numbered(
+def _number_commits(
     layout: Layout, groups: dict[str, list[Part]], plan: RepairPlan, commits: Sequence[CommitManifest]
 ) -> list[CommitManifest]:
     made = []
@@ -184,7 +187,7 @@ def _numbered(
             else:
                 # What was committed since its loss has numbers that it stood for: it comes before, and hides nothing.
                 made.append(CommitManifest(0, owner, tuple(parts), "", 0))
-    told = _told(plan)
+    told = _commit_numbers(plan)
     present = {number for manifest in [*commits, *made] for number in range(manifest.first, manifest.sequence + 1)}
     last = max([0, *present, *told.values()])
     gaps = [number for number in range(1, last + 1) if number not in present and number not in told.values()]
@@ -199,7 +202,7 @@ def _numbered(
     return made
 
 
-def _described(path: Path) -> Part | None:
+def _describe_part(path: Path) -> Part | None:
     """An unlisted part as a manifest would list it; none if it is not whole, or of another table."""
     try:
         data = pq.read_table(path)

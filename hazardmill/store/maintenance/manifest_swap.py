@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore
-from hazardmill.store.files.fsync_io import Fault, guarded, make_folder, remove, rename, sync_file
+from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, remove, rename, sync_file
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, is_copy, live
 from hazardmill.store.files.parts import COMPRESSION, hash_file
@@ -93,7 +93,7 @@ def stage_part(layout: Layout, table: Table, pieces: Iterable[pa.Table], name: s
     file = f"{name}.{number:04d}.parquet"
     staged = layout.staging / f"{name}.{table.name}.{number:04d}.parquet"
     rows = 0
-    with guarded(staged, "write the part"):
+    with disk_errors(staged, "write the part"):
         with pq.ParquetWriter(staged, table.schema, **COMPRESSION) as writer:
             for group in _row_groups(pieces):
                 writer.write_table(group.replace_schema_metadata(table.schema.metadata), row_group_size=group.num_rows)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hazardmill.store.files.fsync_io import guarded, make_folder, sync_file, sync_folder, write_file
+from hazardmill.store.files.fsync_io import disk_errors, make_folder, sync_file, sync_folder, write_file
 from hazardmill.store.files.layout import Layout
 
 
@@ -44,7 +44,7 @@ def keep(layout: Layout, damage: Damage) -> Path | None:
     now = datetime.now(UTC)
     place = layout.quarantine / f"{now:%Y%m%dT%H%M%S%f}-{damage.file.replace('/', '-')}"
     note = {**asdict(damage), "size": path.stat().st_size, "at": now.isoformat(timespec="milliseconds")}
-    with guarded(place, "quarantine"):
+    with disk_errors(place, "quarantine"):
         try:
             os.link(path, place)
         except OSError:  # not every file system has links

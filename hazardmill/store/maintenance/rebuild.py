@@ -25,7 +25,7 @@ from hazardmill.errors import PartGone, StoreError
 from hazardmill.store.commit import convert
 from hazardmill.store.files.fsync_io import Fault, make_folder, remove, rename, write_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.locks import exclusive, shared
+from hazardmill.store.files.locks import exclusive, share
 from hazardmill.store.files.manifests import CommitManifest, Manifests, Part
 from hazardmill.store.files.parts import batches, read_parts
 from hazardmill.store.maintenance.completeness import MADE, Key, Standing, standing
@@ -72,7 +72,7 @@ def rehearse(layout: Layout) -> Rebuilt:
         SchemaMismatch: If a newer hazardmill wrote some of the store.
     """
     for _ in range(_LOOKS):
-        with shared(layout.commit_lock):
+        with share(layout.commit_lock):
             seen = look(layout)
         try:
             plan = survey(layout, seen)
@@ -81,7 +81,7 @@ def rehearse(layout: Layout) -> Rebuilt:
             continue
         if all(damage.code != "part_missing" for damage in plan.damages):
             return report
-        with shared(layout.commit_lock):
+        with share(layout.commit_lock):
             # Only what is still listed is missing; else a compaction took it away.
             if look(layout).manifests == seen.manifests:
                 return report

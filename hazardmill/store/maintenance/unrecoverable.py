@@ -36,20 +36,20 @@ def losses(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
             f"the beginning of run {run_id} (table runs) is lost: it cannot be resumed, its {outcomes} outcome(s) stay "
             "as they are; a new run with the same inputs and models pays nothing for what the ledger holds"
         )
-    if _lost(plan, RUNS.name) and not found.unknown_runs:
+    if _loss(plan, RUNS.name) and not found.unknown_runs:
         yield (
-            f"{_lost(plan, RUNS.name)} of table runs: states that runs went through, or what an ingest counted; "
+            f"{_loss(plan, RUNS.name)} of table runs: states that runs went through, or what an ingest counted; "
             "no run depends on them"
         )
     yield from _lost_records(layout, plan, found)
-    if _lost(plan, REJECTS.name):
-        yield f"{_lost(plan, REJECTS.name)} of table rejects: ingest the sources again to have them listed again"
+    if _loss(plan, REJECTS.name):
+        yield f"{_loss(plan, REJECTS.name)} of table rejects: ingest the sources again to have them listed again"
     for table in MADE:
-        if _lost(plan, table.name) and found.unknown_runs:
-            yield f"{_lost(plan, table.name)} of table {table.name}, where they are of a run that cannot be resumed"
+        if _loss(plan, table.name) and found.unknown_runs:
+            yield f"{_loss(plan, table.name)} of table {table.name}, where they are of a run that cannot be resumed"
 
 
-def _lost(plan: RepairPlan, table: str) -> str:
+def _loss(plan: RepairPlan, table: str) -> str:
     """How much of a table is lost, in words; empty if nothing is."""
     rows, parts = plan.rows_lost[table], plan.parts_lost[table]
     words = [f"{rows} row(s)"] if rows else []
@@ -57,7 +57,7 @@ def _lost(plan: RepairPlan, table: str) -> str:
 
 
 def _lost_ledger(plan: RepairPlan, found: Standing) -> Iterator[str]:
-    lost = _lost(plan, LLM_CALLS.name)
+    lost = _loss(plan, LLM_CALLS.name)
     if lost or found.missing_answers:
         yield (
             f"{lost or 'rows'} of the ledger (table llm_calls): {found.missing_answers} answer(s) that dangers and "
@@ -69,7 +69,7 @@ def _lost_ledger(plan: RepairPlan, found: Standing) -> Iterator[str]:
 def _lost_records(layout: Layout, plan: RepairPlan, found: Standing) -> Iterator[str]:
     for source, count in found.missing_records.items():
         yield f"{count} record(s) of {source} that runs were started on: ingest {source} again, from the same input"
-    lost = _lost(plan, RECORDS.name)
+    lost = _loss(plan, RECORDS.name)
     if not lost:
         return
     runs = {layout.run_of(name) for name in plan.records_from if layout.is_segment(name)}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.locks import is_held, shared
+from hazardmill.store.files.locks import is_held, share
 from hazardmill.store.files.manifests import (
     CommitManifest,
     Manifests,
@@ -71,13 +71,13 @@ def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Fin
 def verify(layout: Layout) -> list[Finding]:
     """Everything wrong with the store; nothing on disk is changed, and others may write and compact meanwhile."""
     for _ in range(_LOOKS):
-        with shared(layout.commit_lock):
+        with share(layout.commit_lock):
             # Between two commits, parts and manifests agree; parts never change and are read later.
             seen = look(layout)
         findings = [*seen.findings, *_check(layout, seen)]
         if all(finding.code != "part_missing" for finding in findings):
             break
-        with shared(layout.commit_lock):
+        with share(layout.commit_lock):
             # Only what is still listed is missing; else a compaction took it away.
             if look(layout).manifests == seen.manifests:
                 break
@@ -93,7 +93,7 @@ def refuse_losses(layout: Layout, manifests: Manifests) -> None:
         CorruptStore: If one is lost, or a manifest changed.
         SchemaMismatch, StoreError: If a manifest cannot be read.
     """
-    with shared(layout.commit_lock):
+    with share(layout.commit_lock):
         seen = _look_around(layout, manifests.files(), [])
     # A file that bears no name of ours is of no commit.
     lost = [*_lost_manifests(layout, seen), *(f for f in _unlisted_parts(layout, seen) if layout.is_part(f.file))]
@@ -118,7 +118,7 @@ def _lost_manifests(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
 
 def _unlisted_parts(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
     listed = {(part.table, part.file) for manifest in seen.manifests for part in manifest.parts}
-    for path in unlisted(layout, seen, listed):
+    for path in find_unlisted(layout, seen, listed):
         message = "no manifest lists this part, so no reader of the store sees it"
         yield Finding("part_unlisted", str(path.relative_to(layout.root)), message, rebuild_remedy(layout.root))
 
@@ -138,7 +138,7 @@ def _check(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
         yield from _check_segment(layout, path, path.stem in known)
 
 
-def unlisted(layout: Layout, seen: StoreFiles, listed: set[tuple[str, str]]) -> list[Path]:
+def find_unlisted(layout: Layout, seen: StoreFiles, listed: set[tuple[str, str]]) -> list[Path]:
     """Parts that no manifest lists and that nothing explains."""
     replaced = set(seen.replaced)
     return [

@@ -45,14 +45,14 @@ def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
         by_source[source] = max(by_source[source], count)
     for source, count in sorted(by_source.items()):
         names = [record_id for record_id in found.unknown_records if record_id.partition(":")[0] == source]
-        message = f"{count} record(s) of {source} that runs stand on are not there as they were{_named(names)}"
+        message = f"{count} record(s) of {source} that runs stand on are not there as they were{_list_names(names)}"
         again = f"ingest {source} again, from the same input: hazardmill ingest --source {source}"
         yield Finding("record_missing", "records", message, again)
     by_run: dict[str, list[str]] = {}
     for run_id, record_id in found.incomplete:
         by_run.setdefault(run_id, []).append(record_id)
     for run_id, names in sorted(by_run.items()):
-        message = f"{len(names)} record(s) of run {run_id} lack some of their rows{_named(names)}"
+        message = f"{len(names)} record(s) of run {run_id} lack some of their rows{_list_names(names)}"
         again = f"{command('store rebuild', place)}; then {command(f'run resume {run_id}', place)}"
         yield Finding("record_incomplete", "outcomes", message, again)
     if found.missing_answers:
@@ -60,7 +60,7 @@ def _missing(snapshot: Snapshot, place: Path) -> Iterator[Finding]:
         yield Finding("answer_missing", "llm_calls", message, remedy)
 
 
-def _named(names: Collection[str]) -> str:
+def _list_names(names: Collection[str]) -> str:
     """Some of the names, in brackets."""
     if not names:
         return ""

@@ -211,7 +211,7 @@ class Endpoints:
                 folder = _of(value, "path", str).rstrip("/") + "/"
                 changes |= {path: None for path in tree if path.startswith(folder)}
             else:
-                changes[_of(value, "path", str)] = self._changed(key, value)
+                changes[_of(value, "path", str)] = self._apply_change(key, value)
         if header is None:
             raise HubRefusal(400, "a commit needs a header")
         parent, head = header.get("parentCommit"), self._hub.repository(asking.repository).head
@@ -223,7 +223,7 @@ class Endpoints:
         url = f"{asking.address}/datasets/{asking.repository}/commit/{made.id}"
         return as_json({"success": True, "commitOid": made.id, "commitUrl": url, "hookOutput": ""}, changed=True)
 
-    def _changed(self, key: str, value: dict[str, Any]) -> TreeEntry | None:
+    def _apply_change(self, key: str, value: dict[str, Any]) -> TreeEntry | None:
         if key == "deletedFile":
             return None
         if key == "file":
@@ -245,7 +245,7 @@ class Endpoints:
             {"id": each.id, "title": each.title, "message": each.message, "authors": [], "date": _WHEN}
             for each in reversed(found.commits[: last + 1])
         ]
-        return self._paged(asking, commits)
+        return self._one_page(asking, commits)
 
     def _tag(self, asking: RoutedRequest) -> HubAnswer:
         if asking.method == "DELETE":
@@ -282,7 +282,7 @@ class Endpoints:
         }
         entries = [_folder(path) for path in sorted(folders)]
         entries += [_file(path, tree[path]) for path in files if deep or "/" not in path.removeprefix(under)]
-        return self._paged(asking, entries)
+        return self._one_page(asking, entries)
 
     def _paths_info(self, asking: RoutedRequest) -> HubAnswer:
         tree = self._hub.repository(asking.repository).at(asking.revision).tree
@@ -319,7 +319,7 @@ class Endpoints:
             headers=headers,
         )
 
-    def _paged(self, asking: RoutedRequest, entries: list[dict[str, Any]]) -> HubAnswer:
+    def _one_page(self, asking: RoutedRequest, entries: list[dict[str, Any]]) -> HubAnswer:
         begin = int(asking.query.get("cursor", "0"))
         end = begin + self._page
         if end >= len(entries):

@@ -185,10 +185,10 @@ def parse_script(lines: tuple[str, ...]) -> dict[str, str]:
 
 def _faults(words: str) -> Iterator[HubFault | None]:
     # Read at once, so that a wrong word is told when the script is made.
-    return chain.from_iterable([_repeated(word) for word in filter(None, map(str.strip, words.split(",")))])
+    return chain.from_iterable([_read_repetition(word) for word in filter(None, map(str.strip, words.split(",")))])
 
 
-def _repeated(word: str) -> Iterator[HubFault | None]:
+def _read_repetition(word: str) -> Iterator[HubFault | None]:
     name, star, times = word.partition("*")
     fault = _fault(name)
     if not star:

@@ -16,7 +16,7 @@ _LEADING: Final = frozenset({"etag", "x-linked-etag", "x-repo-commit"})
 """Headers that clients make paths of."""
 
 
-def lied(answer: HubAnswer, kind: HubFaultKind) -> HubAnswer:
+def apply_lie(answer: HubAnswer, kind: HubFaultKind) -> HubAnswer:
     """An answer as a lying hub gives it; one without JSON keeps its body, but for ``html`` and ``half-json``."""
     if kind is HubFaultKind.HTML:
         return HubAnswer(body=_PAGE, kind="text/html", changed=answer.changed)
@@ -31,14 +31,14 @@ def lied(answer: HubAnswer, kind: HubFaultKind) -> HubAnswer:
     if kind is HubFaultKind.OTHER_JSON:
         return replace(answer, body=b'[[1], {"a": null}, "b"]')
     value = json.loads(answer.body)
-    return replace(answer, body=json.dumps(_altered(value, _LIES[kind])).encode())
+    return replace(answer, body=json.dumps(_alter(value, _LIES[kind])).encode())
 
 
-def _altered(value: Any, lie: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # any JSON
+def _alter(value: Any, lie: Callable[[Any], Any]) -> Any:  # noqa: ANN401  # any JSON
     if isinstance(value, dict):
-        return lie({name: _altered(each, lie) for name, each in value.items()})
+        return lie({name: _alter(each, lie) for name, each in value.items()})
     if isinstance(value, list):
-        return [_altered(each, lie) for each in value]
+        return [_alter(each, lie) for each in value]
     return lie(value)
 
 

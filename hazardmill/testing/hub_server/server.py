@@ -31,7 +31,7 @@ from hazardmill.testing.hub_server.faults import (
     PlannedRequest,
 )
 from hazardmill.testing.hub_server.journal import HubJournal, JournaledRequest
-from hazardmill.testing.hub_server.lies import lied
+from hazardmill.testing.hub_server.lies import apply_lie
 from hazardmill.testing.hub_server.repositories import Hub, HubRefusal
 from hazardmill.testing.hub_server.wire import HubConnection, RequestHead
 from hazardmill.testing.serving import LoopbackServer
@@ -91,7 +91,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
     @property
     def requests(self) -> tuple[JournaledRequest, ...]:
         """All requests so far in the order of arrival. What a client has read to its end has ended here, too."""
-        return self._seen(lambda: self._journal.requests)
+        return self._look(lambda: self._journal.requests)
 
     def _open_journal(self) -> HubJournal:
         return HubJournal(self._log, self._on_change)
@@ -163,10 +163,10 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
             self._endpoints.admit(route.endpoint, route.repository, account)
             if fault is not None and fault.kind in STATUS and fault.kind not in AFTER:
                 await self._drain(connection)
-                return _failed(fault)
+                return _fault_answer(fault)
             if fault is not None and fault.kind is HubFaultKind.ECHO:
                 await self._drain(connection)
-                return _echoed(head)
+                return _echo(head)
             if route.endpoint is Endpoint.LFS_PUT:
                 answer = await self._upload(connection, head, route)
             else:
@@ -188,9 +188,9 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
             await self._drain(connection)
             return as_error(refused.status, refused.message, refused.code)
         if fault is not None and fault.kind is HubFaultKind.SERVER_ERROR_AFTER:
-            failed = _failed(fault)
+            failed = _fault_answer(fault)
             return HubAnswer(failed.status, failed.body, headers=failed.headers, changed=answer.changed)
-        return lied(answer, fault.kind) if fault is not None and fault.kind in LIES else answer
+        return apply_lie(answer, fault.kind) if fault is not None and fault.kind in LIES else answer
 
     async def _upload(self, connection: HubConnection, head: RequestHead, route: Route) -> HubAnswer:
         (oid,), repository = route.rest, route.repository or ""
@@ -215,11 +215,11 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
         return HubRefusal(401, "Invalid credentials in Authorization header")
 
 
-def _failed(fault: HubFault) -> HubAnswer:
+def _fault_answer(fault: HubFault) -> HubAnswer:
     headers = {} if fault.seconds is None else {"retry-after": f"{fault.seconds:g}"}
     return as_error(STATUS[fault.kind], f"this is the fault {fault}", headers=headers)
 
 
-def _echoed(head: RequestHead) -> HubAnswer:
+def _echo(head: RequestHead) -> HubAnswer:
     forms = echoes(head.headers.get("authorization", "").removeprefix("Bearer "))
     return as_error(400, "; ".join(forms.values()), headers={"x-request-id": forms["plain"]})

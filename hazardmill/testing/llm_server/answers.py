@@ -95,7 +95,7 @@ def models_body(names: Sequence[str] = (OFFLINE_MODEL,)) -> bytes:
     return json.dumps({"object": "list", "data": models}).encode()
 
 
-def echoed(key: str) -> str:
+def echo_key(key: str) -> str:
     """A key in every form, a line each."""
     return "\n".join(f"{name}: {form}" for name, form in echoes(key).items())
 

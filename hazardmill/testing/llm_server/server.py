@@ -18,7 +18,7 @@ from hazardmill.testing.llm_server.answers import (
     GENERATES_NOTHING,
     bomb,
     completion_body,
-    echoed,
+    echo_key,
     error_body,
     models_body,
     page,
@@ -128,7 +128,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
     @property
     def attempts(self) -> tuple[ServedAttempt, ...]:
         """All attempts so far in the order of arrival. What a client has read to its end has ended here, too."""
-        return self._seen(lambda: self._journal.attempts)
+        return self._look(lambda: self._journal.attempts)
 
     @property
     def totals(self) -> Totals:
@@ -225,7 +225,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         if kind is ServerFaultKind.STALLED:
             return attempt, b"", []
         if kind is ServerFaultKind.ECHO_ERROR:
-            body = error_body(f"this key is no good:\n{echoed(key)}", key)
+            body = error_body(f"this key is no good:\n{echo_key(key)}", key)
             return self._journal.change(attempt, status=400), body, []
         if kind is ServerFaultKind.REDIRECT:
             return self._journal.change(attempt, status=307), b"", []
@@ -248,7 +248,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             return attempt, error_body("the function that answers raised an error", "answer_failed"), []
         content, finish, refusal = spoilt(text, kind)
         if kind is ServerFaultKind.ECHO:
-            content, finish = f"You came with this key:\n{echoed(key)}\n\n{content}", key[::-1]
+            content, finish = f"You came with this key:\n{echo_key(key)}\n\n{content}", key[::-1]
         if content and asked.max_tokens is not None:
             whole, content = content, self._tokenizer.cut(content, asked.max_tokens)
             finish = finish if content == whole else "length"

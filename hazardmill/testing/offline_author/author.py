@@ -9,7 +9,7 @@ from hazardmill.records import MAX_DRAFTS
 from hazardmill.testing.offline_author.choosing import PatternChoice, recover
 from hazardmill.testing.offline_author.composing import TaskDraft, compose
 from hazardmill.testing.offline_author.draws import Draws
-from hazardmill.testing.offline_author.faults import AuthorFault, answer_of, fault_plan, named
+from hazardmill.testing.offline_author.faults import AuthorFault, answer_of, fault_plan, named_checks
 from hazardmill.testing.offline_author.prompt import PromptBlocks
 
 NO_DANGER_GIVEN = "I was shown no danger formalization, so there is no task to write."
@@ -62,8 +62,8 @@ def _place(versions: list[Version], prompt: PromptBlocks, draft: int) -> int:
     """The version to write now."""
     if not prompt.feedback:
         return 0
-    reasons = named(prompt.feedback)
-    place = _recognised(versions, prompt.previous_draft or "", prompt.wants_outline)
+    reasons = named_checks(prompt.feedback)
+    place = _find_version(versions, prompt.previous_draft or "", prompt.wants_outline)
     if place is None:
         return _after_illegible(versions, reasons, draft)
     fault = versions[place].fault
@@ -82,7 +82,7 @@ def _after_illegible(versions: list[Version], reasons: frozenset[str], draft: in
     return named_faults[-1] + 1 if named_faults else 0
 
 
-def _recognised(versions: list[Version], previous: str, outline: bool) -> int | None:
+def _find_version(versions: list[Version], previous: str, outline: bool) -> int | None:
     wanted = previous.strip()
     if not wanted:
         return None

@@ -50,7 +50,9 @@ def choose(record: str, draws: Draws) -> PatternChoice | DeclinedRecord:
         return DeclinedRecord("nothing in it speaks of anything that could do harm", DeclineReason.NOTHING_TO_BUILD_ON)
     if draws.chance("no part", _NO_PART):
         return DeclinedRecord("a robot has no part in it", DeclineReason.NO_ROBOT_PART)
-    return _cast(draws.weighted("pattern", [each for each in scores if each[1] >= _NEAR_BEST * best]), words, draws)
+    return _cast(
+        draws.draw_weighted("pattern", [each for each in scores if each[1] >= _NEAR_BEST * best]), words, draws
+    )
 
 
 def recover(record: str, draws: Draws, danger_type: str, robot_task: str) -> PatternChoice | None:

@@ -33,7 +33,7 @@ class Draws:
         """One of the options, all alike."""
         return options[self.number(purpose) % len(options)]
 
-    def weighted(self, purpose: str, options: Sequence[tuple[Choice, int]]) -> Choice:
+    def draw_weighted(self, purpose: str, options: Sequence[tuple[Choice, int]]) -> Choice:
         """One of the options, in proportion to its weight."""
         place = self.number(purpose) % sum(weight for _, weight in options)
         for option, weight in options:

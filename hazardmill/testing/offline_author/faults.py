@@ -61,21 +61,21 @@ def fault_plan(draws: Draws) -> list[AuthorFault]:
     """The faults of a record's first drafts, one a draft, none twice; empty for the records done at once."""
     if not draws.chance("faulty", FAULTY_SHARE):
         return []
-    length = draws.weighted("length", _LENGTHS)
+    length = draws.draw_weighted("length", _LENGTHS)
     pool = list(FAULTS.values())
     chosen: list[AuthorFault] = []
     if length == MAX_DRAFTS and draws.chance("ends with the judge", 0.5):
         # Those records end as rejected by the judge, the others as failed in execution.
         chosen.append(FAULTS["wrong_entity"])
     while len(chosen) < length:
-        fault = draws.weighted(f"fault {len(chosen)} of {len(pool)}", [(each, each.weight) for each in pool])
+        fault = draws.draw_weighted(f"fault {len(chosen)} of {len(pool)}", [(each, each.weight) for each in pool])
         pool.remove(fault)
         if fault not in chosen:
             chosen.insert(0, fault)
     return chosen
 
 
-def named(feedback: str) -> frozenset[str]:
+def named_checks(feedback: str) -> frozenset[str]:
     """The checks and reasons that a feedback names."""
     return frozenset(re.findall(r"^\s*(?:check|reason):\s*(\S+)", feedback, re.MULTILINE))
 

@@ -14,7 +14,7 @@ def test_choices_are_fixed_for_ever():
 def test_shares_and_weights_are_kept():
     keys = [Draws(str(i)) for i in range(2000)]
     assert 0.27 < sum(draws.chance("c", 0.3) for draws in keys) / 2000 < 0.33
-    drawn = Counter(draws.weighted("w", (("a", 1), ("b", 3))) for draws in keys)
+    drawn = Counter(draws.draw_weighted("w", (("a", 1), ("b", 3))) for draws in keys)
     assert 2.6 < drawn["b"] / drawn["a"] < 3.4
 
 
