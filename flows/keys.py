@@ -15,8 +15,8 @@ from typing import Any
 
 from prefect.blocks.system import Secret
 
+from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import load_litellm
-from hazardmill.runs.config import RunConfig
 
 _lent: Counter[str] = Counter()
 """Variables that are set for somebody: flows that share a process may need the same key."""
@@ -35,12 +35,12 @@ def wanted(models: tuple[str, ...]) -> list[str]:
 
 
 @asynccontextmanager
-async def keys_for(config: RunConfig) -> AsyncIterator[None]:
-    """Have the keys of a configuration's models in the environment while the block runs.
+async def keys_for(access: ModelAccess) -> AsyncIterator[None]:
+    """Have the keys of the models that may be asked in the environment while the block runs.
 
     Where there is neither variable nor block nothing is said: whether a key is needed is for the backend to tell.
     """
-    names = await asyncio.to_thread(wanted, config.asked) if config.backend == "litellm" else []
+    names = await asyncio.to_thread(wanted, access.asked) if access.backend == "litellm" else []
     # What another flow of this process was lent is set, and must stay so until this one ends too.
     names += [name for name in _lent if name not in names]
     taken: list[str] = []

@@ -33,7 +33,7 @@ from hazardmill.llm.prices import Prices
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL, Answer, Request
 from hazardmill.records import content_hash
-from hazardmill.runs.backend import named_backend, open_backend, open_limiter
+from hazardmill.runs.backend import answering_backend, open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.malloc import in_one_thread
@@ -122,8 +122,7 @@ class ModelRun(ABC, Generic[Piece]):
     @property
     def asked_at(self) -> dict[str, Any]:
         """Backend and host, which are part of what decides the answers."""
-        replayed = self.config.replay_backend if self.config.backend == "replay" else self.config.backend
-        backend = named_backend(replayed, self.config)
+        backend = answering_backend(self.config)
         return {"backend": backend.name, "host": backend.host}
 
     async def ask_all(

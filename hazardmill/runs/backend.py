@@ -1,4 +1,4 @@
-"""Which backend a run's configuration means, whether it can be asked, and within which limits."""
+"""Which backend a run's access to models means, whether it can be asked, and within which limits."""
 
 from __future__ import annotations
 
@@ -6,59 +6,61 @@ from pathlib import Path
 
 from hazardmill.errors import SettingsError
 from hazardmill.ingest.sources import load_source
+from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.backends.litellm import LitellmBackend, is_loopback, load_litellm
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import Backend
 from hazardmill.llm.traffic.limiter import Limiter
-from hazardmill.runs.config import RunConfig
 from hazardmill.store.store import Store
 
 _KEY = "_API_KEY"
 """How variables that hold a key end. Clouds that know other ways of signing in are taken at their word."""
 
 
-def open_backend(config: RunConfig, store: Store) -> Backend:
+def open_backend(access: ModelAccess, store: Store) -> Backend:
     """The backend of a run.
 
     Args:
-        config: Of the run.
-        store: Where the run writes; a replay answers from its ledger unless ``config.replay_store`` names another.
+        access: How the run reaches its models.
+        store: Where the run writes; a replay answers from its ledger unless ``access.replay_store`` names another.
 
     Raises:
-        StoreError: There is no store at ``config.replay_store``.
-        SettingsError: ``config.api_base`` is no address, nobody knows a model's provider, or its key is not set.
+        StoreError: There is no store at ``access.replay_store``.
+        SettingsError: ``access.api_base`` is no address, nobody knows a model's provider, or its key is not set.
     """
-    name = config.replay_backend if config.backend == "replay" else config.backend
-    backend = named_backend(name, config)
-    if config.backend == "litellm":
-        _refuse_unaskable(config, backend.host)
-    if config.backend != "replay":
+    backend = answering_backend(access)
+    if access.backend == "litellm":
+        _refuse_unaskable(access, backend.host)
+    if access.backend != "replay":
         return backend
     from hazardmill.llm.backends.replay import ReplayBackend
 
-    replayed = store if config.replay_store is None else Store.open(config.replay_store)
+    replayed = store if access.replay_store is None else Store.open(access.replay_store)
     return ReplayBackend(replayed, backend.name, backend.host)
 
 
-def open_limiter(config: RunConfig) -> Limiter:
+def open_limiter(access: ModelAccess) -> Limiter:
     """What keeps a run's requests within its limits.
 
     Sessions of this process share it where they ask one provider for the same models, within the same limits: what
     one sent in the last minute counts for the next. Call it in the event loop that asks.
     """
-    limits = (config.concurrency, config.requests_per_minute, config.tokens_per_minute)
-    if config.backend != "litellm":
+    limits = (access.concurrency, access.requests_per_minute, access.tokens_per_minute)
+    if access.backend != "litellm":
         # Nobody else is asked, whose limits could be overrun.
         return Limiter(*limits)
-    return Limiter.shared((config.api_base, config.asked), *limits)
+    return Limiter.shared((access.api_base, access.asked), *limits)
 
 
-def named_backend(name: str, config: RunConfig) -> Backend:
-    """A live backend by its name, as far as its name and host go: whether it can be asked is not looked at.
+def answering_backend(access: ModelAccess) -> Backend:
+    """The live backend whose answers a run uses; a replay uses those that its backend once gave.
+
+    Whether it can be asked is not looked at.
 
     Raises:
-        SettingsError: ``config.api_base`` is no address.
+        SettingsError: ``access.api_base`` is no address.
     """
+    name = access.replay_backend if access.backend == "replay" else access.backend
     if name == "offline":
         from hazardmill.testing.offline_author.backend import OfflineBackend
 
@@ -66,9 +68,9 @@ def named_backend(name: str, config: RunConfig) -> Backend:
     if name == "recorded":
         from hazardmill.llm.backends.recorded import RecordedBackend
 
-        return RecordedBackend(lambda source: recording_of(source, config.recordings))
+        return RecordedBackend(lambda source: recording_of(source, access.recordings))
     return LitellmBackend(
-        api_base=config.api_base, timeout_s=config.attempt_timeout, max_answer_bytes=config.max_answer_bytes
+        api_base=access.api_base, timeout_s=access.attempt_timeout, max_answer_bytes=access.max_answer_bytes
     )
 
 
@@ -77,13 +79,13 @@ def recording_of(source: str, folder: Path | None) -> Path:
     return (load_source(source).folder if folder is None else folder / source) / PLACE
 
 
-def _refuse_unaskable(config: RunConfig, host: str | None) -> None:
+def _refuse_unaskable(access: ModelAccess, host: str | None) -> None:
     """Find out without network what every request would be told: that there is no such provider, or no key."""
     litellm = load_litellm()
     keys: dict[str, list[str]] = {}
-    for model in config.asked:
+    for model in access.asked:
         try:
-            litellm.get_llm_provider(model, api_base=config.api_base)
+            litellm.get_llm_provider(model, api_base=access.api_base)
         except litellm.BadRequestError:
             raise SettingsError(
                 f"no provider of a model {model!r} is known",

@@ -1,6 +1,6 @@
 """The money of a run: what it may spend, what it has spent in all its sessions, and what to allow it when that is gone.
 
-A budget of its own is kept by the run's ledger alone. One that is shared (``RunConfig.budget_id``) lies in the store,
+A budget of its own is kept by the run's ledger alone. One that is shared (``ModelAccess.budget_id``) lies in the store,
 as ``budgets/<name>.json`` (``hazardmill.llm.traffic.shared_budget``), and each run takes slices of it under its own id.
 """
 
@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from hazardmill.errors import SettingsError, StoreLocked
+from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices, check_prices
 from hazardmill.llm.traffic.budget import Budget
 from hazardmill.llm.traffic.shared_budget import FilePurse
-from hazardmill.runs.config import RunConfig
 from hazardmill.store.store import Store
 
 FOLDER: Final = "budgets"
@@ -33,40 +33,40 @@ _BLINDLY: Final = 3.0
 """Times the budget that is reached before any record was finished: then there is nothing to judge by."""
 
 
-def check_budget(config: RunConfig, prices: Prices) -> None:
+def check_budget(access: ModelAccess, prices: Prices) -> None:
     """Refuse a budget that cannot be kept, before anything is sent.
 
     Raises:
         SettingsError: The price of a model that may be asked is unknown.
     """
-    if config.budget_usd is not None and not config.paid_before:
-        check_prices(config.asked, prices)
+    if access.budget_usd is not None and not access.paid_before:
+        check_prices(access.asked, prices)
 
 
 @contextmanager
-def opened_budget(store: Store, run_id: str, config: RunConfig, ledger: Ledger) -> Iterator[Budget | None]:
+def opened_budget(store: Store, run_id: str, access: ModelAccess, ledger: Ledger) -> Iterator[Budget | None]:
     """The budget of one session of a run, with what earlier ones spent counted; null if there is no limit.
 
     Raises:
         SettingsError: The run holds attempts that have no upper bound of their cost.
         StoreError: The shared budget cannot be read or written.
     """
-    if config.budget_usd is None:
+    if access.budget_usd is None:
         yield None
         return
     spent = ledger.spent_usd()
     with ExitStack() as stack:
         purse = None
-        if config.budget_id is not None:
+        if access.budget_id is not None:
             if store.is_in_bucket:
                 raise SettingsError(
-                    f"the budget {config.budget_id} cannot be shared: a shared budget needs a store in a folder",
+                    f"the budget {access.budget_id} cannot be shared: a shared budget needs a store in a folder",
                     remedy="give each run a budget of its own: --budget-usd without --budget-id",
                 )
             folder = store.path / FOLDER
-            purse = stack.enter_context(FilePurse(folder, config.budget_id, run_id, config.budget_usd, spent))
+            purse = stack.enter_context(FilePurse(folder, access.budget_id, run_id, access.budget_usd, spent))
             _reclaim(store, purse)
-        budget = Budget(config.budget_usd, spent, purse=purse)
+        budget = Budget(access.budget_usd, spent, purse=purse)
         stack.callback(budget.close)
         yield budget
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from hazardmill.errors import UsageError
 from hazardmill.generation.context import Models
+from hazardmill.llm.access import LiveBackend
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
-from hazardmill.runs.config import LiveBackend, RunConfig, RunInput
+from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.settings import Settings, deadline_for
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}

@@ -21,7 +21,7 @@ from hazardmill.llm.ledger import LedgerIndex
 from hazardmill.llm.prices import Prices, max_tokens, prompt_bytes
 from hazardmill.llm.requests import Request, Stage
 from hazardmill.records import MAX_DRAFTS, FrozenModel, Record
-from hazardmill.runs.backend import named_backend
+from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
 from hazardmill.runs.model_history import ModelHistory, measured
@@ -166,7 +166,7 @@ class _Sizes:
 def _sizes(store: Store, config: RunConfig) -> _Sizes:
     sizes, seen = _Sizes(), set[str]()
     prompts, ledger = Prompts.load(config.author_format), LedgerIndex.read(store)
-    backend = named_backend(config.replay_backend if config.backend == "replay" else config.backend, config)
+    backend = answering_backend(config)
     before: dict[tuple[Stage, str], str] = {}
     for record in (record for item in config.inputs for record in records_of(store, item)):
         if record.record_id in seen:

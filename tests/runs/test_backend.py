@@ -12,7 +12,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request
 from hazardmill.llm.traffic.limiter import Limiter
-from hazardmill.runs.backend import named_backend, open_backend, open_limiter
+from hazardmill.runs.backend import answering_backend, open_backend, open_limiter
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.store.store import Store
 from hazardmill.testing.llm_server import LlmServer, ScriptedServerFaults
@@ -150,10 +150,10 @@ def test_the_limits_of_a_run_hold_for_its_answers() -> None:
     with LlmServer(lambda _: "word " * 400, faults=ScriptedServerFaults(None, "trickle", "trickle")) as server:
         config = RunConfig.model_validate({**said, "api_base": server.address, "max_answer_bytes": 2000})
         with pytest.raises(AnswerTooLarge, match="2,000 bytes"):
-            asyncio.run(complete(named_backend("litellm", config), asked))
+            asyncio.run(complete(answering_backend(config), asked))
         config = config.model_copy(update={"attempt_timeout": 0.5})
         with pytest.raises(ConnectionFailed, match=r"within 0\.5 s"):
-            asyncio.run(complete(named_backend("litellm", config), asked))
+            asyncio.run(complete(answering_backend(config), asked))
 
 
 async def complete(backend: Backend, request: Request) -> Completion:

@@ -32,10 +32,10 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import Solution
 from hazardmill.generation.context import Models
 from hazardmill.ingest.intake import ingest_into
+from hazardmill.llm import access as access_module
 from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Request
 from hazardmill.records import Outcome
-from hazardmill.runs import config as config_module
 from hazardmill.runs import session as session_module
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.resources import RunResources
@@ -175,7 +175,7 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
     with pytest.raises(JailUnavailable):
         Run.start(store, config(notes), resources=RunResources(jail=leaking))
     with monkeypatch.context() as patch, pytest.raises(SettingsError, match="litellm is not installed"):
-        patch.setattr(config_module.importlib.util, "find_spec", lambda name: None)
+        patch.setattr(access_module.importlib.util, "find_spec", lambda name: None)
         Run.start(store, config(notes, backend="litellm"))
     assert not store.path.exists()
 
