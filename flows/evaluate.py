@@ -19,10 +19,11 @@ from flows.parameters import Address, Concurrency, RatePerMinute, Records, Secon
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.metrics import Figures, RateEstimate, figures
+from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import labelled
 from hazardmill.evaluation.results_files import check_out, write_folder
-from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.score_file import check_read, missing, turned_away
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.markdown import grid_markdown
@@ -108,12 +109,12 @@ async def evaluate(
     asked |= {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
     chosen = load_settings().fill({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
-    evaluation = Evaluation(tasks, asking(tasks, model, **chosen), runs)
+    evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
     run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"
     folder = out or Path("evaluations") / run
     check_out(folder, run)
     try:
-        async with keys_for(evaluation.config):
+        async with keys_for(evaluation.access):
             summary = await ask_and_score(evaluation, tasks, open_store(store, create=True), folder)
     except BudgetReached as reached:
         told = f"Run {run}: {reached.message}; {_AGAIN}: give it a larger budget_usd"

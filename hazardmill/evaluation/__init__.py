@@ -2,6 +2,7 @@
 
 tasks.py             what a planner is evaluated on: tasks of a release, and what was made of them
 prompting.py         what it is asked: the basic problem, and nothing else
+planner_access.py    how the model that is asked is reached
 runner.py            asking a language model, through the ledger
 plans_file.py        or plans of others, from a file
 plans_in_answers.py  the plan in an answer

@@ -21,21 +21,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from pydantic import JsonValue
 
 from hazardmill import __version__
-from hazardmill.errors import ProviderError, RunStopped, SettingsError, UsageError
+from hazardmill.errors import ProviderError, RunStopped, SettingsError
+from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.generation.context import Models
 from hazardmill.llm.client import Client, Retry
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Prices
 from hazardmill.llm.prompts import PromptTemplate
-from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL, Answer, Request
+from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
 from hazardmill.runs.backend import answering_backend, open_backend, open_limiter
 from hazardmill.runs.budgets import check_budget, opened_budget
-from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.ordered_pool import OrderedPool
 
@@ -55,37 +54,13 @@ Piece = TypeVar("Piece")
 """What is asked about at a time: a task, or a task with questions."""
 
 
-def asking(tasks: TaskSet, model: str, **settings: Any) -> RunConfig:  # noqa: ANN401  # fields of the configuration
-    """How a model is asked: backend, address, limits and budget are those of a generation run, and kept as there.
-
-    Args:
-        tasks: What it is asked about; they stand for the records of the run.
-        model: Whom to ask, as litellm names it.
-        settings: Fields of ``RunConfig``.
-
-    Raises:
-        UsageError: The offline author is asked, or recorded answers, which plan nothing.
-        SettingsError: The address carries credentials, or litellm is not installed.
-    """
-    if model in (OFFLINE_MODEL, RECORDED_MODEL):
-        raise UsageError(
-            f"{model} writes tasks, and plans nothing",
-            remedy="name a language model with --model, as litellm does",
-        )
-    models = Models(extract=model, author=model, judge=model)
-    values = {"backend": "litellm", "replay_backend": "litellm", **settings}
-    config = RunConfig.model_validate({"inputs": (RunInput(source=tasks.name),), "models": models, **values})
-    config.check()
-    return config
-
-
 class ModelRun(ABC, Generic[Piece]):
     """One model, asked about pieces of a release one after another, each by some requests."""
 
     KIND_OF_NAME: ClassVar[str] = KIND
     """What the name of such a run begins with."""
 
-    config: RunConfig
+    access: PlannerAccess
 
     @property
     @abstractmethod
@@ -112,7 +87,7 @@ class ModelRun(ABC, Generic[Piece]):
     @property
     def model(self) -> str:
         """Who is asked."""
-        return self.config.models.author
+        return self.access.model
 
     @cached_property
     def run_id(self) -> str:
@@ -122,7 +97,7 @@ class ModelRun(ABC, Generic[Piece]):
     @property
     def asked_at(self) -> dict[str, Any]:
         """Backend and host, which are part of what decides the answers."""
-        backend = answering_backend(self.config)
+        backend = answering_backend(self.access)
         return {"backend": backend.name, "host": backend.host}
 
     async def ask_all(
@@ -146,18 +121,18 @@ class ModelRun(ABC, Generic[Piece]):
             StoreLocked: Another process works on the same run.
         """
         prices = Prices.load()
-        check_budget(self.config, prices)
-        backend = open_backend(self.config, store)
+        check_budget(self.access, prices)
+        backend = open_backend(self.access, store)
         with self._under_way(store) as (writer, done):
             ledger = Ledger(store, writer, self.run_id)
-            with opened_budget(store, self.run_id, self.config, ledger) as budget:
+            with opened_budget(store, self.run_id, self.access, ledger) as budget:
                 client = Client(
                     backend,
                     ledger,
-                    limiter=open_limiter(self.config),
+                    limiter=open_limiter(self.access),
                     prices=prices,
                     budget=budget,
-                    deadline_s=self.config.deadline_s,
+                    deadline_s=self.access.deadline_s,
                     on_retry=on_retry,
                 )
                 try:
@@ -181,7 +156,7 @@ class ModelRun(ABC, Generic[Piece]):
                     raise failed
             return [answer for answer in ended if isinstance(answer, Answer)]
 
-        line = OrderedPool(self._batches(), ask, self.config.concurrency)
+        line = OrderedPool(self._batches(), ask, self.access.concurrency)
         try:
             async for done in line:
                 if done is not None:
@@ -199,7 +174,7 @@ class ModelRun(ABC, Generic[Piece]):
 
     async def _batches(self) -> AsyncIterator[Sequence[Piece]]:
         pieces = iter(self.pieces())
-        while batch := await asyncio.to_thread(lambda: list(islice(pieces, self.config.batch_size))):
+        while batch := await asyncio.to_thread(lambda: list(islice(pieces, self.access.batch_size))):
             yield batch
 
     @contextmanager
@@ -227,7 +202,7 @@ class ModelRun(ABC, Generic[Piece]):
 
     def _change(self, store: Store, writer: Writer, state: str, done: Counter[str]) -> None:
         rows = store.rows("runs", {"run_id": self.run_id}, ["sequence"])
-        asked = self.config.model_dump(mode="json", exclude={"inputs", "models"})
+        asked = self.access.model_dump(mode="json", exclude={"model"})
         row = {
             "run_id": self.run_id,
             "parent_run_id": None,
@@ -249,14 +224,14 @@ class Evaluation(ModelRun[EvaluationTask]):
 
     Args:
         tasks: The tasks.
-        config: How it is asked, as ``asking`` makes it.
+        access: How the model is reached.
         samples: Answers a task.
         parameters: What takes the place of the prompt's parameters.
         prompt: The template.
     """
 
     tasks: TaskSet
-    config: RunConfig
+    access: PlannerAccess
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompt: PromptTemplate = field(default_factory=plan_prompt)

@@ -13,8 +13,9 @@ from hazardmill.errors import ReplayMiss, RequestRefused
 from hazardmill.evaluation import runner
 from hazardmill.evaluation.abilities.rows import SCHEMA
 from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.results_files import digest_of
-from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 from hazardmill.llm.requests import Request
 from hazardmill.runs.status import listed_runs
@@ -54,8 +55,8 @@ def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def run_of(tasks: list[EvaluationTask], samples: int = 1, abilities: Any = ABILITIES, **settings: Any) -> AbilityRun:
     planned = Planned(tasks, "soups 1.0.0", f"{len(tasks)}")
-    config = asking(planned, MODEL, **{"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings})
-    return AbilityRun(planned, config, samples, prompts=ability_prompts(abilities))
+    access = configure_planner(MODEL, **{"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings})
+    return AbilityRun(planned, access, samples, prompts=ability_prompts(abilities))
 
 
 def worked(made: AbilityRun, store: Store, **how: Any) -> Any:
@@ -156,7 +157,7 @@ def test_a_run_is_named_after_all_that_decides_it() -> None:
         run_of(soups(3)),
         run_of(soups(2), samples=2),
         run_of(soups(2), abilities=["dangers"]),
-        AbilityRun(base.tasks, base.config, 1, {"temperature": 1.0}),
-        Evaluation(ListedTasks([], "soups 1.0.0", "2"), base.config),
+        AbilityRun(base.tasks, base.access, 1, {"temperature": 1.0}),
+        Evaluation(ListedTasks([], "soups 1.0.0", "2"), base.access),
     ]
     assert len({base.run_id, *(other.run_id for other in others)}) == 6

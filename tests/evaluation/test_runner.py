@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from factories.scripted import ScriptedBackend
+from pydantic import ValidationError
 
 from hazardmill.errors import (
     BudgetReached,
@@ -21,9 +22,11 @@ from hazardmill.errors import (
     UsageError,
 )
 from hazardmill.evaluation import runner as module
+from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.results_files import digest_of
-from hazardmill.evaluation.runner import Evaluation, asking
+from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
+from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
@@ -54,7 +57,7 @@ def asks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedBackend]:
 def evaluation(tasks: list[EvaluationTask], samples: int = 1, **settings: Any) -> Evaluation:
     listed = ListedTasks(tasks, "soups 1.0.0", f"{len(tasks)}")
     given = {"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings}
-    return Evaluation(listed, asking(listed, MODEL, **given), samples)
+    return Evaluation(listed, configure_planner(MODEL, **given), samples)
 
 
 def worked(made: Evaluation, store: Store, **how: Any) -> Any:
@@ -101,6 +104,10 @@ def test_answers_are_in_the_ledger_with_their_prompt(tmp_path: Path, asks: Any) 
     assert (run.records, run.counts) == (3, {"records": 3, "answers": 3})
     config = json.loads(store.rows("runs")[0]["config"])
     assert config["evaluation"]["release"] == "soups 1.0.0"
+    # Nothing of a generation run: how the model was reached, and what was asked of it.
+    assert config.keys() == {*ModelAccess.model_fields, "batch_size", "evaluation"}
+    assert (config["backend"], config["api_base"]) == ("litellm", "http://127.0.0.1:9/v1")
+    assert config["evaluation"]["model"] == MODEL
 
 
 def test_done_again_it_asks_nothing_and_gives_the_same_digest(tmp_path: Path, asks: Any) -> None:
@@ -221,7 +228,7 @@ def test_a_budget_needs_a_price(tmp_path: Path, asks: Any) -> None:
     asks()
     listed = ListedTasks(soups(1), "soups", "x")
     with pytest.raises(SettingsError, match="price"):
-        worked(Evaluation(listed, asking(listed, "openai/some-model", budget_usd=1.0)), Store(tmp_path / "store"))
+        worked(Evaluation(listed, configure_planner("openai/some-model", budget_usd=1.0)), Store(tmp_path / "store"))
     assert not (tmp_path / "store").exists()
 
 
@@ -271,15 +278,20 @@ def test_a_run_is_named_after_all_that_decides_it() -> None:
         evaluation(soups(4)),
         evaluation(soups(3), samples=2),
         evaluation(soups(3), api_base="http://other.example/v1"),
-        Evaluation(base.tasks, base.config, 1, {"temperature": 1.0}),
-        Evaluation(base.tasks, asking(base.tasks, "openai/other")),
+        Evaluation(base.tasks, base.access, 1, {"temperature": 1.0}),
+        Evaluation(base.tasks, configure_planner("openai/other")),
     ]
     assert len({base.run_id, *(other.run_id for other in others)}) == 6
 
 
+def test_no_other_model_answers_in_its_place() -> None:
+    with pytest.raises(ValidationError, match="fallback_models"):
+        configure_planner(MODEL, fallback_models=("openai/other",))
+
+
 def test_the_offline_author_plans_nothing() -> None:
     with pytest.raises(UsageError, match="plans nothing"):
-        asking(ListedTasks([], "soups"), "offline-author")
+        configure_planner("offline-author")
 
 
 def test_retries_are_told(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyPatch) -> None:

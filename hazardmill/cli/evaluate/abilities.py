@@ -80,16 +80,16 @@ def abilities(
     from hazardmill.evaluation.abilities.figures import ability_figures
     from hazardmill.evaluation.abilities.rows import write_ability_rows
     from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+    from hazardmill.evaluation.planner_access import configure_planner
     from hazardmill.evaluation.released_tasks import ReleasedTasks
     from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
-    from hazardmill.evaluation.runner import asking
     from hazardmill.evaluation.score_file import turned_away
 
     tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
     tasks.check_any()
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     run = AbilityRun(
-        tasks, asking(tasks, model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
+        tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
     folder = out or Path("evaluations") / run.run_id
     table = answered(run, tasks, folder, store_path, quiet=as_json)

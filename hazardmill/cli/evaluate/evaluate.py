@@ -274,8 +274,9 @@ def run(
     """
     from hazardmill.cli.evaluate.score import answered
     from hazardmill.evaluation.injection.tasks import InjectedTasks
+    from hazardmill.evaluation.planner_access import configure_planner
     from hazardmill.evaluation.released_tasks import ReleasedTasks
-    from hazardmill.evaluation.runner import Evaluation, asking
+    from hazardmill.evaluation.runner import Evaluation
 
     if not arms:
         _need_inject()
@@ -283,7 +284,7 @@ def run(
     released.check_any()
     tasks = InjectedTasks(released, arms, levels=_numbers(levels), seeds=seeds) if arms else released
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
-    evaluation = Evaluation(tasks, asking(tasks, model, **chosen), samples, parameters)
+    evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
     table = answered(evaluation, tasks, folder, store_path, quiet=as_json)
     made = {"release": released.release, "decided_by": evaluation.decided_by}

@@ -16,13 +16,13 @@ from pydantic import JsonValue
 
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability, AbilityQuestion, Score, questions
 from hazardmill.evaluation.abilities.rows import row_of, table_of
+from hazardmill.evaluation.planner_access import PlannerAccess
 from hazardmill.evaluation.runner import ModelRun, OnTask
 from hazardmill.evaluation.tasks import EvaluationTask
 from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request
 from hazardmill.records import content_hash
-from hazardmill.runs.config import RunConfig
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
 
     Args:
         tasks: The tasks, with their plans.
-        config: How it is asked, as ``runner.asking`` makes it.
+        access: How the model is reached.
         samples: Answers a question.
         parameters: What takes the place of the prompts' parameters.
         prompts: The templates of the abilities that are asked about.
@@ -80,7 +80,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
     KIND_OF_NAME: ClassVar[str] = "abilities"
 
     tasks: PlannedTasks
-    config: RunConfig
+    access: PlannerAccess
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompts: dict[Ability, PromptTemplate] = field(default_factory=ability_prompts)
