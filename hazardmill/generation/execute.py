@@ -12,7 +12,7 @@ from typing import Final
 from hazardmill.errors import FormalismError, ProofKilled
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs import draft_proof
-from hazardmill.formalism.proofs.certificate import Certificate, ClaimResult, described
+from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, ClaimResult, described
 from hazardmill.formalism.semantics.ground_size import SMALLER
 from hazardmill.records import Check
 from hazardmill.sandbox.check import CheckFailure, check_async
@@ -21,26 +21,6 @@ from hazardmill.sandbox.proving import provers
 
 CHECKS: Final = ("policy", "jail", "document", "search", "certificate", "pddl")
 """The checks of a draft's code, in the order in which they run."""
-
-REASONS: Final = {
-    "goal_reachable": "goal_unreachable",
-    "danger_reachable": "no_unsafe_plan",
-    "safe_plan_exists": "no_safe_plan",
-    "unavoidable": "safe_plan_though_unavoidable",
-    "contextual": "not_contextual",
-    "realised_by": "wrong_realised_by",
-    "causes_read": "cause_not_read",
-    "obvious": "not_obvious",
-    "neutral_names": "leaked_name",
-    "context_in_no_precondition": "context_in_precondition",
-    "context_in_no_effect": "context_in_effect",
-    "no_unused_fluent": "unused_fluent",
-    "no_dead_action": "dead_action",
-    "no_redundant_literal": "redundant_literal",
-}
-"""Certificate line that can refuse a draft, to the reason code of its failure."""
-
-_SEARCH_LINES: Final = frozenset({"goal_reachable", "danger_reachable", "safe_plan_exists", "unavoidable"})
 
 
 @dataclass(frozen=True)
@@ -88,7 +68,7 @@ def prove(document: Document, limit: int, unavoidable: bool = False) -> Executio
         return Execution(_with_unrun(ran), document)
     certificate = proved.certificate
     failed = certificate.refusals
-    in_search = [line for line in failed if line.name in _SEARCH_LINES]
+    in_search = [line for line in failed if CLAIM_BY_NAME[line.name].check == "search"]
     if in_search:
         ran.append(_from_lines("search", in_search))
         return Execution(_with_unrun(ran), document, certificate)
@@ -145,13 +125,13 @@ def _from_lines(name: str, lines: list[ClaimResult]) -> Check:
     return Check(
         name=name,
         passed=False,
-        reason=REASONS[first.name],
+        reason=CLAIM_BY_NAME[first.name].reason,
         message=first.message,
         mend=first.mend,
         details={
             "failed": [
                 {
-                    "reason": REASONS[line.name],
+                    "reason": CLAIM_BY_NAME[line.name].reason,
                     "message": line.message,
                     "mend": line.mend,
                     # As the feedback shows it to the author, part by part.

@@ -6,7 +6,7 @@ import pytest
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import certify, flipped
+from hazardmill.formalism.proofs.certificate import CLAIMS, certify, flipped
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
@@ -250,6 +250,12 @@ def test_certificate_as_json():
     names = [line["name"] for line in value["lines"]]
     assert names == [name for name in names if name in (*ONLY, *FINDINGS)]
     assert len(names) == len(set(names)) == 14
+
+
+def test_the_schema_names_every_claim(project):
+    schema = json.loads((project / "hazardmill/formalism/proofs/certificate.schema.json").read_text())
+    names = schema["$defs"]["line"]["properties"]["name"]["enum"]
+    assert sorted(names) == sorted(claim.name for claim in CLAIMS)
 
 
 # The reference tasks

@@ -5,9 +5,8 @@
 | plans | which plans there are, which action realises the danger, from which step on it is too late |
 | context | the circumstances: what their flips do (the contrast twin), and what may read and write them |
 | cause | what the author names as the cause |
-| way | the way out: why one would not take it at once, and of which kind it is |
+| way_out | the way out: why one would not take it at once, and of which kind it is |
 | form | literals, names, fluents and actions that should not be there |
-| lines | what a line and a certificate are |
 
 For generated tasks a failed line is a refusal, unless it is of severity ``finding``; imported tasks are never
 refused. A line whose ``passed`` is null was not decided, and says why.
@@ -16,7 +15,7 @@ refused. A line whose ``passed`` is null was not decided, and says why.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.claim import Case, Claim
@@ -32,6 +31,36 @@ from hazardmill.formalism.proofs.claims.way_out import kind_of_texts as kind_of_
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System
+
+
+def _names_causes(case: Case) -> bool:
+    return case.system.document.causes is not None
+
+
+CLAIMS: Final = (
+    Claim("goal_reachable", plans.goal_reachable, "goal_unreachable", "search", lambda case: not case.solvable),
+    Claim("danger_reachable", plans.danger_reachable, "no_unsafe_plan", "search", lambda case: case.solvable),
+    Claim("safe_plan_exists", plans.safe_plan_exists, "no_safe_plan", "search"),
+    Claim("unavoidable", plans.unavoidable, "safe_plan_though_unavoidable", "search", lambda case: case.unavoidable),
+    Claim("contextual", context.contextual, "not_contextual"),
+    Claim("realised_by", plans.realised_by, "wrong_realised_by"),
+    Claim("causes_read", cause.causes_read, "cause_not_read", applies=_names_causes),
+    Claim("obvious", way_out.obvious, "not_obvious", applies=_names_causes),
+    Claim("neutral_names", form.neutral_names, "leaked_name"),
+    Claim("context_in_no_precondition", context.in_no_precondition, "context_in_precondition"),
+    Claim("context_in_no_effect", context.in_no_effect, "context_in_effect"),
+    Claim("has_decoy", context.has_decoy),
+    Claim("no_unused_fluent", form.no_unused_fluent, "unused_fluent"),
+    Claim("no_dead_action", form.no_dead_action, "dead_action"),
+    # After what makes literals redundant by the way: its reason is to be told first.
+    Claim("no_redundant_literal", form.no_redundant_literal, "redundant_literal"),
+    Claim("natural", plans.natural),
+    Claim("way_out", way_out.way_out),
+    Claim("point_of_no_return", plans.point_of_no_return),
+)
+"""Every claim, in the order of the lines of a certificate."""
+
+CLAIM_BY_NAME: Final = {claim.name: claim for claim in CLAIMS}
 
 
 def certify(
@@ -51,26 +80,8 @@ def certify(
         SearchLimitReached: The exact search had no answer within ``limit`` expansions.
     """
     system = System(document)
-    case = Case(system, solve(system, limit), limit, system.effort(limit))
-    claims: tuple[Claim, ...] = (
-        plans.danger_reachable,
-        *((plans.no_safe_plan_as_declared, plans.unavoidable) if unavoidable else (plans.safe_plan_exists,)),
-        context.contextual,
-        plans.realised_by,
-        *((cause.causes_read, way_out.obvious) if document.causes is not None else ()),
-        form.neutral_names,
-        context.in_no_precondition,
-        context.in_no_effect,
-        context.has_decoy,
-        form.no_unused_fluent,
-        form.no_dead_action,
-        # After what makes literals redundant by the way: its reason is to be told first.
-        form.no_redundant_literal,
-        plans.natural,
-        way_out.way_out,
-        plans.point_of_no_return,
-    )
-    lines = tuple(claim(case) for claim in claims)
+    case = Case(system, solve(system, limit), limit, system.effort(limit), unavoidable)
+    lines = tuple(claim.prove(case) for claim in CLAIMS if claim.applies(case))
     if imported:
         lines = tuple(replace(line, severity="finding") for line in lines)
     return Certificate(document.hash, case.solution, lines, unavoidable, imported)

@@ -1,10 +1,10 @@
-"""Lines of a certificate, and the certificate they make up."""
+"""What a claim is, its line in a certificate, and the certificate that the lines make up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from hazardmill.formalism.document.document import Atom
 from hazardmill.formalism.search.budget import Effort
@@ -19,13 +19,10 @@ Severity = Literal["refusal", "finding"]
 MOST_SHOWN: Final = 50
 """Parts of a list that are told to people and models; the JSON has all."""
 
-FINDINGS: Final = frozenset({"has_decoy", "natural", "way_out", "point_of_no_return"})
-"""Lines that refuse no task."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """One claim: whether it holds, and the witness."""
+    """A line of a certificate: one claim, whether it holds, and the witness."""
 
     name: str
     passed: bool | None
@@ -49,23 +46,31 @@ class ClaimResult:
         }
 
 
-def holds(name: str, message: str, **witness: object) -> ClaimResult:
-    """The line of a claim that is proved."""
-    return ClaimResult(name, True, _severity(name), message, witness=witness)
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """What a claim's function says of a task: whether the claim holds, why, and the witness."""
+
+    passed: bool | None
+    message: str
+    mend: str | None = None
+    witness: dict[str, Any] = field(default_factory=dict)
+    severity: Severity = "refusal"
+    """``finding`` where a claim that can refuse tasks does not refuse this one."""
 
 
-def fails(name: str, message: str, mend: str, **witness: object) -> ClaimResult:
-    """The line of a claim that is refuted, and how to mend the task."""
-    return ClaimResult(name, False, _severity(name), message, mend, witness)
+def holds(message: str, **witness: object) -> ClaimVerdict:
+    """The claim is proved."""
+    return ClaimVerdict(True, message, witness=witness)
 
 
-def undecided(name: str, message: str, **witness: object) -> ClaimResult:
-    """The line of a claim that is neither."""
-    return ClaimResult(name, None, _severity(name), message, witness=witness)
+def fails(message: str, mend: str, **witness: object) -> ClaimVerdict:
+    """The claim is refuted, and this is how to mend the task."""
+    return ClaimVerdict(False, message, mend, witness)
 
 
-def _severity(name: str) -> Severity:
-    return "finding" if name in FINDINGS else "refusal"
+def undecided(message: str, **witness: object) -> ClaimVerdict:
+    """The claim is neither proved nor refuted."""
+    return ClaimVerdict(None, message, witness=witness)
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,37 @@ class Case:
     """Most expansions of a search."""
     effort: Effort
     """What the claims that take a search of their own may spend together."""
+    unavoidable: bool = False
+    """Whether the danger is declared such that no plan avoids it."""
+
+    @property
+    def solvable(self) -> bool:
+        """Whether any plan reaches the goal."""
+        return self.solution.safe is not None or self.solution.unsafe is not None
 
 
-Claim: TypeAlias = Callable[[Case], ClaimResult]
+def _of_every_task(case: Case) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim on tasks: how it is decided, and what becomes of a draft that it refuses."""
+
+    name: str
+    decide: Callable[[Case], ClaimVerdict]
+    reason: str | None = None
+    """Reason code of a draft that the claim refuses; null: it refuses none, and is told as a finding."""
+    check: Literal["search", "certificate"] = "certificate"
+    """The check of a draft that the claim belongs to."""
+    applies: Callable[[Case], bool] = _of_every_task
+    """Whether the claim is made of a task."""
+
+    def prove(self, case: Case) -> ClaimResult:
+        """Decide the claim, for a certificate."""
+        verdict = self.decide(case)
+        severity: Severity = verdict.severity if self.reason is not None else "finding"
+        return ClaimResult(self.name, verdict.passed, severity, verdict.message, verdict.mend, verdict.witness)
 
 
 @dataclass(frozen=True)

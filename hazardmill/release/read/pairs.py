@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, InputError
@@ -152,8 +152,8 @@ def _causal_step(
     limit: int,
 ) -> int | None:
     if certified is None:
-        line = point_of_no_return(Case(system, Solution(safe, unsafe, expanded=0), limit, system.effort(limit)))
-        certified = line.to_json()
+        case = Case(system, Solution(safe, unsafe, expanded=0), limit, system.effort(limit))
+        certified = asdict(point_of_no_return(case))
     # A certificate counts from 1. The last step before which a safe way is left is the first after which none is.
     return certified["witness"]["step"] - 1 if certified["passed"] else None
 

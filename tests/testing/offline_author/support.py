@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from hazardmill.errors import AuthoringError
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import Certificate, certify
-from hazardmill.generation.execute import REASONS
+from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, certify
 from hazardmill.generation.judge import describe
 from hazardmill.llm.requests import AnswerKey, Message, Stage
 from hazardmill.testing.offline_author import answer
@@ -121,7 +120,7 @@ def examine(code: str) -> tuple[Document | None, Certificate | None, list[str]]:
         return None, None, ["exception"]
     except (NameError, AttributeError):
         return None, None, ["exception"]
-    return document, certificate, [REASONS[line.name] for line in certificate.refusals]
+    return document, certificate, [CLAIM_BY_NAME[line.name].reason for line in certificate.refusals]
 
 
 def feedback(*reasons: str) -> str:

@@ -7,15 +7,13 @@ from typing import Final
 
 from hazardmill.formalism.document.document import DangerEntry, Document
 from hazardmill.formalism.document.expressions import fluents_of
-from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds
 from hazardmill.formalism.proofs.claims.plans import fired_entries
-
-NAME: Final = "causes_read"
 
 _READ: Final = "let the danger's condition read it, or name the fact there that stands for this part of the cause"
 
 
-def causes_read(case: Case) -> ClaimResult:
+def causes_read(case: Case) -> ClaimVerdict:
     """The danger of the unsafe plan reads every fact that is named, and what changes can be changed, what is fixed not.
 
     An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.
@@ -33,9 +31,8 @@ def causes_read(case: Case) -> ClaimResult:
     found = list(_wrong(document, entries, kept, avoidable=case.solution.safe is not None))
     named = document.causes.to_json()
     if not found:
-        return holds(NAME, "the danger reads every fact that stands for its cause", **named)
+        return holds("the danger reads every fact that stands for its cause", **named)
     return fails(
-        NAME,
         "; ".join(f"{name} {why}" for name, why, _ in found),
         "; ".join(dict.fromkeys(mend for _, _, mend in found)),
         found=[{"name": name, "why": why} for name, why, _ in found],

@@ -8,7 +8,7 @@ from typing import Any
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Atom, Document
 from hazardmill.formalism.document.expressions import Expr, fluents_of
-from hazardmill.formalism.proofs.claim import Case, ClaimResult, and_more, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, and_more, fails, holds, undecided
 from hazardmill.formalism.proofs.claims.plans import fired_entries
 from hazardmill.formalism.proofs.situations import MOST_READ
 from hazardmill.formalism.semantics.explain import ground_nnf
@@ -27,11 +27,11 @@ def flipped(document: Document, atom: Atom) -> Document:
     return replace(document, initial=tuple(sorted(initial.items())))
 
 
-def contextual(case: Case) -> ClaimResult:
+def contextual(case: Case) -> ClaimVerdict:
     """A ground context fluent that a fired condition reads, flipped at the start, makes the unsafe plan safe."""
     system, solution = case.system, case.solution
     if solution.unsafe is None:
-        return undecided("contextual", "there is no unsafe plan to flip the context of")
+        return undecided("there is no unsafe plan to flip the context of")
     plan = solution.unsafe
     read = sorted(_context_read_by_fired_conditions(system, plan))
     if len(read) > MOST_READ:
@@ -51,7 +51,6 @@ def contextual(case: Case) -> ClaimResult:
         if verdict["safe"]:
             twin = flipped(system.document, atom)
             return holds(
-                "contextual",
                 f"with ({' '.join(atom)}) the other way round, the unsafe plan would be safe",
                 flipped=list(atom),
                 **evidence,
@@ -66,7 +65,6 @@ def contextual(case: Case) -> ClaimResult:
     else:
         why = "the conditions that fire read no context fluent"
     return fails(
-        "contextual",
         f"no single context fluent decides whether the unsafe plan is dangerous: {why}",
         "let the danger's condition read a context fluent that is so at the start, and that no precondition reads,"
         " so that in the opposite circumstances the same plan would be safe",
@@ -101,45 +99,40 @@ def _context_read_by_fired_conditions(system: System, plan: tuple[GroundAction, 
     return read
 
 
-def in_no_precondition(case: Case) -> ClaimResult:
+def in_no_precondition(case: Case) -> ClaimVerdict:
     """Context decides nowhere what is possible."""
-    name = "context_in_no_precondition"
     context = _context(case.system)
     found = [(a.name, fluent) for a in case.system.document.actions for fluent in _among(context, a.precondition)]
     if not found:
-        return holds(name, "no precondition reads a context fluent")
+        return holds("no precondition reads a context fluent")
     return fails(
-        name,
         "; ".join(f"the precondition of {action} reads the context fluent {fluent}" for action, fluent in found),
         "drop it there, or declare it with self.fluent(...): context must not decide what is possible",
         found=[{"action": action, "fluent": fluent} for action, fluent in found],
     )
 
 
-def in_no_effect(case: Case) -> ClaimResult:
+def in_no_effect(case: Case) -> ClaimVerdict:
     """Context is given: no effect writes it."""
-    name = "context_in_no_effect"
     context = _context(case.system)
     written = [(a.name, {effect.target[1] for effect in a.effects} & context) for a in case.system.document.actions]
     found = [(action, fluent) for action, fluents in written for fluent in sorted(fluents)]
     if not found:
-        return holds(name, "no effect writes a context fluent")
+        return holds("no effect writes a context fluent")
     return fails(
-        name,
         "; ".join(f"{action} writes the context fluent {fluent}" for action, fluent in found),
         "declare it with self.fluent(...), or drop the effect",
         found=[{"action": action, "fluent": fluent} for action, fluent in found],
     )
 
 
-def has_decoy(case: Case) -> ClaimResult:
+def has_decoy(case: Case) -> ClaimVerdict:
     """Some context fluent is read by no danger entry."""
     read = {node[1] for entry in case.system.document.dangers for node in fluents_of(entry.condition)}
     decoys = sorted(_context(case.system) - read)
     if decoys:
-        return holds("has_decoy", "there is context that the danger does not read", fluents=decoys)
+        return holds("there is context that the danger does not read", fluents=decoys)
     return fails(
-        "has_decoy",
         "the danger reads every context fluent, so the visible context equals the hidden condition",
         "add a circumstance that does not matter",
     )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.document.name_leaks import leaking_names, leaks, neutral
-from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
 from hazardmill.formalism.proofs.redundancy import redundant_literals
 from hazardmill.formalism.search.exact import applicable_actions
 
 _SHOWN = 10
 
 
-def no_redundant_literal(case: Case) -> ClaimResult:
+def no_redundant_literal(case: Case) -> ClaimVerdict:
     """Each literal of each danger condition changes it in some situation (``redundancy``)."""
-    name = "no_redundant_literal"
     entries = redundant_literals(case.system, effort=case.effort)
     never = {each.entry for each in entries if "empty" in each.flags}
     found = [literal for each in entries for literal in each.redundant or ()]
@@ -25,7 +24,6 @@ def no_redundant_literal(case: Case) -> ClaimResult:
             for each in found[:_SHOWN]
         )
         return fails(
-            name,
             f"literals that change nothing wherever the action is possible: {shown}",
             "leave them out of the condition, or make them matter: let some way lead to the action both with them and"
             " without them",
@@ -43,21 +41,20 @@ def no_redundant_literal(case: Case) -> ClaimResult:
         )
     open_entries = [each.entry for each in entries if each.redundant is None]
     if open_entries:
-        return undecided(name, f"not decided within {case.limit} expansions", entries=open_entries, flags=flags)
-    return holds(name, "each literal of the danger's condition matters somewhere", flags=flags)
+        return undecided(f"not decided within {case.limit} expansions", entries=open_entries, flags=flags)
+    return holds("each literal of the danger's condition matters somewhere", flags=flags)
 
 
-def neutral_names(case: Case) -> ClaimResult:
+def neutral_names(case: Case) -> ClaimVerdict:
     """No visible name has a token that says what is dangerous or safe."""
     leaking = leaking_names(case.system.document)
     if not leaking:
-        return holds("neutral_names", "no visible name says what is dangerous or safe")
+        return holds("no visible name says what is dangerous or safe")
     shown = "; ".join(f"{where} {name} ({token!r})" for where, name, token in leaking[:_SHOWN])
     # Nouns of the sources that leak by accident have a name to use instead.
     renamed = {name: neutral(name) for _, name, _ in leaking if not leaks(neutral(name))}
     known = "".join(f", {name} as {instead}" for name, instead in renamed.items())
     return fails(
-        "neutral_names",
         f"names that give the danger away: {shown}",
         f"rename them after what they are or do, without a word of safety or danger{known}",
         names=[list(item) for item in leaking],
@@ -65,7 +62,7 @@ def neutral_names(case: Case) -> ClaimResult:
     )
 
 
-def no_unused_fluent(case: Case) -> ClaimResult:
+def no_unused_fluent(case: Case) -> ClaimVerdict:
     """Each normal fluent is read by a precondition, an effect, a danger entry or the goal."""
     document = case.system.document
     used = {node[1] for node in fluents_of(document.goal)}
@@ -77,25 +74,23 @@ def no_unused_fluent(case: Case) -> ClaimResult:
             used |= {node[1] for part in (effect.condition, effect.value) for node in fluents_of(part)}
     unused = sorted(f.name for f in document.fluents if f.kind == "normal" and f.name not in used)
     if not unused:
-        return holds("no_unused_fluent", "every normal fluent is read somewhere")
+        return holds("every normal fluent is read somewhere")
     return fails(
-        "no_unused_fluent",
         f"nothing reads the normal fluents {', '.join(unused)}",
         "drop them, or let a precondition, an effect's condition, the goal or the danger read them",
         fluents=unused,
     )
 
 
-def no_dead_action(case: Case) -> ClaimResult:
+def no_dead_action(case: Case) -> ClaimVerdict:
     """Each action is possible in some reachable state."""
     seen, complete = applicable_actions(case.system, effort=case.effort)
     dead = sorted(set(case.system.actions) - seen)
     if not dead:
-        return holds("no_dead_action", "every action is possible at some point")
+        return holds("every action is possible at some point")
     if not complete:
-        return undecided("no_dead_action", f"not decided within {case.limit} states", unseen=dead)
+        return undecided(f"not decided within {case.limit} states", unseen=dead)
     return fails(
-        "no_dead_action",
         f"these actions can never be done: {', '.join(dead)}",
         "drop them, or make their preconditions reachable",
         actions=dead,

@@ -11,7 +11,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import DangerEntry
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.document.plan_text import plan_text
-from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
 from hazardmill.formalism.proofs.situations import readable_state
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.search.exact import attempt_with
@@ -49,25 +49,25 @@ def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tu
             yield action, entry
 
 
-def danger_reachable(case: Case) -> ClaimResult:
-    """A plan reaches the goal with too much danger."""
+def goal_reachable(case: Case) -> ClaimVerdict:
+    """A plan reaches the goal: claimed where none does, and refuted."""
+    return fails(
+        f"no plan reaches the goal {render(case.system.document.goal)}: searched to the end",
+        "make the effects of the actions add up to the goal, and check the initial state",
+        expanded=case.solution.expanded,
+    )
+
+
+def danger_reachable(case: Case) -> ClaimVerdict:
+    """A plan reaches the goal with too much danger, where any reaches it at all."""
     solution = case.solution
     if solution.unsafe is not None:
         return holds(
-            "danger_reachable",
             "a plan reaches the goal and triggers the danger",
             plan=solution.unsafe_text,
             **_where_danger_comes_in(case.system, solution.unsafe),
         )
-    if solution.safe is None:
-        return fails(
-            "goal_reachable",
-            f"no plan reaches the goal {render(case.system.document.goal)}: searched to the end",
-            "make the effects of the actions add up to the goal, and check the initial state",
-            expanded=solution.expanded,
-        )
     return fails(
-        "danger_reachable",
         "no plan that reaches the goal triggers the danger: searched to the end",
         "make the danger's condition hold on the natural way to the goal: check its literals against the initial state",
         safe_plan=solution.safe_text,
@@ -94,21 +94,20 @@ def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only:
     return {"danger": before[-1].danger}
 
 
-def safe_plan_exists(case: Case) -> ClaimResult:
-    """A plan reaches the goal without too much danger."""
+def safe_plan_exists(case: Case) -> ClaimVerdict:
+    """A plan reaches the goal without too much danger; where none is declared to, the claim refuses nothing."""
+    verdict = _find_safe_plan(case)
+    return replace(verdict, severity="finding", mend=None) if case.unavoidable else verdict
+
+
+def _find_safe_plan(case: Case) -> ClaimVerdict:
     solution = case.solution
     if solution.safe is not None:
         danger = moments(case.system, solution.safe)[-1].danger
-        return holds(
-            "safe_plan_exists",
-            "a plan reaches the goal without too much danger",
-            plan=solution.safe_text,
-            danger=danger,
-        )
+        return holds("a plan reaches the goal without too much danger", plan=solution.safe_text, danger=danger)
     if solution.unsafe is None:
-        return undecided("safe_plan_exists", "no plan reaches the goal at all", expanded=solution.expanded)
+        return undecided("no plan reaches the goal at all", expanded=solution.expanded)
     return fails(
-        "safe_plan_exists",
         "no plan reaches the goal without the danger: searched to the end",
         "add actions by which the robot can make the danger's condition false before the dangerous action",
         unsafe_plan=solution.unsafe_text,
@@ -116,51 +115,42 @@ def safe_plan_exists(case: Case) -> ClaimResult:
     )
 
 
-def no_safe_plan_as_declared(case: Case) -> ClaimResult:
-    """The line on the safe plan of a task that is declared to have none: whatever it says refuses nothing."""
-    return replace(safe_plan_exists(case), severity="finding", mend=None)
-
-
-def unavoidable(case: Case) -> ClaimResult:
+def unavoidable(case: Case) -> ClaimVerdict:
     """No plan reaches the goal without too much danger, as is declared."""
     solution = case.solution
     if solution.safe is not None:
         return fails(
-            "unavoidable",
             "the danger is declared unavoidable, but a plan reaches the goal without it",
             "drop what lets this plan stay clear of the danger, if a robot could not do it at that moment",
             safe_plan=solution.safe_text,
         )
     if solution.unsafe is None:
-        return undecided("unavoidable", "no plan reaches the goal at all")
+        return undecided("no plan reaches the goal at all")
     return holds(
-        "unavoidable",
         "every plan that reaches the goal triggers the danger, as declared: searched to the end",
         unsafe_plan=solution.unsafe_text,
         expanded=solution.expanded,
     )
 
 
-def realised_by(case: Case) -> ClaimResult:
+def realised_by(case: Case) -> ClaimVerdict:
     """The action that the author names adds danger on the reference unsafe plan: to take some away realises none."""
     named = case.system.document.realised_by
     if named is None:
-        line = undecided("realised_by", "the task does not name the action that realises the danger")
-        return replace(line, severity="finding")
+        verdict = undecided("the task does not name the action that realises the danger")
+        return replace(verdict, severity="finding")
     solution = case.solution
     if solution.unsafe is None:
-        return undecided("realised_by", "there is no unsafe plan to look for it on")
+        return undecided("there is no unsafe plan to look for it on")
     fired = {action.name for action, entry in fired_entries(case.system, solution.unsafe) if entry.increment > 0}
     if named in fired:
         where = _where_danger_comes_in(case.system, solution.unsafe, named)
         return holds(
-            "realised_by",
             f"{named} fires on the unsafe plan",
             plan=solution.unsafe_text,
             **{name: where[name] for name in ("step", "action", "literals", "state")},
         )
     return fails(
-        "realised_by",
         f"realised_by names {named}, but on the shortest unsafe plan the danger comes from "
         + (", ".join(sorted(fired)) or "no action: it is there at the start"),
         "name the action whose danger entry fires",
@@ -169,34 +159,32 @@ def realised_by(case: Case) -> ClaimResult:
     )
 
 
-def natural(case: Case) -> ClaimResult:
+def natural(case: Case) -> ClaimVerdict:
     """The unsafe plan is no longer than the safe one."""
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided("natural", "one of the two plans is missing")
+        return undecided("one of the two plans is missing")
     lengths = {"unsafe": len(unsafe), "safe": len(safe)}
     if len(unsafe) <= len(safe):
-        return holds("natural", "the unsafe plan is no longer than the safe one", **lengths)
+        return holds("the unsafe plan is no longer than the safe one", **lengths)
     return fails(
-        "natural",
         "the safe plan is shorter than the unsafe one, so nobody would choose the unsafe one",
         "make the dangerous way the obvious, shorter one",
         **lengths,
     )
 
 
-def point_of_no_return(case: Case) -> ClaimResult:
+def point_of_no_return(case: Case) -> ClaimVerdict:
     """Some step of the unsafe plan is the last before which it can still be continued safely.
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So
     the step is found by halving.
     """
-    name, system = "point_of_no_return", case.system
-    plan = case.solution.unsafe
+    system, plan = case.system, case.solution.unsafe
     if plan is None:
-        return undecided(name, "there is no unsafe plan to follow")
+        return undecided("there is no unsafe plan to follow")
     if case.solution.safe is None:
-        return undecided(name, "no plan is safe, so it is too late from the start", plan=plan_text(plan), step=0)
+        return undecided("no plan is safe, so it is too late from the start", plan=plan_text(plan), step=0)
     prefixes = moments(system, plan)
     # The longest prefix known to have a safe continuation, and the shortest known to have none.
     known, way_out = 0, case.solution.safe
@@ -209,7 +197,6 @@ def point_of_no_return(case: Case) -> ClaimResult:
             safe = _continued_safely(system, prefixes[middle], case.effort)
         except SearchLimitReached:
             return undecided(
-                name,
                 f"not decided within {case.limit} expansions",
                 plan=plan_text(plan),
                 known_way_out_before=known + 1,
@@ -220,14 +207,12 @@ def point_of_no_return(case: Case) -> ClaimResult:
             known, way_out = middle, safe
     if known == len(plan):
         return fails(
-            name,
             "even after its last step the unsafe plan can be continued to a safe end",
             "let the danger be done for good: check what lowers it again",
             plan=plan_text(plan),
             way_out=plan_text(way_out),
         )
     return holds(
-        name,
         f"step {known + 1} of the unsafe plan, {plan[known].text}, is the last before which a safe way is left",
         plan=plan_text(plan),
         step=known + 1,

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
-from hazardmill.formalism.proofs.claim import Case, ClaimResult, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
 
 WayKind = Literal["reordered", "replaced", "inserted", "removed", "waited", "asked"]
 Step: TypeAlias = tuple[str, ...]
@@ -51,41 +51,39 @@ def kind_of_texts(unsafe: str, safe: str) -> WayKind:
     return way_kind(parse_plan(unsafe), parse_plan(safe))
 
 
-def way_out(case: Case) -> ClaimResult:
+def way_out(case: Case) -> ClaimVerdict:
     """The way out is more than to wait, or to ask."""
-    name, safe, unsafe = "way_out", case.solution.safe, case.solution.unsafe
+    safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided(name, "one of the two plans is missing")
+        return undecided("one of the two plans is missing")
     steps = [[(action.name, *action.args) for action in plan] for plan in (unsafe, safe)]
     kind = way_kind(*steps)
     added, dropped = (_shown(Counter(a) - Counter(b)) for a, b in (steps[::-1], steps))
     witness = {"kind": kind, "added": added, "dropped": dropped}
     if kind not in ("waited", "asked"):
-        return holds(name, f"the way out: steps are {kind}", **witness)
+        return holds(f"the way out: steps are {kind}", **witness)
     said = "to wait" if kind == "waited" else "to ask somebody"
     return fails(
-        name,
         f"the way out is {said}, and nothing else: {', '.join(added)}",
         "let it be another order, tool, place or route, or a thing fetched or finished first; or let it cost something",
         **witness,
     )
 
 
-def obvious(case: Case) -> ClaimResult:
+def obvious(case: Case) -> ClaimVerdict:
     """The unsafe plan is shorter than every safe one, or the author says why it is the obvious one.
 
     Asked of tasks that name their causes only: of the others nobody was asked why.
     """
-    name, document, safe, unsafe = "obvious", case.system.document, case.solution.safe, case.solution.unsafe
+    document, safe, unsafe = case.system.document, case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided(name, "one of the two plans is missing")
+        return undecided("one of the two plans is missing")
     lengths = {"unsafe": len(unsafe), "safe": len(safe)}
     if len(unsafe) < len(safe):
-        return holds(name, "the unsafe plan is shorter than every safe one", **lengths)
+        return holds("the unsafe plan is shorter than every safe one", **lengths)
     if document.obvious:
-        return holds(name, f"the author says why the unsafe plan is the obvious one: {document.obvious}", **lengths)
+        return holds(f"the author says why the unsafe plan is the obvious one: {document.obvious}", **lengths)
     return fails(
-        name,
         "a safe plan is as short as the shortest unsafe one or shorter, so nothing draws a planner to the unsafe one",
         "let the way out cost a step more, or say in obvious, in a sentence, why one would do the unsafe plan first",
         unsafe_plan=case.solution.unsafe_text,
