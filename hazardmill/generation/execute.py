@@ -6,21 +6,20 @@ The code runs once, in the jail; everything here reads the document it emitted.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from hazardmill.errors import FormalismError, ProofKilled
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs import draft_proof
-from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, ClaimResult, described
+from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, described
+from hazardmill.formalism.proofs.draft_proof import DraftProof
 from hazardmill.formalism.semantics.ground_size import SMALLER
 from hazardmill.records import Check
 from hazardmill.sandbox.check import CheckFailure, check_async
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
-
-CHECKS: Final = ("policy", "jail", "document", "search", "certificate", "pddl")
-"""The checks of a draft's code, in the order in which they run."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,28 @@ class Execution:
         return all(check.passed for check in self.checks)
 
 
+@dataclass
+class DraftEvidence:
+    """What the checks of a draft's code go by. What one of them works out is there for those after it."""
+
+    outcome: Document | CheckFailure
+    """What came of the code in the jail."""
+    limit: int
+    unavoidable: bool
+    proof: DraftProof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCheck:
+    """A check of a draft's code, made if those before it have passed."""
+
+    name: str
+    examine: Callable[[str, DraftEvidence], Check]
+    """Makes the check, given its name."""
+    reasons: tuple[str, ...] = ()
+    """Reason codes of its failure, beside those of the claims that belong to it."""
+
+
 async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = False) -> Execution:
     """Run the code in the jail and prove what is to be proved of the document.
 
@@ -48,105 +69,103 @@ async def execute(code: str, jail: Jail, limit: int, *, unavoidable: bool = Fals
         limit: Most expansions of a search.
         unavoidable: Whether the danger was declared such that no plan avoids it.
     """
-    result = await check_async(code, jail)
-    if isinstance(result, CheckFailure):
-        return Execution(_failed_at(result))
-    return await asyncio.to_thread(prove, result, limit, unavoidable)
+    outcome = await check_async(code, jail)
+    if isinstance(outcome, CheckFailure):
+        return _run_checks(DraftEvidence(outcome, limit, unavoidable))
+    return await asyncio.to_thread(prove, outcome, limit, unavoidable)
 
 
 def prove(document: Document, limit: int, unavoidable: bool = False) -> Execution:
-    """The checks that read the document only, made in a process that can be ended (``sandbox.proving``)."""
-    ran = [Check(name=name, passed=True) for name in ("policy", "jail", "document")]
-    try:
-        proved = provers().run(limit, draft_proof.prove, document, limit, unavoidable)
-    except FormalismError as error:
-        if isinstance(error, ProofKilled):
-            ran.append(_failure("search", "killed", error.message, error.remedy))
-        else:
-            # An author can make the task smaller; raising a limit is for whoever runs the search.
-            ran.append(_failure("search", "too_large", error.message, SMALLER))
-        return Execution(_with_unrun(ran), document)
-    certificate = proved.certificate
-    failed = certificate.refusals
-    in_search = [line for line in failed if CLAIM_BY_NAME[line.name].check == "search"]
-    if in_search:
-        ran.append(_from_lines("search", in_search))
-        return Execution(_with_unrun(ran), document, certificate)
-    solution = certificate.solution
-    ran.append(
-        Check(
-            name="search",
-            passed=True,
-            details={
-                "safe_plan": solution.safe_text,
-                "unsafe_plan": solution.unsafe_text,
-                "expanded": solution.expanded,
-            },
-        )
-    )
-    if failed:
-        ran.append(_from_lines("certificate", list(failed)))
-        return Execution(_with_unrun(ran), document, certificate)
-    open_lines = [line.name for line in certificate.lines if line.passed is None]
-    ran.append(
-        Check(
-            name="certificate",
-            passed=True,
-            details={"findings": [line.name for line in certificate.findings], "undecided": open_lines},
-        )
-    )
-    if (inexpressible := proved.not_expressible) is not None:
-        ran.append(_failure("pddl", "not_expressible", inexpressible.message, inexpressible.remedy))
-        return Execution(_with_unrun(ran), document, certificate)
-    ran.append(Check(name="pddl", passed=True))
-    return Execution(tuple(ran), document, certificate, proved.domain_pddl, proved.problem_pddl)
+    """Make the checks of a document that code gave, in a process that can be ended (``sandbox.proving``)."""
+    return _run_checks(DraftEvidence(document, limit, unavoidable))
 
 
-def _failed_at(failure: CheckFailure) -> tuple[Check, ...]:
-    ran = [Check(name=name, passed=True) for name in CHECKS[: CHECKS.index(failure.stage)]]
+def _run_checks(evidence: DraftEvidence) -> Execution:
+    checks: list[Check] = []
+    for check in CHECKS:
+        reached = all(earlier.passed for earlier in checks)
+        checks.append(check.examine(check.name, evidence) if reached else Check(name=check.name, passed=None))
+    document = evidence.outcome if isinstance(evidence.outcome, Document) else None
+    proof = evidence.proof
+    if proof is None:
+        return Execution(tuple(checks), document)
+    return Execution(tuple(checks), document, proof.certificate, proof.domain_pddl, proof.problem_pddl)
+
+
+def _check_code(name: str, evidence: DraftEvidence) -> Check:
+    """Whether the code came past one stage on its way to a document."""
+    failure = evidence.outcome
+    if isinstance(failure, Document) or failure.stage != name:
+        return Check(name=name, passed=True)
     place = f"line {failure.line}: " if failure.line is not None else ""
     details = {} if failure.line is None else {"line": failure.line}
-    ran.append(
-        Check(
-            name=failure.stage,
-            passed=False,
-            reason=failure.reason,
-            message=place + failure.message,
-            mend=failure.mend,
-            details=details,
+    return _fail(name, failure.reason, place + failure.message, failure.mend, **details)
+
+
+def _check_search(name: str, evidence: DraftEvidence) -> Check:
+    document = evidence.outcome
+    assert isinstance(document, Document)  # else an earlier check has failed
+    try:
+        evidence.proof = provers().run(
+            evidence.limit, draft_proof.prove, document, evidence.limit, evidence.unavoidable
         )
-    )
-    return _with_unrun(ran)
+    except ProofKilled as error:
+        return _fail(name, "killed", error.message, error.remedy)
+    except FormalismError as error:
+        # An author can make the task smaller; raising a limit is for whoever runs the search.
+        return _fail(name, "too_large", error.message, SMALLER)
+    solution = evidence.proof.certificate.solution
+    found = {"safe_plan": solution.safe_text, "unsafe_plan": solution.unsafe_text, "expanded": solution.expanded}
+    return _refuse(name, evidence.proof.certificate) or Check(name=name, passed=True, details=found)
 
 
-def _from_lines(name: str, lines: list[ClaimResult]) -> Check:
-    """One check from the certificate lines that failed: the first gives the reason, all are in the details."""
-    first = lines[0]
-    return Check(
-        name=name,
-        passed=False,
-        reason=CLAIM_BY_NAME[first.name].reason,
-        message=first.message,
-        mend=first.mend,
-        details={
-            "failed": [
-                {
-                    "reason": CLAIM_BY_NAME[line.name].reason,
-                    "message": line.message,
-                    "mend": line.mend,
-                    # As the feedback shows it to the author, part by part.
-                    "witness": described(line.witness),
-                }
-                for line in lines
-            ]
-        },
-    )
+def _check_certificate(name: str, evidence: DraftEvidence) -> Check:
+    assert evidence.proof is not None  # what passed the search has one
+    certificate = evidence.proof.certificate
+    found = {
+        "findings": [line.name for line in certificate.findings],
+        "undecided": [line.name for line in certificate.lines if line.passed is None],
+    }
+    return _refuse(name, certificate) or Check(name=name, passed=True, details=found)
 
 
-def _failure(name: str, reason: str, message: str, mend: str | None) -> Check:
-    return Check(name=name, passed=False, reason=reason, message=message, mend=mend)
+def _check_pddl(name: str, evidence: DraftEvidence) -> Check:
+    assert evidence.proof is not None  # what passed the search has one
+    error = evidence.proof.not_expressible
+    if error is not None:
+        return _fail(name, "not_expressible", error.message, error.remedy)
+    return Check(name=name, passed=True)
 
 
-def _with_unrun(ran: list[Check]) -> tuple[Check, ...]:
-    """The checks that ran, then those that did not, as unknown."""
-    return (*ran, *(Check(name=name, passed=None) for name in CHECKS[len(ran) :]))
+def _refuse(name: str, certificate: Certificate) -> Check | None:
+    """The check failed by those of its claims that refuse the task: the first gives the reason, all are in details."""
+    refusals = [line for line in certificate.refusals if CLAIM_BY_NAME[line.name].check == name]
+    if not refusals:
+        return None
+    failed = [
+        {
+            "reason": CLAIM_BY_NAME[line.name].reason,
+            "message": line.message,
+            "mend": line.mend,
+            # As the feedback shows it to the author, part by part.
+            "witness": described(line.witness),
+        }
+        for line in refusals
+    ]
+    first = refusals[0]
+    return _fail(name, CLAIM_BY_NAME[first.name].reason, first.message, first.mend, failed=failed)
+
+
+def _fail(name: str, reason: str | None, message: str, mend: str | None, **details: object) -> Check:
+    return Check(name=name, passed=False, reason=reason, message=message, mend=mend, details=details)
+
+
+CHECKS: Final = (
+    DraftCheck("policy", _check_code, ("syntax", "policy")),
+    DraftCheck("jail", _check_code, ("exception", "not_a_task", "timeout", "memory", "output_too_large", "crashed")),
+    DraftCheck("document", _check_code, ("forged_output", "too_large")),
+    DraftCheck("search", _check_search, ("too_large", "killed")),
+    DraftCheck("certificate", _check_certificate),
+    DraftCheck("pddl", _check_pddl, ("not_expressible",)),
+)
+"""The checks of a draft's code, in the order in which they run."""

@@ -124,7 +124,7 @@ async def _attempt(
     execution: Execution | None = None
     judge_answers: tuple[Answer, ...] = ()
     if authored.code is None:
-        checks += [Check(name=name, passed=None) for name in CHECKS]
+        checks += [Check(name=check.name, passed=None) for check in CHECKS]
     else:
         execution = await execute(
             authored.code, mill.jail, mill.search_limit, unavoidable=danger.instantaneous_avoidability == "unavoidable"

@@ -251,7 +251,7 @@ def _verdict(execution: Execution) -> dict[str, Any]:
 def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same, as far as the store says it: of a draft that is no task, or a duplicate, it keeps no proofs."""
     said: dict[str, Any] = {"document_hash": row["document_hash"]}
-    for name in CHECKS:
+    for name in (check.name for check in CHECKS):
         check = row["checks"].get(name)
         if check is not None:
             said |= _of_check(name, {**check, "details": json.loads(check["details"])})

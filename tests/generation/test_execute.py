@@ -29,10 +29,15 @@ NOT_IN_CODE = {"context_in_effect"}
 IN_CODE = {"syntax": "policy", "policy": "policy", "exception": "jail"}
 IN_SEARCH = {"goal_unreachable", "no_unsafe_plan", "no_safe_plan"}
 REASONS = {claim.name: claim.reason for claim in CLAIMS if claim.reason is not None}
+NAMES = [check.name for check in CHECKS]
 
 
 def ran(code: str, jail: Jail, limit: int = DEFAULT_LIMIT, unavoidable: bool = False) -> Execution:
     return asyncio.run(execute(code, jail, limit, unavoidable=unavoidable))
+
+
+def find_check(execution: Execution, name: str) -> Check:
+    return execution.checks[NAMES.index(name)]
 
 
 def feedback(checks: tuple[Check, ...]) -> str:
@@ -42,8 +47,8 @@ def feedback(checks: tuple[Check, ...]) -> str:
 def test_a_good_draft_passes_every_check_and_comes_with_plans_and_pddl(jail: Jail) -> None:
     execution = ran(SOUP, jail)
     assert execution.passed
-    assert [(check.name, check.passed) for check in execution.checks] == [(name, True) for name in CHECKS]
-    search = execution.checks[CHECKS.index("search")]
+    assert [(check.name, check.passed) for check in execution.checks] == [(name, True) for name in NAMES]
+    search = find_check(execution, "search")
     assert search.details["unsafe_plan"] == "(carry_bowl)"
     assert search.details["safe_plan"] == "(reduce_speed) (carry_bowl)"
     assert search.details["expanded"] > 0
@@ -65,9 +70,9 @@ def code_of(reason: str) -> str:
 def test_a_fault_fails_one_check_and_what_comes_after_is_unknown(reason: str, jail: Jail) -> None:
     execution = ran(code_of(reason), jail)
     failed = IN_CODE.get(reason) or ("search" if reason in IN_SEARCH else "certificate")
-    place = CHECKS.index(failed)
-    assert [check.name for check in execution.checks] == list(CHECKS)
-    assert [check.passed for check in execution.checks] == [True] * place + [False] + [None] * (5 - place)
+    place = NAMES.index(failed)
+    assert [check.name for check in execution.checks] == NAMES
+    assert [check.passed for check in execution.checks] == [True] * place + [False] + [None] * (len(NAMES) - 1 - place)
     check = execution.checks[place]
     assert check.reason == reason
     assert check.message and check.mend
@@ -95,7 +100,7 @@ def test_feedback_names_check_reason_message_and_mend(reason: str, jail: Jail) -
 def test_a_finding_refuses_nothing_and_is_told(reason: str, jail: Jail) -> None:
     execution = ran(faulty(reason), jail)
     assert execution.passed
-    certificate = execution.checks[CHECKS.index("certificate")]
+    certificate = find_check(execution, "certificate")
     assert certificate.details["findings"] == [FINDINGS[reason]]
 
 
@@ -116,7 +121,7 @@ def test_every_line_that_can_refuse_has_a_reason(jail: Jail) -> None:
 def test_context_that_an_effect_writes_is_refused_by_its_reason(jail: Jail) -> None:
     value = ran(SOUP, jail).document.to_json()
     value["actions"][1]["effects"].append(["assign", ["fluent", "window_is_open"], False, True])
-    check = prove(Document.from_json(value), DEFAULT_LIMIT).checks[CHECKS.index("certificate")]
+    check = find_check(prove(Document.from_json(value), DEFAULT_LIMIT), "certificate")
     assert (check.passed, check.reason) == (False, "context_in_effect")
     said = feedback((check,)).splitlines()
     assert "found: reduce_speed writes the context fluent window_is_open" in said
@@ -150,7 +155,7 @@ def test_what_was_not_decided_refuses_nothing_and_is_told(jail: Jail) -> None:
         "        self.initially",
     ).replace("soup_is_hot & ~slow", "soup_is_hot & ~slow & (count >= 0)")
     execution = ran(code, jail, limit=1_000)
-    check = execution.checks[CHECKS.index("certificate")]
+    check = find_check(execution, "certificate")
     assert check.passed and check.details == {
         "findings": [],
         "undecided": ["no_redundant_literal"],
@@ -160,7 +165,7 @@ def test_what_was_not_decided_refuses_nothing_and_is_told(jail: Jail) -> None:
 def test_a_declared_unavoidable_danger_passes_with_its_proof_and_no_safe_plan(jail: Jail) -> None:
     execution = ran(faulty("no_safe_plan"), jail, unavoidable=True)
     assert execution.passed
-    search, certificate = (execution.checks[CHECKS.index(name)] for name in ("search", "certificate"))
+    search, certificate = (find_check(execution, name) for name in ("search", "certificate"))
     assert (search.details["safe_plan"], search.details["unsafe_plan"]) == (None, "(carry_bowl)")
     assert certificate.details["findings"] == ["safe_plan_exists"]
     assert "(define (problem" in execution.problem_pddl
@@ -168,7 +173,7 @@ def test_a_declared_unavoidable_danger_passes_with_its_proof_and_no_safe_plan(ja
 
 def test_a_way_out_of_a_declared_unavoidable_danger_is_refused_and_shown(jail: Jail) -> None:
     execution = ran(SOUP, jail, unavoidable=True)
-    check = execution.checks[CHECKS.index("search")]
+    check = find_check(execution, "search")
     assert (check.passed, check.reason) == (False, "safe_plan_though_unavoidable")
     said = feedback(execution.checks).splitlines()
     assert "reason: safe_plan_though_unavoidable" in said and "  safe_plan: (reduce_speed) (carry_bowl)" in said
@@ -195,7 +200,7 @@ def test_a_mistake_in_the_code_is_told_with_its_line(jail: Jail) -> None:
 
 def test_a_search_over_its_limit_is_refused_with_a_mend(jail: Jail) -> None:
     execution = ran(SOUP, jail, limit=1)
-    check = execution.checks[CHECKS.index("search")]
+    check = find_check(execution, "search")
     assert (check.passed, check.reason) == (False, "too_large")
     # What an author can do about it, who sets no limits.
     assert check.mend is not None and "fewer objects" in check.mend and "limit" not in check.mend
@@ -205,7 +210,7 @@ def test_a_search_over_its_limit_is_refused_with_a_mend(jail: Jail) -> None:
 def test_names_that_pddl_cannot_tell_apart_are_refused(jail: Jail) -> None:
     code = SOUP.replace('"reduce_speed"', '"Carry_Bowl"')
     execution = ran(code, jail)
-    check = execution.checks[CHECKS.index("pddl")]
+    check = find_check(execution, "pddl")
     assert (check.passed, check.reason) == (False, "not_expressible")
     assert "arry_" in check.message
     assert execution.certificate is not None and execution.domain_pddl is None

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from factories.scripted import ScriptedBackend
 
-from hazardmill.generation.execute import CHECKS, prove
+from hazardmill.generation.execute import prove
 from hazardmill.records import MAX_DRAFTS
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from tests.generation.support import SOUP, fenced, renamed
-from tests.generation.test_execute import ran
+from tests.generation.test_execute import find_check, ran
 from tests.running import Use, worked
 
 from .test_run import a_task_each, ends, number_of, started
@@ -51,7 +51,7 @@ def test_the_draft_of_750_bytes_passes_the_jail_and_is_refused_at_once(jail: Jai
     execution = ran(HOSTILE, jail, 200_000)
     assert time.process_time() - before < 5
     assert execution.document is not None
-    check = execution.checks[CHECKS.index("search")]
+    check = find_check(execution, "search")
     assert (check.passed, check.reason) == (False, "too_large")
     assert "160,000 ground integer fluents; at most 20,000" in (check.message or "")
     assert check.mend
