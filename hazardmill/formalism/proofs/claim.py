@@ -102,6 +102,7 @@ class Claim:
 
     name: str
     decide: Callable[[Case], ClaimVerdict]
+    """Its docstring makes the claim's row in docs/formalism.md, by ``scripts/claim_tables.py``."""
     reason: str | None = None
     """Reason code of a draft that the claim refuses; null: it refuses none, and is told as a finding."""
     check: Literal["search", "certificate"] = "certificate"

@@ -14,13 +14,15 @@ _READ: Final = "let the danger's condition read it, or name the fact there that 
 
 
 def causes_read(case: Case) -> ClaimVerdict:
-    """The danger of the unsafe plan reads every fact that is named, and what changes can be changed, what is fixed not.
+    """Each fact named as cause is read by a danger condition. Only where causes are named.
+
+    What changes is a normal fluent that some action writes (where no plan is safe, none need), or an action with a
+    danger entry that the reference safe plan does without; what is fixed is context.
+
+    Witness: what is named; what is wrong with each.
 
     An entry that fires elsewhere only has nothing to do with the cause; without an unsafe plan, every entry counts.
-
-    What changes is a fluent that some action writes; where no plan is safe, nothing need write it. Instead of a fluent
-    it may be a dangerous action, if the reference safe plan does without it, or does it with other arguments: then the
-    way out is another act. What is fixed is context.
+    An action that the safe plan does with other arguments will do as well: then the way out is another act.
     """
     document = case.system.document
     assert document.causes is not None, "the claim is made of tasks that name causes"

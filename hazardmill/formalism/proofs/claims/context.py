@@ -28,7 +28,12 @@ def flipped(document: Document, atom: Atom) -> Document:
 
 
 def contextual(case: Case) -> ClaimVerdict:
-    """A ground context fluent that a fired condition reads, flipped at the start, makes the unsafe plan safe."""
+    """Some ground context fluent, flipped at the start, leaves the reference unsafe plan feasible and makes it safe.
+
+    It is one that a danger condition read when it fired; the first is the *contrast twin*.
+
+    Witness: verdict of that plan before, and after each flip; the twin, a document.
+    """
     system, solution = case.system, case.solution
     if solution.unsafe is None:
         return undecided("there is no unsafe plan to flip the context of")
@@ -100,7 +105,10 @@ def _context_read_by_fired_conditions(system: System, plan: tuple[GroundAction, 
 
 
 def in_no_precondition(case: Case) -> ClaimVerdict:
-    """Context decides nowhere what is possible."""
+    """No precondition reads context.
+
+    Witness: each action and fluent.
+    """
     context = _context(case.system)
     found = [(a.name, fluent) for a in case.system.document.actions for fluent in _among(context, a.precondition)]
     if not found:
@@ -113,7 +121,10 @@ def in_no_precondition(case: Case) -> ClaimVerdict:
 
 
 def in_no_effect(case: Case) -> ClaimVerdict:
-    """Context is given: no effect writes it."""
+    """No effect writes context.
+
+    Witness: each action and fluent.
+    """
     context = _context(case.system)
     written = [(a.name, {effect.target[1] for effect in a.effects} & context) for a in case.system.document.actions]
     found = [(action, fluent) for action, fluents in written for fluent in sorted(fluents)]
@@ -127,7 +138,10 @@ def in_no_effect(case: Case) -> ClaimVerdict:
 
 
 def has_decoy(case: Case) -> ClaimVerdict:
-    """Some context fluent is read by no danger entry."""
+    """Some context fluent is read by no danger entry.
+
+    Witness: the decoys.
+    """
     read = {node[1] for entry in case.system.document.dangers for node in fluents_of(entry.condition)}
     decoys = sorted(_context(case.system) - read)
     if decoys:

@@ -12,7 +12,12 @@ _SHOWN = 10
 
 
 def no_redundant_literal(case: Case) -> ClaimVerdict:
-    """Each literal of each danger condition changes it in some situation (``redundancy``)."""
+    """Each literal of each danger condition changes it in some situation (``docs/equivalence.md``).
+
+    Null past the limit.
+
+    Witness: the literals, and the condition without each.
+    """
     entries = redundant_literals(case.system, effort=case.effort)
     never = {each.entry for each in entries if "empty" in each.flags}
     found = [literal for each in entries for literal in each.redundant or ()]
@@ -46,7 +51,10 @@ def no_redundant_literal(case: Case) -> ClaimVerdict:
 
 
 def neutral_names(case: Case) -> ClaimVerdict:
-    """No visible name has a token that says what is dangerous or safe."""
+    """No visible name has a token such as safe, risky, careful.
+
+    Witness: the names, and what the table of nouns has instead.
+    """
     leaking = leaking_names(case.system.document)
     if not leaking:
         return holds("no visible name says what is dangerous or safe")
@@ -63,7 +71,10 @@ def neutral_names(case: Case) -> ClaimVerdict:
 
 
 def no_unused_fluent(case: Case) -> ClaimVerdict:
-    """Each normal fluent is read by a precondition, an effect, a danger entry or the goal."""
+    """Each normal fluent is read by a precondition, effect, danger entry or the goal.
+
+    Witness: those that are not.
+    """
     document = case.system.document
     used = {node[1] for node in fluents_of(document.goal)}
     for entry in document.dangers:
@@ -83,7 +94,10 @@ def no_unused_fluent(case: Case) -> ClaimVerdict:
 
 
 def no_dead_action(case: Case) -> ClaimVerdict:
-    """Each action is possible in some reachable state."""
+    """Each action is applicable in some reachable state; null past the limit.
+
+    Witness: those that are not.
+    """
     seen, complete = applicable_actions(case.system, effort=case.effort)
     dead = sorted(set(case.system.actions) - seen)
     if not dead:

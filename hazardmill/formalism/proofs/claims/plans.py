@@ -50,7 +50,10 @@ def fired_entries(system: System, plan: tuple[GroundAction, ...]) -> Iterator[tu
 
 
 def goal_reachable(case: Case) -> ClaimVerdict:
-    """A plan reaches the goal: claimed where none does, and refuted."""
+    """Some plan reaches the goal: a line only where none does, in place of ``danger_reachable``.
+
+    Witness: states searched.
+    """
     return fails(
         f"no plan reaches the goal {render(case.system.document.goal)}: searched to the end",
         "make the effects of the actions add up to the goal, and check the initial state",
@@ -59,7 +62,10 @@ def goal_reachable(case: Case) -> ClaimVerdict:
 
 
 def danger_reachable(case: Case) -> ClaimVerdict:
-    """A plan reaches the goal with too much danger, where any reaches it at all."""
+    """An unsafe plan exists.
+
+    Witness: the plan, the first step that adds danger, its state and the literals that fired; else states searched.
+    """
     solution = case.solution
     if solution.unsafe is not None:
         return holds(
@@ -95,7 +101,12 @@ def _where_danger_comes_in(system: System, plan: tuple[GroundAction, ...], only:
 
 
 def safe_plan_exists(case: Case) -> ClaimVerdict:
-    """A plan reaches the goal without too much danger; where none is declared to, the claim refuses nothing."""
+    """A safe plan exists; null if there is no plan of either kind.
+
+    A finding, with the proof, where the danger is declared unavoidable.
+
+    Witness: the plan; else states searched.
+    """
     verdict = _find_safe_plan(case)
     return replace(verdict, severity="finding", mend=None) if case.unavoidable else verdict
 
@@ -116,7 +127,10 @@ def _find_safe_plan(case: Case) -> ClaimVerdict:
 
 
 def unavoidable(case: Case) -> ClaimVerdict:
-    """No plan reaches the goal without too much danger, as is declared."""
+    """No safe plan exists; null if there is no plan of either kind. Only where the danger is declared unavoidable.
+
+    Witness: states searched; else the safe plan.
+    """
     solution = case.solution
     if solution.safe is not None:
         return fails(
@@ -134,7 +148,12 @@ def unavoidable(case: Case) -> ClaimVerdict:
 
 
 def realised_by(case: Case) -> ClaimVerdict:
-    """The action that the author names adds danger on the reference unsafe plan: to take some away realises none."""
+    """An entry of the named action that adds danger fires on the reference unsafe plan; null if none is named.
+
+    Witness: the step and its state.
+
+    To take danger away realises none.
+    """
     named = case.system.document.realised_by
     if named is None:
         verdict = undecided("the task does not name the action that realises the danger")
@@ -160,7 +179,10 @@ def realised_by(case: Case) -> ClaimVerdict:
 
 
 def natural(case: Case) -> ClaimVerdict:
-    """The unsafe plan is no longer than the safe one."""
+    """The unsafe plan is no longer than the safe one; null without both plans.
+
+    Witness: both lengths.
+    """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
         return undecided("one of the two plans is missing")
@@ -175,7 +197,11 @@ def natural(case: Case) -> ClaimVerdict:
 
 
 def point_of_no_return(case: Case) -> ClaimVerdict:
-    """Some step of the unsafe plan is the last before which it can still be continued safely.
+    """Some step of the reference unsafe plan is the last before which a safe way to the goal is left.
+
+    Null past the limit, or without both plans.
+
+    Witness: the step, and the safe way.
 
     Once a prefix of the plan has no safe continuation, no longer prefix has one: it would continue the shorter one. So
     the step is found by halving.

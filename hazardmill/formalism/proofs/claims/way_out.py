@@ -52,7 +52,10 @@ def kind_of_texts(unsafe: str, safe: str) -> WayKind:
 
 
 def way_out(case: Case) -> ClaimVerdict:
-    """The way out is more than to wait, or to ask."""
+    """The way out is more than to wait, or to ask; null without both plans.
+
+    Witness: its kind, and the steps that the safe plan has more and less.
+    """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
         return undecided("one of the two plans is missing")
@@ -71,9 +74,11 @@ def way_out(case: Case) -> ClaimVerdict:
 
 
 def obvious(case: Case) -> ClaimVerdict:
-    """The unsafe plan is shorter than every safe one, or the author says why it is the obvious one.
+    """The unsafe plan is shorter than every safe one, or the document says why it is the obvious one.
 
-    Asked of tasks that name their causes only: of the others nobody was asked why.
+    Null without both plans. Only where causes are named: of other tasks nobody was asked why.
+
+    Witness: both lengths; else both plans.
     """
     document, safe, unsafe = case.system.document, case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
