@@ -18,7 +18,7 @@ from flows.keys import keys_for
 from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
-from hazardmill.evaluation.metrics import Figures, RateEstimate, figures
+from hazardmill.evaluation.metrics import Figures, figures
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import labelled
@@ -29,7 +29,8 @@ from hazardmill.release.read.release import load_release
 from hazardmill.reporting.markdown import grid_markdown
 from hazardmill.reporting.table import Grid
 from hazardmill.settings import load_settings
-from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.estimate import LEVEL, Proportion
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 
@@ -134,13 +135,13 @@ def in_words(title: str, found: list[Figures]) -> str:
     """The rates with their intervals, as Markdown."""
     rows = []
     for each in found:
-        for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].among):
-            counted, interval = f"{rate.count:,} of {rate.among:,}", f"{_share(rate, 'low')} to {_share(rate, 'high')}"
+        for name, rate in ((name, each.rates[name]) for name in _SHOWN if each.rates[name].n):
+            counted, interval = f"{rate.count:,} of {rate.n:,}", f"{_share(rate, 'low')} to {_share(rate, 'high')}"
             rows.append((name, each.variant or "as released", _share(rate), interval, counted))
     return grid_markdown(Grid(title, ("rate", "tasks", "value", "95 % interval", "answers"), tuple(rows), words=2))
 
 
-def _share(rate: RateEstimate, end: Literal["value", "low", "high"] = "value") -> str:
+def _share(rate: Proportion, end: Literal["value", "low", "high"] = "value") -> str:
     share = getattr(rate, end)
     return "not known" if share is None else f"{share:.1%}"
 

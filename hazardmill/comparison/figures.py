@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bounds, resampled
+from hazardmill.statistics.bootstrap import RESAMPLES, bounds, resample
+from hazardmill.statistics.estimate import LEVEL
 from hazardmill.statistics.mcnemar import exact_p
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def figures(quotients: Sequence[Quotient], how: ComparisonOptions) -> list[Paire
         return []
     # One product of matrices for all of them: to draw is what takes the time.
     numerators, denominators = (np.hstack([table[:, sides] for table in tables]) for sides in ((0, 1), (2, 3)))
-    drawn = resampled(numerators, denominators, resamples=how.resamples, seed=how.seed)
+    drawn = resample(numerators, denominators, resamples=how.resamples, seed=how.seed)
     ends = bounds(drawn[:, 1::2] - drawn[:, ::2], how.level)
     return [
         _figure(each, table, (float(ends.low[place]), float(ends.high[place])))

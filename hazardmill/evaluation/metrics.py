@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
+from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, known
+from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,24 +45,11 @@ MOST_K: Final = 8
 Cluster = Literal["task", "source"]
 
 
-class RateEstimate(FrozenModel):
-    """A share, with its interval."""
+Rate = Annotated[Proportion, JsonNames(count="count", among="n", value="value", low="low", high="high")]
+"""A share as evaluations write it; its value is null where ``among`` is 0."""
 
-    count: int
-    among: int
-    value: float | None
-    """``count / among``; null where ``among`` is 0."""
-    low: float | None
-    high: float | None
-
-
-class Mean(FrozenModel):
-    """A mean over tasks, with its interval."""
-
-    tasks: int
-    value: float | None
-    low: float | None
-    high: float | None
+TaskMean = Annotated[Estimate, JsonNames(tasks="n", value="value", low="low", high="high")]
+"""A mean over tasks as evaluations write it."""
 
 
 class Consistency(FrozenModel):
@@ -102,8 +90,8 @@ class Figures(FrozenModel):
     """Answers on tasks without a safe plan: they are in none of the figures but ``readings`` and ``failures``."""
     samples: dict[int, int]
     """Answers a task, to how many tasks have so many."""
-    rates: dict[str, RateEstimate]
-    pass_k: dict[str, dict[int, Mean]]
+    rates: dict[str, Rate]
+    pass_k: dict[str, dict[int, TaskMean]]
     """``F``, ``S``: to k, to the chance that k answers, drawn of those that a task has, all succeed."""
     consistency: dict[str, Consistency]
     """By mode of SI."""
@@ -210,16 +198,16 @@ class _Part:
 
     def figures(self) -> Figures:
         rows = self.table
-        rates: dict[str, RateEstimate] = {}
-        passes: dict[str, dict[int, Mean]] = {"F": {}, "S": {}}
+        rates: dict[str, Proportion] = {}
+        passes: dict[str, dict[int, Estimate]] = {"F": {}, "S": {}}
         for column, low, high in zip(self.columns, self.low, self.high, strict=True):
             above, below = float(column.numerator.sum()), float(column.denominator.sum())
             value = above / below if below else None
-            ends = {"low": _known(low), "high": _known(high)}
+            estimate = Estimate(value=value, low=known(low), high=known(high), n=round(below), method="bootstrap")
             if column.k:
-                passes[column.name][column.k] = Mean(tasks=round(below), value=value, **ends)
+                passes[column.name][column.k] = estimate
             else:
-                rates[column.name] = RateEstimate(count=round(above), among=round(below), value=value, **ends)
+                rates[column.name] = Proportion(count=round(above), **estimate.model_dump())
         readings = Counter(rows["reading"].to_pylist())
         return Figures(
             model=self.pair["model"],
@@ -324,7 +312,3 @@ def _failures(rows: pa.Table) -> dict[str, int]:
     pairs = zip(rows["failure"].to_pylist(), rows["failure_type"].to_pylist(), strict=True)
     counts = Counter(kind if type_ is None else f"{kind}:{type_}" for kind, type_ in pairs if kind is not None)
     return {name: counts[name] for name in sorted(counts)}
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value

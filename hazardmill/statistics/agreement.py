@@ -11,36 +11,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import CONFIDENCE
+from hazardmill.statistics.bootstrap import percentile_interval
+from hazardmill.statistics.estimate import Estimate, JsonNames
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 RESAMPLES: Final = 1000
-_UNDEFINED: Final = 0.05
-"""Share of resamples without a value up to which an interval is given."""
+"""Of a coefficient: fewer than of a ratio, because each is worked out for itself."""
 
 Unit = Mapping[str, Hashable]
 """Rater to what they said of one thing; who said nothing is not in it."""
 
 
-class Coefficient(FrozenModel):
-    """A coefficient of agreement with its 95 % interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    units: int
-    """Things that at least two raters judged."""
-    why: str | None = None
-    """Why there is no value, or no interval."""
+Coefficient = Annotated[Estimate, JsonNames(value="value", low="low", high="high", units="n", why="why")]
+"""A coefficient of agreement as reviews write it; ``units`` are things that at least two raters judged."""
 
 
-def cohen(units: Iterable[Unit], first: str, second: str, *, seed: int = 0) -> Coefficient:
+def cohen(units: Iterable[Unit], first: str, second: str, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Cohen's kappa of two raters, over what both judged."""
     pairs = Counter((unit[first], unit[second]) for unit in units if first in unit and second in unit)
     values = _values(value for pair in pairs for value in pair)
@@ -62,14 +53,14 @@ def cohen(units: Iterable[Unit], first: str, second: str, *, seed: int = 0) -> C
             return None
         return float(cohens_kappa(counts, return_results=False))
 
-    return _coefficient(pairs, kappa, seed)
+    return _coefficient(pairs, kappa, resamples, seed)
 
 
-def fleiss(units: Iterable[Unit], ratings: int, *, seed: int = 0) -> Coefficient:
+def fleiss(units: Iterable[Unit], ratings: int, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Fleiss' kappa over the units that have so many ratings."""
     full = [list(unit.values()) for unit in units if len(unit) == ratings]
     if ratings < 2:
-        return Coefficient(value=None, units=0, why="no task has two ratings")
+        return Estimate(value=None, n=0, why="no task has two ratings")
     values = _values(value for unit in full for value in unit)
     patterns = Counter(tuple(unit.count(value) for value in values) for unit in full)
 
@@ -80,10 +71,10 @@ def fleiss(units: Iterable[Unit], ratings: int, *, seed: int = 0) -> Coefficient
         table = np.repeat(np.array(list(patterns)), weights, axis=0)
         return None if (table.sum(axis=0) > 0).sum() < 2 else float(fleiss_kappa(table))
 
-    return _coefficient(patterns, kappa, seed)
+    return _coefficient(patterns, kappa, resamples, seed)
 
 
-def alpha(units: Iterable[Unit], *, seed: int = 0) -> Coefficient:
+def alpha(units: Iterable[Unit], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Krippendorff's nominal alpha over every unit that two raters judged; ratings may be missing."""
     paired = [list(unit.values()) for unit in units if len(unit) > 1]
     values = _values(value for unit in paired for value in unit)
@@ -101,7 +92,7 @@ def alpha(units: Iterable[Unit], *, seed: int = 0) -> Coefficient:
         anywhere = (count**2 - totals @ totals) / (count - 1)
         return float(1 - within / anywhere) if anywhere else None
 
-    return _coefficient(patterns, nominal, seed)
+    return _coefficient(patterns, nominal, resamples, seed)
 
 
 def _values(values: Iterable[Hashable]) -> list[Hashable]:
@@ -109,27 +100,25 @@ def _values(values: Iterable[Hashable]) -> list[Hashable]:
 
 
 def _coefficient(
-    patterns: Mapping[Any, int], statistic: Callable[[np.ndarray[Any, Any]], float | None], seed: int
-) -> Coefficient:
+    patterns: Mapping[Any, int], statistic: Callable[[np.ndarray[Any, Any]], float | None], resamples: int, seed: int
+) -> Estimate:
     """The statistic of units that fall into few patterns: resampling draws how often each pattern comes."""
     units = sum(patterns.values())
     if not units:
-        return Coefficient(value=None, units=0, why="no two reviewers have judged the same thing yet")
+        return Estimate(value=None, n=0, why="no two reviewers have judged the same thing yet")
     import numpy as np
 
     weights = np.array(list(patterns.values()))
     value = statistic(weights)
     if value is None:
-        return Coefficient(
-            value=None, units=units, why="everybody said the same of everything: chance is not told apart"
-        )
+        return Estimate(value=None, n=units, why="everybody said the same of everything: chance is not told apart")
     random = np.random.default_rng(seed)
-    drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(RESAMPLES)]
-    known = [each for each in drawn if each is not None]
-    if len(known) < (1 - _UNDEFINED) * RESAMPLES:
-        return Coefficient(value=value, units=units, why="too few things for an interval")
-    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Coefficient(value=value, low=float(low), high=float(high), units=units)
+    drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(resamples)]
+    interval = percentile_interval(np.array(drawn, dtype=np.float64))
+    if interval is None:
+        return Estimate(value=value, n=units, why="too few things for an interval")
+    low, high = interval
+    return Estimate(value=value, low=low, high=high, n=units, method="bootstrap")
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float] | None:

@@ -1,14 +1,20 @@
-"""Percentile bootstrap of ratios, many at once: what is drawn anew are tasks, or clusters of tasks.
+"""Percentile bootstrap: what is drawn anew are tasks, clusters of tasks, or models.
 
-Every figure here is a ratio of two sums over tasks (the rate of feasible plans, of safe ones among feasible ones, a
-mean). A resample weighs each task by how often it was drawn, so that all figures of all models on the same tasks come
-of one product of matrices, and are drawn together.
+Every figure over tasks is a ratio of two sums (the rate of feasible plans, of safe ones among feasible ones, a mean). A
+resample weighs each task by how often it was drawn, so that all figures of all models on the same tasks come of one
+product of matrices, and are drawn together.
+
+Models are few, and figures over them are no ratios: ``draws`` says which of them each resample holds. One seed gives
+the same draws of as many models, which makes figures of one table paired.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from hazardmill.statistics.estimate import LEVEL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +23,8 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 RESAMPLES: Final = 10_000
-LEVEL: Final = 0.95
+UNDEFINED: Final = 0.05
+"""Share of resamples without a value from which on a figure has no interval."""
 
 _CELLS: Final = 4_000_000
 """Weights made at a time: 32 MB."""
@@ -55,11 +62,11 @@ def bootstrap(
     """
     if clusters is not None:
         numerators, denominators = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
-    return bounds(resampled(numerators, denominators, resamples=resamples, seed=seed), level)
+    return bounds(resample(numerators, denominators, resamples=resamples, seed=seed), level)
 
 
-def resampled(numerators: Floats, denominators: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
-    """The ratios of each resample, one row each; all figures of a row are of the same draw.
+def resample(numerators: Floats, denominators: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+    """Draw units anew: the ratios of each resample, one row each; all figures of a row are of the same draw.
 
     Args:
         numerators: One row a unit that is drawn, one column a figure.
@@ -98,6 +105,11 @@ def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
     return Bounds(ends[0], ends[1])
 
 
+def known(end: float) -> float | None:
+    """One end of an interval; null where there is none."""
+    return None if math.isnan(end) else float(end)
+
+
 def _weights(generator: np.random.Generator, count: int, units: int) -> Floats:
     """How often each unit is drawn in each of ``count`` resamples."""
     import numpy as np
@@ -116,3 +128,21 @@ def _by_cluster(values: Floats, clusters: Sequence[object]) -> Floats:
     sums = np.zeros((len(places), values.shape[1]))
     np.add.at(sums, codes, values)
     return sums
+
+
+def draws(n: int, seed: int, resamples: int = RESAMPLES) -> npt.NDArray[np.int64]:
+    """Which of ``n`` models each resample holds: one row a resample."""
+    import numpy as np
+
+    return np.random.default_rng(seed).integers(n, size=(resamples, n))
+
+
+def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float] | None:
+    """The interval of one figure's resampled values; none where too many of them are not defined."""
+    import numpy as np
+
+    known = values[np.isfinite(values)]
+    if len(known) < (1 - UNDEFINED) * len(values):
+        return None
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated
 
-from hazardmill.records import FrozenModel
+from hazardmill.statistics.estimate import LEVEL, JsonNames, Proportion
 
-CONFIDENCE: Final = 0.95
-
-
-class Proportion(FrozenModel):
-    """A share with its 95 % interval (Wilson)."""
-
-    count: int
-    of: int
-    share: float | None
-    low: float | None
-    high: float | None
-    why: str | None = None
-    """Why there is no share."""
+Share = Annotated[
+    Proportion, JsonNames(count="count", of="n", share="value", low="low", high="high", why="why")
+]  # fmt: skip
+"""A proportion as reviews and statistics write it."""
 
 
 def rate(count: int, of: int) -> Proportion:
-    """The share ``count / of``."""
+    """The share ``count / of`` with its 95 % interval."""
     if not of:
-        return Proportion(count=0, of=0, share=None, low=None, high=None, why="there is nothing to count yet")
+        return Proportion(count=0, n=0, value=None, method="wilson", why="there is nothing to count yet")
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(count, of, alpha=1 - CONFIDENCE, method="wilson")
+    low, high = proportion_confint(count, of, alpha=1 - LEVEL, method="wilson")
     share = count / of
     # Of none or of all, rounding puts a bound past the share.
-    return Proportion(count=count, of=of, share=share, low=min(float(low), share), high=max(float(high), share))
+    return Proportion(
+        count=count, n=of, value=share, low=min(float(low), share), high=max(float(high), share), method="wilson"
+    )

@@ -6,29 +6,24 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import CONFIDENCE
+from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, interval_around
+
+Floats = NDArray[np.float64]
 
 FEWEST: Final = 3
 """Points below which a line has no interval."""
-
-
-class IntervalEstimate(FrozenModel):
-    """A value with its 95 % interval, as far as there is one."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
 
 
 class RegressionLine(FrozenModel):
     """``y = intercept + slope * x``, with intervals from Student's t on n - 2 degrees of freedom."""
 
     n: int
-    slope: IntervalEstimate | None
-    intercept: IntervalEstimate | None
+    slope: IntervalOrNull
+    intercept: IntervalOrNull
     r_squared: float | None
     p: float | None
     """Of the hypothesis that the slope is zero, two-sided."""
@@ -44,9 +39,9 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
     if len(set(x)) == 1:
         return _unknown(n, "there is no spread to fit a line along")
     found = stats.linregress(x, y)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 2))
-    slope = _estimate(found.slope, reach * found.stderr)
-    intercept = _estimate(found.intercept, reach * found.intercept_stderr)
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 2))
+    slope = interval_around(float(found.slope), float(reach * found.stderr), n=n, method="student")
+    intercept = interval_around(float(found.intercept), float(reach * found.intercept_stderr), n=n, method="student")
     if np.ptp(y) == 0:
         why = "the values do not vary: nothing is to be explained"
         return RegressionLine(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
@@ -61,8 +56,14 @@ def too_few(what: str, n: int) -> str:
 
 
 def _unknown(n: int, why: str) -> RegressionLine:
-    return RegressionLine(n=n, slope=None, intercept=None, r_squared=None, p=None, why=why)
+    estimate = Estimate(value=None, n=n, why=why)
+    return RegressionLine(n=n, slope=estimate, intercept=estimate, r_squared=None, p=None, why=why)
 
 
-def _estimate(value: float, reach: float) -> IntervalEstimate:
-    return IntervalEstimate(value=float(value), low=float(value - reach), high=float(value + reach))
+def slopes(x: Floats, y: Floats) -> Floats:
+    """The least-squares slope of each row; NaN where all its x are one."""
+    off = x - x.mean(axis=1, keepdims=True)
+    # Equal x leave rounding errors behind, not zero.
+    square = np.where(np.ptp(x, axis=1) == 0, np.nan, (off**2).sum(axis=1))
+    found: Floats = (off * y).sum(axis=1) / square
+    return found

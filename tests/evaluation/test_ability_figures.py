@@ -32,7 +32,7 @@ def test_pooled_and_mean_ratios_by_hand() -> None:
     assert (recall.mean.value, recall.answers, recall.undefined) == (pytest.approx(1 / 3), 3, 0)
     assert precision.pooled.low <= 90 / 95 <= precision.pooled.high and precision.pooled.low == 0.0
     assert found.statuses == {"answered": 2, "refused": 1} and (found.tasks, found.answers) == (3, 3)
-    assert (found.rates["correct"].count, found.rates["correct"].among) == (1, 3)
+    assert (found.rates["correct"].count, found.rates["correct"].n) == (1, 3)
 
 
 def test_what_is_past_the_limit_is_unknown_and_not_zero() -> None:
@@ -40,7 +40,7 @@ def test_what_is_past_the_limit_is_unknown_and_not_zero() -> None:
     for ratio in found.ratios.values():
         assert (ratio.pooled.value, ratio.mean.value) == (1.0, 1.0)
         assert (ratio.answers, ratio.undefined, ratio.unknown) == (1, 0, 1)
-    assert (found.rates["correct"].count, found.rates["correct"].among) == (1, 1)
+    assert (found.rates["correct"].count, found.rates["correct"].n) == (1, 1)
 
 
 def test_where_nothing_is_known_everything_is_null() -> None:
@@ -48,7 +48,7 @@ def test_where_nothing_is_known_everything_is_null() -> None:
     ratio = found.ratios["f1"]
     assert (ratio.pooled.value, ratio.pooled.low, ratio.mean.value, ratio.unknown) == (None, None, None, 1)
     rate = found.rates["correct"]
-    assert (rate.among, rate.value, rate.low) == (0, None, None)
+    assert (rate.n, rate.value, rate.low) == (0, None, None)
 
 
 def test_alternatives_have_rates_alone() -> None:
@@ -59,7 +59,7 @@ def test_alternatives_have_rates_alone() -> None:
         row("alternative", "t3", False, score=0, unchanged=False, status="none_claimed"),
     )
     assert found.ratios == {}
-    said = {name: (rate.count, rate.among) for name, rate in found.rates.items()}
+    said = {name: (rate.count, rate.n) for name, rate in found.rates.items()}
     assert said == {"correct": (1, 3), "feasible": (2, 3), "unchanged": (1, 3), "safety_intention": (1, 2)}
 
 

@@ -32,7 +32,7 @@ def only(answers: list[list[str]], tasks: list[EvaluationTask] | None = None, **
 
 def test_rates_are_counted_among_what_they_are_about() -> None:
     found = only([[SAFE], [LONG], [UNSAFE], [WRONG], [SORRY], [""]])
-    told = {name: (rate.count, rate.among) for name, rate in found.rates.items()}
+    told = {name: (rate.count, rate.n) for name, rate in found.rates.items()}
     assert told == {
         "F": (3, 6),
         "S": (2, 6),
@@ -45,13 +45,13 @@ def test_rates_are_counted_among_what_they_are_about() -> None:
         "refused": (1, 6),
         "overcautious": (0, 0),
     }
-    assert all(rate.value == rate.count / rate.among for rate in found.rates.values() if rate.among)
+    assert all(rate.value == rate.count / rate.n for rate in found.rates.values() if rate.n)
     assert all(rate.low <= rate.value <= rate.high for rate in found.rates.values() if rate.value is not None)
 
 
 def test_what_is_not_defined_is_null() -> None:
     found = only([[WRONG], [WRONG]])
-    assert found.rates["SP"].model_dump() == {"count": 0, "among": 0, "value": None, "low": None, "high": None}
+    assert found.model_dump()["rates"]["SP"] == {"count": 0, "among": 0, "value": None, "low": None, "high": None}
     assert found.rates["S"].value == 0.0
     assert found.gap.mean is None and found.gap.plans == 0
 
@@ -87,13 +87,13 @@ def test_pass_k_is_the_chance_that_k_draws_all_succeed() -> None:
     for k in (2, 3, 4):
         draws = [all(answer == SAFE for answer in chosen) for said in samples for chosen in combinations(said, k)]
         assert found.pass_k["S"][k].value == pytest.approx(sum(draws) / len(draws))
-    assert set(found.pass_k["F"]) == {2, 3, 4} and found.pass_k["F"][2].tasks == 3
+    assert set(found.pass_k["F"]) == {2, 3, 4} and found.pass_k["F"][2].n == 3
     assert found.samples == {4: 3}
 
 
 def test_pass_k_takes_tasks_that_have_so_many_answers() -> None:
     found = only([[SAFE, SAFE], [WRONG], [SAFE, UNSAFE]])
-    assert found.pass_k["S"][2].model_dump(include={"tasks", "value"}) == {"tasks": 2, "value": 0.5}
+    assert (found.pass_k["S"][2].n, found.pass_k["S"][2].value) == (2, 0.5)
     assert only([[SAFE], [SAFE]]).pass_k == {}
 
 
@@ -101,7 +101,7 @@ def test_tasks_without_a_safe_plan_are_in_no_rate() -> None:
     tasks = [*soups(2), soup_task(unavoidable=True, safe_length=None)]
     found = only([[SAFE], [WRONG], [UNSAFE]], tasks)
     assert (found.tasks, found.answers, found.unavoidable) == (3, 3, 1)
-    assert found.rates["F"].among == 2 and found.rates["SI"].among == 2
+    assert found.rates["F"].n == 2 and found.rates["SI"].n == 2
     assert sum(found.consistency["transient"].model_dump().values()) == 2
     assert only([[UNSAFE]], tasks[2:]).rates["F"].value is None
 
@@ -111,7 +111,7 @@ def test_twins_are_told_apart() -> None:
     told = rows({"m": [[SAFE], [SAFE]]}, tasks) + rows({"m": [[SAFE], [UNSAFE]]}, [twin(task) for task in tasks])
     plain, twins = figures(table_of(told), resamples=100)
     assert (plain.variant, twins.variant) == (None, "twin")
-    assert (plain.rates["overcautious"].among, twins.rates["overcautious"].count) == (0, 1)
+    assert (plain.rates["overcautious"].n, twins.rates["overcautious"].count) == (0, 1)
     assert twins.rates["S"].count == 2
 
 

@@ -20,8 +20,7 @@ from hazardmill.release.manifest import Attribution, Model, Parent, ReleasedProm
 from hazardmill.release.texts import figures
 from hazardmill.release.texts.card import card, front_matter, notice, write_card
 from hazardmill.release.texts.card_context import Facts
-from hazardmill.statistics.agreement import Coefficient
-from hazardmill.statistics.proportion import Proportion
+from hazardmill.statistics.estimate import Estimate, Proportion
 
 from .miniature import facts_of, made_up, miniature, task
 from .test_markdown import HOSTILE
@@ -231,12 +230,12 @@ def test_a_cost_that_is_not_known_is_not_told_as_nothing(tmp_path: Path, known: 
 
 def test_the_review_is_told_with_rates_and_agreement_and_without_names(tmp_path: Path) -> None:
     agreement = SimpleNamespace(
-        fleiss=Coefficient(value=0.71, low=0.6, high=0.8, units=90),
-        alpha=Coefficient(value=None, units=0, why="nobody judged the same"),
-        cohen={"Anna, Bert": Coefficient(value=0.5, units=3)},
+        fleiss=Estimate(value=0.71, low=0.6, high=0.8, n=90),
+        alpha=Estimate(value=None, n=0, why="nobody judged the same"),
+        cohen={"Anna, Bert": Estimate(value=0.5, n=3)},
     )
     review: Any = SimpleNamespace(
-        rejected=Proportion(count=1, of=4, share=0.25, low=0.05, high=0.7),
+        rejected=Proportion(count=1, n=4, value=0.25, low=0.05, high=0.7),
         agreement=agreement,
         reviewers={"Anna": None},
     )

@@ -68,7 +68,7 @@ def test_kappa_is_that_of_cohen_1960():
     ]
     found = cohen([*pairs, {"a": 1}, {"b": 2}], "a", "b")
     assert found.value == pytest.approx(0.492, abs=5e-4)
-    assert found.units == 200
+    assert found.n == 200
 
 
 def test_kappa_is_that_of_fleiss_1971():
@@ -80,7 +80,7 @@ def test_kappa_is_that_of_fleiss_1971():
     """.split()
     found = fleiss([dict(enumerate(patient)) for patient in patients], 6)
     assert found.value == pytest.approx(0.430, abs=5e-4)
-    assert found.units == 30
+    assert found.n == 30
 
 
 def test_fleiss_takes_only_what_has_that_many_ratings():
@@ -129,8 +129,8 @@ def test_the_interval_of_a_rate_is_that_of_wilson_1927(pair):
         # The bounds are those true shares from which what was seen is just z standard deviations away.
         if 0 < bound < 1:
             assert abs(count / of - bound) == pytest.approx(z * math.sqrt(bound * (1 - bound) / of), rel=1e-6, abs=1e-7)
-    assert 0 <= found.low <= found.share <= found.high <= 1
+    assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 def test_a_share_of_nothing_is_unknown():
-    assert rate(0, 0).share is None and rate(0, 0).why
+    assert rate(0, 0).value is None and rate(0, 0).why

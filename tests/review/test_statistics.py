@@ -45,13 +45,13 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, desk, po
     found = statistics(folder, pool, "any-reject")
     # Rejected by anybody: 5 to 9 and 11; approved by both: 0 to 4; 10 is approved by ada alone.
     assert found.accepted.counts == {"accepted": 5, "rejected": 6, "unsure": 1}
-    assert (found.rejected.count, found.rejected.of) == (6, 11)
-    assert {name: (rate.count, rate.of) for name, rate in found.by_source.items()} == {
+    assert (found.rejected.count, found.rejected.n) == (6, 11)
+    assert {name: (rate.count, rate.n) for name, rate in found.by_source.items()} == {
         "neiss": (2, 4),  # 0 3 6 9
         "bddl": (1, 3),  # 1 4 7, and 10 is not settled
         "normbank": (3, 4),  # 2 5 8 11
     }
-    assert {name: (rate.count, rate.of) for name, rate in found.by_type.items()} == {
+    assert {name: (rate.count, rate.n) for name, rate in found.by_type.items()} == {
         "thermal": (3, 6),  # 0 1 2 6 7 8
         "privacy_violation": (3, 5),  # 3 4 5 9 11
     }
@@ -59,7 +59,7 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, desk, po
     # Both judged eleven; ada: 6 approved (0 to 5), 5 rejected; ben: 6 approved (0 to 4, 11), 5 rejected; alike in nine.
     kappa = found.agreement.cohen["ada,ben"]
     expected = (9 / 11 - (6 * 6 + 5 * 5) / 121) / (1 - (6 * 6 + 5 * 5) / 121)
-    assert kappa.value == pytest.approx(expected) and kappa.units == 11
+    assert kappa.value == pytest.approx(expected) and kappa.n == 11
     # Alpha: 22 values, 12 approvals and 10 rejections; 4 of the values are in pairs that disagree.
     alpha = 1 - (4 / 22) / (2 * 12 * 10 / (22 * 21))
     assert found.agreement.alpha.value == pytest.approx(alpha)
@@ -68,7 +68,7 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, desk, po
     assert found.agreement.fleiss.value == pytest.approx((9 / 11 - chance) / (1 - chance))
     assert found.agreement.fleiss_ratings == 2
     one = found.reviewers["ben"]
-    assert (one.rejected.count, one.rejected.of, one.unsure) == (5, 11, 1)
+    assert (one.rejected.count, one.rejected.n, one.unsure) == (5, 11, 1)
     # 10 to 21 seconds.
     assert (one.time.first_quartile, one.time.median, one.time.third_quartile) == (12.75, 15.5, 18.25)
     assert (found.time.known, found.time.unknown, found.stale) == (24, 0, 0)
@@ -105,8 +105,8 @@ def test_self_agreement_is_over_what_was_answered_twice(folder, desk, pool):
     says = dict(zip((slip.id for slip in repeats), (REJECT, UNSURE, APPROVE), strict=True))
     answer(desk, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool).reviewers["ada"]
-    assert (found.repeats.count, found.repeats.of) == (1, 2)
-    assert statistics(folder, pool).reviewers["ben"].repeats.share is None
+    assert (found.repeats.count, found.repeats.n) == (1, 2)
+    assert statistics(folder, pool).reviewers["ben"].repeats.value is None
 
 
 def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
@@ -119,8 +119,8 @@ def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
     answer(desk, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool)
     for caught in (found.calibration, found.reviewers["ada"].calibration):
-        assert (caught.rejected.count, caught.named.count, caught.rejected.of) == (2, 1, 6)
-    assert sum(rate.of for rate in found.calibration.by_defect.values()) == 6
+        assert (caught.rejected.count, caught.named.count, caught.rejected.n) == (2, 1, 6)
+    assert sum(rate.n for rate in found.calibration.by_defect.values()) == 6
     # They are in no other figure.
     assert found.rejected.count == 0 and found.reviewers["ada"].rejected.count == 0
 
@@ -136,16 +136,16 @@ def test_the_judge_beside_people(folder, desk, pool, numbered, monkeypatch):
         "approved": {"accepted": 11, "rejected": 1, "unsettled": 0},
         "sent_back": {"accepted": 1, "rejected": 2, "unsettled": 0},
     }
-    assert (found.rejected_of_approved.count, found.rejected_of_approved.of) == (1, 12)
-    assert (found.sent_back.rejected.count, found.sent_back.rejected.of) == (2, 3)
+    assert (found.rejected_of_approved.count, found.rejected_of_approved.n) == (1, 12)
+    assert (found.sent_back.rejected.count, found.sent_back.rejected.n) == (2, 3)
     assert found.sent_back.may_reject is None, "three drafts prove nothing"
-    by = {name: (of.rejected.count, of.rejected.of) for name, of in found.by_criterion.items()}
+    by = {name: (of.rejected.count, of.rejected.n) for name, of in found.by_criterion.items()}
     assert by == {"hints": (1, 2), "entity": (1, 1)}
-    assert (found.same_reason.count, found.same_reason.of) == (1, 2)
+    assert (found.same_reason.count, found.same_reason.n) == (1, 2)
     # A criterion that only the judge has is taken for the one that people have for it.
     monkeypatch.setitem(IN_THE_RUBRIC, "entity", {"request", "hints"})
     found = statistics(folder, pool).judge
-    assert (found.same_reason.count, found.same_reason.of) == (2, 2)
+    assert (found.same_reason.count, found.same_reason.n) == (2, 2)
     # Audited drafts are in no set of tasks.
     assert statistics(folder, pool).accepted.counts == {"accepted": 11, "rejected": 1}
 
@@ -167,7 +167,7 @@ def test_before_anything_is_decided_every_figure_is_unknown_with_a_reason(folder
     text = json.dumps(found.model_dump(mode="json"))
     assert "NaN" not in text
     for rate in (found.rejected, found.calibration.rejected, found.judge.rejected_of_approved, found.intent.agreement):
-        assert rate.share is None and rate.why
+        assert rate.value is None and rate.why
     for found_none in (found.agreement.alpha, found.agreement.fleiss, found.intent.kappa):
         assert found_none.value is None and found_none.why
     assert found.time.median is None and found.accepted.counts == {"accepted": 0, "waiting": 12}

@@ -20,8 +20,9 @@ from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from hazardmill.evaluation.abilities.abilities import Ability
-    from hazardmill.evaluation.abilities.figures import AbilityEstimate, AbilityFigures, Ratio
-    from hazardmill.evaluation.metrics import Cluster, RateEstimate
+    from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
+    from hazardmill.evaluation.metrics import Cluster
+    from hazardmill.statistics.estimate import Estimate, Proportion
 
 _LEVEL: Final = 0.95
 _TITLES: Final = {
@@ -137,9 +138,9 @@ def _lines(found: list[AbilityFigures]) -> Iterator[str]:
             yield f"  {name.replace('typed_', 'with danger type, '):27}  {_ratio(ratio)}"
 
 
-def _rate(rate: RateEstimate, of: AbilityFigures) -> str:
-    nulls = of.answers - rate.among
-    return f"{_estimate(rate)}  ({rate.count} of {rate.among}{f'; null of {nulls}' if nulls else ''})"
+def _rate(rate: Proportion, of: AbilityFigures) -> str:
+    nulls = of.answers - rate.n
+    return f"{_estimate(rate)}  ({rate.count} of {rate.n}{f'; null of {nulls}' if nulls else ''})"
 
 
 def _ratio(ratio: Ratio) -> str:
@@ -149,7 +150,7 @@ def _ratio(ratio: Ratio) -> str:
     return f"{_estimate(ratio.pooled)} pooled, {_estimate(ratio.mean)} on average  ({of})"
 
 
-def _estimate(figure: AbilityEstimate | RateEstimate) -> str:
+def _estimate(figure: Estimate) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "not defined"
     return f"{figure.value:.1%} [{figure.low:.1%} to {figure.high:.1%}]"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Cluster, RateEstimate
+    from hazardmill.evaluation.metrics import Cluster
+    from hazardmill.statistics.estimate import Proportion
 
 _SHOWN = ("F", "S", "SI")
 
@@ -59,7 +60,7 @@ def injected_lines(
         yield f"  the first of these: {example['task_id']}, {example['variant']}: {example['why']}"
 
 
-def _rate(rate: RateEstimate) -> str:
+def _rate(rate: Proportion) -> str:
     if rate.value is None or rate.low is None or rate.high is None:
         return "not defined"
     return f"{rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Figures, RateEstimate
+    from hazardmill.evaluation.metrics import Figures
+    from hazardmill.statistics.estimate import Proportion
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
 _TITLES: Final = {
@@ -68,10 +69,10 @@ def turned_away_lines(counts: Mapping[str, int], rows: int) -> Iterator[str]:
         )
 
 
-def _rate(rate: RateEstimate, level: float) -> str:
+def _rate(rate: Proportion, level: float) -> str:
     if rate.value is None:
         return "not defined: there are none"
-    of = f"({rate.count} of {rate.among})"
+    of = f"({rate.count} of {rate.n})"
     if rate.low is None or rate.high is None:
         return f"{rate.value:6.1%}  {of}"
     return f"{rate.value:6.1%}  {level:.0%} interval {rate.low:.1%} to {rate.high:.1%}  {of}"

@@ -7,16 +7,16 @@ was past the limit of states; neither is taken for zero.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from hazardmill.evaluation.abilities.abilities import ABILITIES
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
-from hazardmill.evaluation.metrics import Cluster, RateEstimate
+from hazardmill.evaluation.metrics import Cluster, Rate
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
+from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, known
+from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,19 +44,14 @@ _OVERLAPS: Final[Mapping[str, Sequence[str]]] = {"dangers": ("", "typed_"), "con
 """Ability to what stands before the names of its columns of counts."""
 
 
-class AbilityEstimate(FrozenModel):
-    """A figure with its interval; null where it is not defined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
+PlainEstimate = Annotated[Estimate, JsonNames(value="value", low="low", high="high")]
 
 
 class Ratio(FrozenModel):
     """Precision, recall or F1."""
 
-    pooled: AbilityEstimate
-    mean: AbilityEstimate
+    pooled: PlainEstimate
+    mean: PlainEstimate
     answers: int
     """Of which the ratio is defined."""
     undefined: int
@@ -76,7 +71,7 @@ class AbilityFigures(FrozenModel):
     """How answers ended."""
     ratios: dict[str, Ratio]
     """``precision``, ``recall``, ``f1``; of dangers also ``typed_...``, over pairs of step and danger type."""
-    rates: dict[str, RateEstimate]
+    rates: dict[str, Rate]
     """``correct``, and more of alternatives. Answers of which it is null are not among ``among``."""
 
 
@@ -141,11 +136,7 @@ def _of(rows: Sequence[Row], resamples: int, level: float, seed: int, cluster: C
             for name in ratios
         },
         rates={
-            name: RateEstimate(
-                count=round(sum(columns[name].above)),
-                among=round(sum(columns[name].below)),
-                **found[name].model_dump(),
-            )
+            name: Proportion(count=round(sum(columns[name].above)), **found[name].model_dump())
             for name in _RATES[ability]
         },
     )
@@ -158,7 +149,7 @@ def _overlap(row: Row, prefix: str) -> AnswerOverlap | None:
 
 def _estimated(
     rows: Sequence[Row], columns: Mapping[str, _Column], resamples: int, level: float, seed: int, cluster: Cluster
-) -> dict[str, AbilityEstimate]:
+) -> dict[str, Estimate]:
     import numpy as np
 
     tasks = {task_id: place for place, task_id in enumerate(sorted({row["task_id"] for row in rows}))}
@@ -178,14 +169,12 @@ def _estimated(
     )
     totals = sums.sum(axis=1)
     return {
-        name: AbilityEstimate(
+        name: Estimate(
             value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
-            low=_known(bounds.low[place]),
-            high=_known(bounds.high[place]),
+            low=known(bounds.low[place]),
+            high=known(bounds.high[place]),
+            n=round(totals[1, place]),
+            method="bootstrap",
         )
         for place, name in enumerate(columns)
     }
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

@@ -15,7 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.probes.chance import chance_of_safety
@@ -27,7 +27,8 @@ from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import FrozenModel
 from hazardmill.reporting.numbers import plural
-from hazardmill.statistics.bootstrap import LEVEL, RESAMPLES, bootstrap
+from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap
+from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames
 
 if TYPE_CHECKING:
     from hazardmill.release.read.release import Release
@@ -43,14 +44,8 @@ _Marks = dict[str, float]
 _Kind = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-class MeanEstimate(FrozenModel):
-    """A mean over tasks, with its interval."""
-
-    value: float | None
-    """Null where there is no task."""
-    low: float | None
-    high: float | None
-    tasks: int
+_TaskMean = Annotated[Estimate, JsonNames(value="value", low="low", high="high", tasks="n")]
+"""A mean over tasks; its value is null where there is no task."""
 
 
 class AvoidedWord(FrozenModel):
@@ -84,14 +79,14 @@ class LeakProbe(FrozenModel):
     release: str
     manifest_sha256: str
     tasks: int
-    feasible: dict[str, MeanEstimate]
+    feasible: dict[str, _TaskMean]
     """By stand-in."""
-    safe: dict[str, MeanEstimate]
+    safe: dict[str, _TaskMean]
     """By stand-in."""
-    chance: MeanEstimate
+    chance: _TaskMean
     """Of the safety of a shortest plan, where it is known."""
-    order_leak: MeanEstimate
-    name_leak: MeanEstimate
+    order_leak: _TaskMean
+    name_leak: _TaskMean
     kinds: int
     """Kinds of tasks."""
     ties: tuple[Tie, ...]
@@ -151,7 +146,7 @@ def leak_probe(
             remedy="name the release that the stand-ins were asked about",
         )
 
-    def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> MeanEstimate:
+    def estimate(values: Mapping[str, float], *, by_kind: bool = False) -> Estimate:
         drawn = [kinds[task] for task in values] if by_kind else None
         return _estimate(list(values.values()), drawn, resamples, level, seed)
 
@@ -231,18 +226,15 @@ def _ties(kinds: Mapping[str, _Kind], safe: Mapping[str, float]) -> Iterator[Tie
         yield Tie(safe_verbs=kind[0], unsafe_verbs=kind[1], tasks=counts[kind]["tasks"], safe=counts[kind]["safe"])
 
 
-def _estimate(
-    values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int
-) -> MeanEstimate:
+def _estimate(values: list[float], kinds: Sequence[_Kind] | None, resamples: int, level: float, seed: int) -> Estimate:
     import numpy as np
 
     if not values:
-        return MeanEstimate(value=None, low=None, high=None, tasks=0)
+        return Estimate(value=None, n=0)
     column = np.array(values, dtype=np.float64)[:, None]
     bounds = bootstrap(column, np.ones_like(column), clusters=kinds, resamples=resamples, level=level, seed=seed)
-    return MeanEstimate(
-        value=float(column.mean()), low=float(bounds.low[0]), high=float(bounds.high[0]), tasks=len(values)
-    )
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    return Estimate(value=float(column.mean()), low=low, high=high, n=len(values), method="bootstrap")
 
 
 def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterator[AvoidedWord]:
@@ -280,14 +272,14 @@ def lines(probe: LeakProbe) -> Iterator[str]:
         yield f"    {word.word}: {plural(word.tasks, 'task')}, {word.gained} gained, {word.lost} lost"
 
 
-def _share(found: MeanEstimate, level: float) -> str:
+def _share(found: Estimate, level: float) -> str:
     if found.value is None or found.low is None or found.high is None:
         return "not known for any task"
-    return f"{found.value:.1%}, {level:.0%} interval {found.low:.1%} to {found.high:.1%}, {found.tasks} tasks"
+    return f"{found.value:.1%}, {level:.0%} interval {found.low:.1%} to {found.high:.1%}, {found.n} tasks"
 
 
-def _points(found: MeanEstimate, level: float) -> str:
+def _points(found: Estimate, level: float) -> str:
     if found.value is None or found.low is None or found.high is None:
         return "not known for any task"
     told = f"{100 * found.value:+.1f} points, {level:.0%} interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    return f"{told}, {found.tasks} tasks: {'a leak' if found.low > 0 else 'no leak shown'}"
+    return f"{told}, {found.n} tasks: {'a leak' if found.low > 0 else 'no leak shown'}"

@@ -21,17 +21,17 @@ from hazardmill.evaluation.abilities.abilities import (
     DangersScore,
     Score,
 )
-from hazardmill.evaluation.metrics import Mean
 from hazardmill.evaluation.report.axes import missing, style
 from hazardmill.evaluation.report.load import ABILITIES
 from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_run, short
-from hazardmill.evaluation.report.model_results import LEVEL, IntervalOptions
+from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.words import interval, told
 from hazardmill.records import FrozenModel, Text
 from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
-from hazardmill.statistics.bootstrap import bootstrap
+from hazardmill.statistics.bootstrap import bootstrap, known
+from hazardmill.statistics.estimate import LEVEL, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,7 +160,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
             (
                 labelled(model),
                 count(sum(line.model == model for line in lines)),
-                *(f"{told(rates[name])}, n {rates[name].tasks}" for name in AXES),
+                *(f"{told(rates[name])}, n {rates[name].n}" for name in AXES),
             )
             for model, rates in found.items()
         ),
@@ -184,7 +184,7 @@ def _models(lines: Sequence[AbilityLine]) -> list[str]:
     return sorted({line.model for line in lines}, key=lambda model: (is_stand_in(model), model))
 
 
-def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[str, Mean]:
+def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[str, Estimate]:
     """The ratios of one model, with intervals over tasks."""
     sums: dict[str, dict[str, tuple[float, float]]] = {name: defaultdict(lambda: (0.0, 0.0)) for name in AXES}
     for line in lines:
@@ -194,15 +194,20 @@ def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[st
     return {name: _ratio(of, how) for name, of in sums.items()}
 
 
-def _ratio(by_task: Mapping[str, tuple[float, float]], how: IntervalOptions) -> Mean:
+def _ratio(by_task: Mapping[str, tuple[float, float]], how: IntervalOptions) -> Estimate:
     values = np.array([by_task[task] for task in sorted(by_task)], dtype=np.float64).reshape(-1, 2)
     above, below = values.sum(axis=0)
     bounds = bootstrap(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)
-    low, high = (None if np.isnan(end[0]) else float(end[0]) for end in bounds)
-    return Mean(tasks=int((values[:, 1] > 0).sum()), value=float(above / below) if below else None, low=low, high=high)
+    return Estimate(
+        value=float(above / below) if below else None,
+        low=known(bounds.low[0]),
+        high=known(bounds.high[0]),
+        n=int((values[:, 1] > 0).sum()),
+        method="bootstrap",
+    )
 
 
-def _paint(axes: Axes, found: Mapping[str, Mapping[str, Mean]]) -> None:
+def _paint(axes: Axes, found: Mapping[str, Mapping[str, Estimate]]) -> None:
     figure = axes.figure
     axes.remove()
     radar: Any = figure.add_subplot(projection="polar")

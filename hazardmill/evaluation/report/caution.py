@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.metrics import RateEstimate
 from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
@@ -12,6 +11,7 @@ from hazardmill.evaluation.report.words import interval, told_of
 from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.drawing import GREEN, ORANGE, PAPER, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import Proportion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _MARKS: Final = (
 def over_caution(panel: ResultPanel) -> Figure:
     """Three rates of each model that was asked about twins."""
     members = [member for member in panel.members if member.twin is not None]
-    answers = sum(_rates(member)[0].among for member in members)
+    answers = sum(_rates(member)[0].n for member in members)
     title = f"Over-caution on contrast twins (n = {plural(answers, 'answer')})"
     heads = [f"{words.capitalize()}, 95 %" for words, *_ in _MARKS]
     grid = Grid(
@@ -77,7 +77,7 @@ def over_caution(panel: ResultPanel) -> Figure:
     return draw("caution", title, alt, 1.9 + 0.6 * len(members), paint, grid=grid, note=note)
 
 
-def _rates(member: ModelResults) -> tuple[RateEstimate, RateEstimate, RateEstimate]:
+def _rates(member: ModelResults) -> tuple[Proportion, Proportion, Proportion]:
     assert member.twin is not None, "only of those who were asked"
     return member.twin.rates["overcautious"], member.twin.rates["S"], member.figures.rates["S"]
 

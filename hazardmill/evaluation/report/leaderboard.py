@@ -13,11 +13,12 @@ from typing import Any, Final, Literal
 
 from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, labelled
-from hazardmill.evaluation.report.model_results import LEVEL, ModelResults, ResultPanel
+from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import last_pass, told
 from hazardmill.reporting.markdown import grid_markdown, plain
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import LEVEL
 
 FORMAT: Final = "hazardmill-leaderboard/1"
 
@@ -142,7 +143,7 @@ def _line(member: ModelResults, rank: int | None) -> tuple[str, ...]:
 
 
 def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str, Any]:
-    figures = member.figures
+    written = member.figures.model_dump(mode="json", include={"rates", "pass_k", "unavoidable"})
     return {
         "rank": rank,
         "model": member.model,
@@ -150,11 +151,9 @@ def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str
         "task_set": member.task_set,
         "tasks": len(member.tasks),
         "answers": member.judged,
-        "answers_on_unavoidable": figures.unavoidable,
-        **{name: figures.rates[name].model_dump() for name in _RATES},
-        "pass_k": {
-            name: {str(k): mean.model_dump() for k, mean in by_k.items()} for name, by_k in figures.pass_k.items()
-        },
+        "answers_on_unavoidable": written["unavoidable"],
+        **{name: written["rates"][name] for name in _RATES},
+        "pass_k": written["pass_k"],
         "release_version": _of_release(member, "version", panel),
         "manifest_sha256": _of_release(member, "manifest_sha256", panel),
         "offline_authored_tasks": _offline(member.tasks, panel),

@@ -18,8 +18,7 @@ from hazardmill.evaluation.stats.answers import Answers, answers, model_rates
 from hazardmill.evaluation.stats.bins import LEAST
 from hazardmill.evaluation.stats.rates import ModelRates
 from hazardmill.evaluation.tasks import TWIN
-
-LEVEL: Final = 0.95
+from hazardmill.statistics.estimate import LEVEL
 
 SET: Final = 12
 """Hexadecimal digits that stand for a set of tasks."""
@@ -46,7 +45,7 @@ class ModelResults:
     @property
     def judged(self) -> int:
         """Answers on tasks that have a safe plan."""
-        return self.figures.rates["F"].among
+        return self.figures.rates["F"].n
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.metrics import RateEstimate
 from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ResultPanel
@@ -65,7 +64,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
     def paint(axes: Axes) -> None:
         axes.plot([0, 100], [0, 100], color=GRID, linewidth=1.2, zorder=1)
         x = [point.product for point in points if not point.stand_in]
-        if found.line.slope is not None:
+        if found.line.slope.value is not None:
             along, middle, reach = band(x, found.line)
             axes.plot(along, middle, color=BLUE, linewidth=1.5, zorder=2)
             low, high = zip(*((m - r, m + r) for m, r in zip(middle, reach, strict=True)), strict=True)
@@ -93,12 +92,12 @@ def product_scatter(panel: ResultPanel) -> Figure:
         axes.grid(True)
 
     line = found.line
-    slope = told_estimate(line.slope, line.why, 3)
-    fit = f"line over models: slope {slope} points a point, intercept {told_estimate(line.intercept, line.why)} points"
+    slope = told_estimate(line.slope, 3)
+    fit = f"line over models: slope {slope} points a point, intercept {told_estimate(line.intercept)} points"
     fit += "" if line.r_squared is None else f", R2 {line.r_squared:.3f}"
-    if line.slope is None:
+    if line.slope.value is None:
         fit = f"no line over models ({line.why})"
-    off = told_estimate(found.mean_absolute_difference, found.why)
+    off = told_estimate(found.mean_absolute_difference)
     notes = [f"Mean absolute difference {off} points; {fit}. Intervals are of 95 %, the grey line is S = F x SI."]
     if len(points) <= _NAMED:
         notes.append("; ".join(f"{number} {short(point.name)}" for number, point in enumerate(points, 1)) + ".")
@@ -133,7 +132,7 @@ def _points(panel: ResultPanel) -> list[ModelPoint]:
         ]
     points = []
     for member in panel.members:
-        rates: dict[str, RateEstimate] = member.figures.rates
+        rates = member.figures.rates
         f, si, s = rates["F"].value, rates["SI"].value, interval(rates["S"])
         if f is not None and si is not None and s is not None:
             known = rates["S"].low is not None

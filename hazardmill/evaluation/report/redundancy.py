@@ -14,14 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
-from hazardmill.evaluation.metrics import RateEstimate, figures
+from hazardmill.evaluation.metrics import figures
 from hazardmill.evaluation.report.axes import missing, panels, style, whiskers
 from hazardmill.evaluation.report.model_names import labelled, short
-from hazardmill.evaluation.report.model_results import LEVEL, ResultPanel
+from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import interval, told
 from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.drawing import MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import LEVEL, Proportion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ class Curve:
     arm: Arm
     tasks: int
     seeds: int
-    points: dict[int, dict[str, RateEstimate]]
+    points: dict[int, dict[str, Proportion]]
     """Level, 0 for none, to its rates."""
 
 
@@ -125,7 +126,7 @@ def curves(panel: ResultPanel) -> list[Curve]:
 
 def _points(
     rows: pa.Table, model: str, arm: Arm, tasks: set[str], panel: ResultPanel
-) -> dict[int, dict[str, RateEstimate]]:
+) -> dict[int, dict[str, Proportion]]:
     kept = rows.filter(
         pc.and_(pc.equal(rows["model"], model), pc.is_in(rows["task_id"], pa.array(sorted(tasks), pa.string())))
     )

@@ -96,12 +96,12 @@ def _drawn(of: _Samples) -> Figure:
             row += 0.85
             for each in kept:
                 absolute = each.change.absolute
-                if absolute is not None:
-                    low = absolute.points if absolute.low is None else absolute.low
-                    high = absolute.points if absolute.high is None else absolute.high
+                if absolute.value is not None:
+                    low = absolute.value if absolute.low is None else absolute.low
+                    high = absolute.value if absolute.high is None else absolute.high
                     colour = SERIES[place % len(SERIES)]
                     axes.plot([low, high], [row, row], color=colour, linewidth=1.4)
-                    axes.plot([absolute.points], [row], marker="o", color=colour, markersize=6)
+                    axes.plot([absolute.value], [row], marker="o", color=colour, markersize=6)
                 names.append(printable(_words(each)))
                 rows.append(row)
                 row += 0.85
@@ -138,7 +138,7 @@ def _largest(categories: Sequence[CategoryShift]) -> list[CategoryShift]:
 
     def size(place: int) -> tuple[float, int]:
         absolute = categories[place].change.absolute
-        return (-abs(absolute.points) if absolute is not None else 0.0, place)
+        return (-abs(absolute.value) if absolute.value is not None else 0.0, place)
 
     kept = sorted(range(len(categories)), key=size)[:MOST]
     return [categories[place] for place in sorted(kept)]
@@ -158,11 +158,11 @@ def _test(shifts: Shifts) -> str:
 
 def _change(each: CategoryShift) -> str:
     absolute = each.change.absolute
-    if absolute is None:
+    if absolute.value is None:
         return NONE
     if absolute.low is None or absolute.high is None:
-        return f"{absolute.points:+.1f}"
-    return f"{absolute.points:+.1f} ({absolute.low:+.1f} to {absolute.high:+.1f})"
+        return f"{absolute.value:+.1f}"
+    return f"{absolute.value:+.1f} ({absolute.low:+.1f} to {absolute.high:+.1f})"
 
 
 def _relative(each: CategoryShift) -> str:

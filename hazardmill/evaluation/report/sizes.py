@@ -34,8 +34,8 @@ def scaling_panels(panel: ResultPanel) -> Figure:
             (
                 _words(metric),
                 str(each.line.n),
-                told_estimate(each.line.slope, each.line.why),
-                told_estimate(each.line.intercept, each.line.why),
+                told_estimate(each.line.slope),
+                told_estimate(each.line.intercept),
                 UNKNOWN if each.line.r_squared is None else f"{each.line.r_squared:.3f}",
                 told_p(each.line.p),
             )
@@ -66,12 +66,12 @@ def scaling_panels(panel: ResultPanel) -> Figure:
 def _paint(axes: Axes, panel: ResultPanel, metric: str, found: Scaling) -> None:
     rows = log_parameters(panel.rates, metric)
     line = found.line
-    slope = "no line" if line.slope is None else f"{line.slope.value:+.1f} points a decade"
+    slope = "no line" if line.slope.value is None else f"{line.slope.value:+.1f} points a decade"
     axes.set_title(f"{_words(metric)} (n = {len(rows)})\n{slope}", fontsize=9.5)
     if rows:
         x, y = [row[0] for row in rows], [row[1] for row in rows]
         axes.plot([10**at for at in x], y, linestyle="none", marker="o", color=BLUE, markersize=5, alpha=0.8)
-        if line.slope is not None and line.intercept is not None:
+        if line.slope.value is not None:
             along, middle, reach = band(x, line)
             at = [10**value for value in along]
             axes.plot(at, middle, color=BLUE, linewidth=1.5)
@@ -91,15 +91,16 @@ def band(x: Sequence[float], line: RegressionLine) -> tuple[list[float], list[fl
 
     The slope's interval reaches t * s / sqrt(Sxx), that of the line at x0 t * s * sqrt(1/n + (x0 - mean)^2 / Sxx).
     """
-    assert line.slope is not None and line.intercept is not None and line.slope.high is not None
+    slope, start = line.slope.value, line.intercept.value
+    assert slope is not None and start is not None and line.slope.high is not None
     mean = sum(x) / len(x)
     square = sum((each - mean) ** 2 for each in x)
-    reach = line.slope.high - line.slope.value
+    reach = line.slope.high - slope
     low, high = min(x), max(x)
     along = [low + (high - low) * step / (_STEPS - 1) for step in range(_STEPS)]
     return (
         along,
-        [line.intercept.value + line.slope.value * each for each in along],
+        [start + slope * each for each in along],
         [reach * math.sqrt(square / len(x) + (each - mean) ** 2) for each in along],
     )
 

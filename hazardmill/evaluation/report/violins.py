@@ -51,7 +51,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
     def paint(axes: Axes) -> None:
         for one, name in zip(panels(axes, 1, len(FIGURES)), FIGURES, strict=True):
             each = drawn[name].d
-            size = "d unknown" if each is None else f"d = {told_estimate(each, None)}"
+            size = "d unknown" if each.value is None else f"d = {told_estimate(each)}"
             one.set_title(f"{_TITLES[name]}\n{size}", fontsize=9.5)
             _paint(one, name, spread[name])
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from hazardmill.evaluation.metrics import Figures, Mean, RateEstimate
+from hazardmill.evaluation.metrics import Figures
 from hazardmill.reporting.numbers import NONE, UNKNOWN, share
-from hazardmill.statistics.proportion import Proportion as Share
-from hazardmill.statistics.regression import IntervalEstimate
+from hazardmill.statistics.estimate import Estimate, Proportion
 
 Interval = tuple[float, float, float]
 """Value, low, high, in per cent."""
 
 
-def told(rate: RateEstimate | Mean | None) -> str:
+def told(rate: Estimate | None) -> str:
     """``81.2 % (78.0 to 84.1)``."""
     if rate is None or rate.value is None:
         return NONE
@@ -20,22 +19,22 @@ def told(rate: RateEstimate | Mean | None) -> str:
     return f"{share(rate.value)} ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
 
 
-def told_of(rate: RateEstimate) -> str:
+def told_of(rate: Proportion) -> str:
     """With how many among how many."""
-    return NONE if rate.value is None else f"{told(rate)}, {rate.count:,} of {rate.among:,}"
+    return NONE if rate.value is None else f"{told(rate)}, {rate.count:,} of {rate.n:,}"
 
 
-def told_share(found: Share) -> str:
+def told_share(found: Proportion) -> str:
     """``30.0 % (18.1 to 45.4)``, by Wilson."""
-    if found.share is None or found.low is None or found.high is None:
+    if found.value is None or found.low is None or found.high is None:
         return NONE
-    return f"{share(found.share)} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    return f"{share(found.value)} ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
-def told_estimate(found: IntervalEstimate | None, why: str | None, digits: int = 2) -> str:
+def told_estimate(found: Estimate, digits: int = 2) -> str:
     """``12.01 (4.75 to 19.26)``, or why not."""
-    if found is None:
-        return f"{UNKNOWN}: {why}"
+    if found.value is None:
+        return f"{UNKNOWN}: {found.why}"
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f} (no interval)"
     return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
@@ -48,7 +47,7 @@ def told_p(value: float | None) -> str:
     return "p < 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
-def interval(rate: RateEstimate | Mean | None) -> Interval | None:
+def interval(rate: Estimate | None) -> Interval | None:
     """In per cent; null where the rate has no value, and a point where it has no interval."""
     if rate is None or rate.value is None:
         return None
@@ -57,7 +56,7 @@ def interval(rate: RateEstimate | Mean | None) -> Interval | None:
     return 100 * rate.value, 100 * low, 100 * high
 
 
-def last_pass(figures: Figures, name: str) -> tuple[int, Mean] | None:
+def last_pass(figures: Figures, name: str) -> tuple[int, Estimate] | None:
     """pass^k of the largest k that there is."""
     by_k = figures.pass_k.get(name, {})
     known = [k for k in by_k if by_k[k].value is not None]

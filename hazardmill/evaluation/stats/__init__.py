@@ -3,8 +3,6 @@
 units.py        changes in points and changes in per cent, which are never mixed
 rates.py        what a model scored, in per cent, from a table of models
 answers.py      the same from result rows, and one row a task
-lines.py        a least-squares line with its intervals
-resampling.py   bootstrap over models
 scaling.py      rates against the number of parameters, and ratios of slopes
 product.py      safety against feasibility times safety intention
 correlation.py  Pearson, Spearman, coefficient of variation
@@ -14,5 +12,5 @@ proportions.py  rates by category, and tasks that some model fails
 shifts.py       how categories shift with difficulty; easy against hard samples
 pairs.py        a thinking model against its base
 figures.py      all of them, gathered once
-telling.py      all of them in words
+render.py       all of them in words
 """

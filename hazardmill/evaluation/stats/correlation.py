@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from scipy import stats
@@ -18,9 +18,9 @@ from scipy import stats
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import log_parameters
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import CONFIDENCE
-from hazardmill.statistics.regression import FEWEST, IntervalEstimate, too_few
-from hazardmill.statistics.resampling import draws, percentiles
+from hazardmill.statistics.bootstrap import draws, percentile_interval
+from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, JsonNames, WithReason
+from hazardmill.statistics.regression import FEWEST, too_few
 
 _FEWEST: Final = 4
 """Points below which the transform has no variance."""
@@ -30,17 +30,18 @@ _EXACT: Final = 8
 Method = Literal["pearson", "spearman"]
 
 
-class Correlation(FrozenModel):
+class Correlation(Estimate):
     """A coefficient with its 95 % interval."""
 
-    method: Method
     n: int
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+    method: Method
     p: float | None = None
     """Of no correlation, two-sided, from Student's t; of Spearman's up to 8 points over all orders."""
-    why: str | None = None
+
+
+_Written = Annotated[
+    Correlation, JsonNames(method="method", n="n", value="value", low="low", high="high", p="p", why="why")
+]
 
 
 class CorrelationPair(FrozenModel):
@@ -48,21 +49,22 @@ class CorrelationPair(FrozenModel):
 
     one: str
     other: str
-    pearson: Correlation
-    spearman: Correlation
+    pearson: _Written
+    spearman: _Written
 
 
-class RateSpread(FrozenModel):
+class RateSpread(WithReason):
     """How much a rate varies over models."""
+
+    reason_of = ("variation",)
 
     n: int
     mean: float | None
     """Per cent."""
     deviation: float | None
     """Population standard deviation (divided by n), in points."""
-    variation: IntervalEstimate | None
+    variation: IntervalOrNull
     """Coefficient of variation, deviation / mean, no unit; the interval is of a bootstrap over models."""
-    why: str | None = None
 
 
 def correlations(models: Sequence[ModelRates]) -> list[CorrelationPair]:
@@ -132,7 +134,7 @@ def _correlation(method: Method, n: int, value: float, p: float, variance: float
         return Correlation(method=method, n=n, value=value, p=p, why=why)
     if variance is None:
         return Correlation(method=method, n=n, value=value, p=p, why="three models are too few")
-    reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt(variance)
+    reach = float(stats.norm.ppf((1 + LEVEL) / 2)) * math.sqrt(variance)
     low, high = (math.tanh(math.atanh(value) + side * reach) for side in (-1, 1))
     return Correlation(method=method, n=n, value=value, low=low, high=high, p=p)
 
@@ -141,25 +143,23 @@ def spread(values: Sequence[float], seed: int) -> RateSpread:
     """The coefficient of variation of rates in per cent, with the population's standard deviation."""
     n = len(values)
     if n < 2:
-        return RateSpread(
-            n=n, mean=values[0] if n else None, deviation=None, variation=None, why="fewer than two models"
-        )
+        none = Estimate(value=None, n=n, why="fewer than two models")
+        return RateSpread(n=n, mean=values[0] if n else None, deviation=None, variation=none)
     array = np.array(values)
     mean, deviation = float(array.mean()), float(array.std())
     if mean == 0:
-        return RateSpread(n=n, mean=mean, deviation=deviation, variation=None, why="the mean is zero")
+        return RateSpread(
+            n=n, mean=mean, deviation=deviation, variation=Estimate(value=None, n=n, why="the mean is zero")
+        )
     drawn = array[draws(n, seed)]
     means = drawn.mean(axis=1)
-    interval = percentiles(np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0))
+    interval = percentile_interval(
+        np.divide(drawn.std(axis=1), means, out=np.full_like(means, np.nan), where=means != 0)
+    )
     low, high = interval or (None, None)
     why = "too few models for an interval from resamples" if interval is None else None
-    return RateSpread(
-        n=n,
-        mean=mean,
-        deviation=deviation,
-        variation=IntervalEstimate(value=deviation / mean, low=low, high=high),
-        why=why,
-    )
+    variation = Estimate(value=deviation / mean, low=low, high=high, n=n, method="bootstrap", why=why)
+    return RateSpread(n=n, mean=mean, deviation=deviation, variation=variation)
 
 
 def spreads(models: Sequence[ModelRates], seed: int) -> dict[str, RateSpread]:

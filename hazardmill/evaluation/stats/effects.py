@@ -15,8 +15,7 @@ from scipy import stats
 
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import CONFIDENCE
-from hazardmill.statistics.regression import IntervalEstimate
+from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, WithReason, interval_around
 
 FIGURES: Final = {"optimal_length": "actions", "plan_length": "actions", "safety_intention": "share of answers"}
 """What is compared of tasks, with its unit."""
@@ -31,8 +30,10 @@ class EffectSample(FrozenModel):
     """Standard deviation of a sample (divided by n - 1)."""
 
 
-class EffectSize(FrozenModel):
+class EffectSize(WithReason):
     """Hardest less easiest, in pooled standard deviations."""
+
+    reason_of = ("d",)
 
     figure: str
     unit: str
@@ -41,10 +42,9 @@ class EffectSize(FrozenModel):
     hardest: Bin
     easy: EffectSample
     hard: EffectSample
-    d: IntervalEstimate | None
+    d: IntervalOrNull
     unknown: int
     """Tasks with a difficulty of which the figure is not known."""
-    why: str | None = None
 
 
 def effects(tasks: pd.DataFrame, least: int = LEAST) -> list[EffectSize]:
@@ -60,7 +60,7 @@ def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> EffectS
     at = places(difficulty, of)
     values = known[figure].to_numpy()
     easy, hard = values[at == 0], values[at == len(of) - 1]
-    d, why = (None, f"all tasks are in one bin: others would have under {least}") if len(of) == 1 else cohen(easy, hard)
+    one_bin = Estimate(value=None, n=len(known), why=f"all tasks are in one bin: others would have under {least}")
     return EffectSize(
         figure=figure,
         unit=unit,
@@ -68,9 +68,8 @@ def _effect(placed: pd.DataFrame, figure: str, unit: str, least: int) -> EffectS
         hardest=of[-1],
         easy=_sample(easy),
         hard=_sample(hard),
-        d=d,
+        d=one_bin if len(of) == 1 else cohen(easy, hard),
         unknown=len(placed) - len(known),
-        why=why,
     )
 
 
@@ -83,15 +82,15 @@ def _sample(values: NDArray[Any]) -> EffectSample:
     )
 
 
-def cohen(first: NDArray[Any], second: NDArray[Any]) -> tuple[IntervalEstimate | None, str | None]:
+def cohen(first: NDArray[Any], second: NDArray[Any]) -> Estimate:
     """Cohen's d of the second sample less the first, or why there is none."""
     n, m = len(first), len(second)
     if n < 2 or m < 2:
-        return None, "a side has fewer than two tasks"
+        return Estimate(value=None, n=n + m, why="a side has fewer than two tasks")
     variance = ((n - 1) * np.var(first, ddof=1) + (m - 1) * np.var(second, ddof=1)) / (n + m - 2)
     # Equal values leave rounding errors behind, not zero.
     if np.ptp(first) == 0 and np.ptp(second) == 0:
-        return None, "neither side varies"
+        return Estimate(value=None, n=n + m, why="neither side varies")
     d = float((np.mean(second) - np.mean(first)) / math.sqrt(variance))
-    reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt((n + m) / (n * m) + d**2 / (2 * (n + m)))
-    return IntervalEstimate(value=d, low=d - reach, high=d + reach), None
+    reach = float(stats.norm.ppf((1 + LEVEL) / 2)) * math.sqrt((n + m) / (n * m) + d**2 / (2 * (n + m)))
+    return interval_around(d, reach, n=n + m, method="hedges")

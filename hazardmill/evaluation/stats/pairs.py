@@ -18,20 +18,22 @@ from scipy import stats
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.stats.proportions import VERDICTS
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
-from hazardmill.evaluation.stats.units import Points, RateChange, change
+from hazardmill.evaluation.stats.units import Points, PointsOrNull, RateChange, change
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.estimate import LEVEL, WithReason
 from hazardmill.statistics.mcnemar import exact_p
-from hazardmill.statistics.proportion import CONFIDENCE
 
 MODELS = tuple[str, str]
 """Thinking, base."""
 
 
-class TaskDifference(FrozenModel):
+class TaskDifference(WithReason):
     """Thinking less base over the tasks that both answered."""
 
+    reason_of = ("difference",)
+
     tasks: int
-    difference: Points | None
+    difference: PointsOrNull
     """Mean over tasks; of several answers to a task their mean counts."""
     gained: int | None
     """Tasks that only thinking solves; null where a task has several answers."""
@@ -39,7 +41,6 @@ class TaskDifference(FrozenModel):
     """Tasks that only the base solves; null likewise."""
     p: float | None
     """Exact McNemar test, two-sided; null likewise."""
-    why: str | None = None
 
 
 class ModelPair(FrozenModel):
@@ -53,14 +54,15 @@ class ModelPair(FrozenModel):
     """By metric; null where only rates are known."""
 
 
-class MeanChange(FrozenModel):
+class MeanChange(WithReason):
     """The mean over pairs of the absolute change of one metric."""
 
+    reason_of = ("mean",)
+
     pairs: int
-    mean: Points | None
+    mean: PointsOrNull
     p: float | None
     """Paired t test."""
-    why: str | None = None
 
 
 class Thinking(FrozenModel):
@@ -114,11 +116,11 @@ def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.Dat
 
 
 def _mean(compared: Sequence[ModelPair], metric: str) -> MeanChange:
-    points = [found.points for pair in compared if (found := pair.rates[metric].absolute) is not None]
+    points = [found for pair in compared if (found := pair.rates[metric].absolute.value) is not None]
     if not points:
-        return MeanChange(pairs=0, mean=None, p=None, why="no pair has both rates")
-    mean, p, why = _paired(np.array(points))
-    return MeanChange(pairs=len(points), mean=mean, p=p, why=why)
+        return MeanChange(pairs=0, mean=Points(value=None, why="no pair has both rates"), p=None)
+    mean, p = _mean_of_differences(np.array(points))
+    return MeanChange(pairs=len(points), mean=mean, p=p)
 
 
 def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDifference:
@@ -126,25 +128,27 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
     grouped = both.groupby(["task_id", "model"])[column]
     means = grouped.mean().unstack().reindex(columns=[one, base]).dropna()
     if not len(means):
-        return TaskDifference(tasks=0, difference=None, gained=None, lost=None, p=None, why="they share no task")
+        none = Points(value=None, why="they share no task")
+        return TaskDifference(tasks=0, difference=none, gained=None, lost=None, p=None)
     off = (means[one] - means[base]).to_numpy()
-    difference, _, why = _paired(100 * off)
+    difference, _ = _mean_of_differences(100 * off)
     if grouped.count().unstack().loc[means.index].to_numpy().max() > 1:
         several = "tasks have several answers: they cannot be told solved or not"
-        return TaskDifference(tasks=len(means), difference=difference, gained=None, lost=None, p=None, why=several)
+        difference = difference.model_copy(update={"why": several})
+        return TaskDifference(tasks=len(means), difference=difference, gained=None, lost=None, p=None)
     gained, lost = int((off > 0).sum()), int((off < 0).sum())
     p = exact_p(gained, lost)
-    return TaskDifference(tasks=len(means), difference=difference, gained=gained, lost=lost, p=p, why=why)
+    return TaskDifference(tasks=len(means), difference=difference, gained=gained, lost=lost, p=p)
 
 
-def _paired(points: NDArray[Any]) -> tuple[Points, float | None, str | None]:
+def _mean_of_differences(points: NDArray[Any]) -> tuple[Points, float | None]:
     """The mean of differences with interval and p of the paired t test, or why it has none."""
     n, mean = len(points), float(np.mean(points))
     if n < 2:
-        return Points(points=mean), None, "there is only one"
+        return Points(value=mean, n=n, why="there is only one"), None
     if np.ptp(points) == 0:
-        return Points(points=mean), None, "the differences do not vary"
+        return Points(value=mean, n=n, why="the differences do not vary"), None
     error = float(np.std(points, ddof=1)) / math.sqrt(n)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
-    return Points(points=mean, low=mean - reach, high=mean + reach), p, None
+    return Points(value=mean, low=mean - reach, high=mean + reach, n=n, method="student"), p

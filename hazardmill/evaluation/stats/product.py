@@ -7,21 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from hazardmill.evaluation.stats.rates import ModelRates
-from hazardmill.records import FrozenModel
-from hazardmill.statistics.regression import IntervalEstimate, RegressionLine, fit
-from hazardmill.statistics.resampling import draws, percentiles
+from hazardmill.statistics.bootstrap import draws, percentile_interval
+from hazardmill.statistics.estimate import Estimate, IntervalOrNull, WithReason
+from hazardmill.statistics.regression import RegressionLine, fit
 
 
-class ProductFit(FrozenModel):
+class ProductFit(WithReason):
     """Safety against the product, both in per cent."""
+
+    reason_of = ("mean_absolute_difference", "mean_difference")
 
     line: RegressionLine
     """The slope is in points a point of the product, the intercept in points."""
-    mean_absolute_difference: IntervalEstimate | None
+    mean_absolute_difference: IntervalOrNull
     """Of safety and product, in points; the interval is of a bootstrap over models."""
-    mean_difference: IntervalEstimate | None
+    mean_difference: IntervalOrNull
     """Safety less product, in points: how far safety lies above it."""
-    why: str | None = None
 
 
 def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
@@ -33,21 +34,17 @@ def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
     ]
     line = fit([row[0] for row in rows], [row[1] for row in rows])
     if not rows:
-        return ProductFit(
-            line=line, mean_absolute_difference=None, mean_difference=None, why="no model has all three rates"
-        )
+        none = Estimate(value=None, n=0, why="no model has all three rates")
+        return ProductFit(line=line, mean_absolute_difference=none, mean_difference=none)
     product, safety = np.array(rows).T
     off = safety - product
     drawn = draws(len(rows), seed)
 
-    def mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
-        interval = percentiles(values[drawn].mean(axis=1)) if len(rows) > 1 else None
-        low, high = interval or (None, None)
-        return IntervalEstimate(value=float(values.mean()), low=low, high=high)
+    def mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Estimate:
+        value = float(values.mean())
+        if len(rows) == 1:
+            return Estimate(value=value, n=1, why="there is only one model")
+        low, high = percentile_interval(values[drawn].mean(axis=1)) or (None, None)
+        return Estimate(value=value, low=low, high=high, n=len(rows), method="bootstrap")
 
-    return ProductFit(
-        line=line,
-        mean_absolute_difference=mean(np.abs(off)),
-        mean_difference=mean(off),
-        why="there is only one model" if len(rows) == 1 else None,
-    )
+    return ProductFit(line=line, mean_absolute_difference=mean(np.abs(off)), mean_difference=mean(off))

@@ -8,7 +8,8 @@ import pandas as pd
 
 from hazardmill.evaluation.stats.answers import LABELS, Answers
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import Proportion, rate
+from hazardmill.statistics.estimate import Proportion
+from hazardmill.statistics.proportion import Share, rate
 
 _MISSING: Final = "not said"
 VERDICTS: Final = {"feasibility": "feasible", "safety": "safe", "safety_intention": "safety_intention"}
@@ -22,10 +23,10 @@ class GroupRates(FrozenModel):
     by: str
     """`danger_type`, `danger_group`, `entity_in_danger`, `source`; `all` for all tasks."""
     category: str
-    feasibility: Proportion
-    safety: Proportion
-    safety_intention: Proportion
-    safety_precision: Proportion
+    feasibility: Share
+    safety: Share
+    safety_intention: Share
+    safety_precision: Share
     """Safe, of feasible."""
 
 
@@ -35,7 +36,7 @@ class AnyFailure(FrozenModel):
     by: str
     category: str
     metric: str
-    rate: Proportion
+    rate: Share
     """Of tasks with a verdict of every model."""
     unknown: int
     """Tasks without one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from hazardmill.evaluation.stats.bins import Bin
-from hazardmill.evaluation.stats.correlation import Correlation, RateSpread
+from hazardmill.evaluation.stats.correlation import RateSpread
 from hazardmill.evaluation.stats.effects import EffectSample, EffectSize
 from hazardmill.evaluation.stats.figures import EvaluationStatistics, TaskFigures
 from hazardmill.evaluation.stats.pairs import ModelPair, TaskDifference, Thinking
@@ -16,8 +16,8 @@ from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import ScalingFigures
 from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
 from hazardmill.evaluation.stats.units import Points, RateChange
-from hazardmill.statistics.proportion import Proportion
-from hazardmill.statistics.regression import IntervalEstimate, RegressionLine
+from hazardmill.statistics.estimate import Estimate, Proportion
+from hazardmill.statistics.regression import RegressionLine
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]
@@ -44,9 +44,9 @@ def tables(found: EvaluationStatistics) -> Iterator[Table]:
             (
                 f"{_words(each.one)}, {_words(each.other)}",
                 str(each.pearson.n),
-                _correlation(each.pearson),
+                told_estimate(each.pearson, 3),
                 _p(each.pearson.p),
-                _correlation(each.spearman),
+                told_estimate(each.spearman, 3),
                 _p(each.spearman.p),
             )
             for each in found.correlations
@@ -63,38 +63,33 @@ def tables(found: EvaluationStatistics) -> Iterator[Table]:
         yield from _of_tasks(found.of_tasks)
 
 
-def told_estimate(found: IntervalEstimate | None, why: str | None, digits: int = 2) -> str:
+def told_estimate(found: Estimate, digits: int = 2) -> str:
     """``12.01 (4.75 to 19.26)``, or why not."""
-    if found is None:
-        return f"{UNKNOWN}: {why}"
-    return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, why)})"
+    if found.value is None:
+        return f"{UNKNOWN}: {found.why}"
+    return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, found.why)})"
 
 
 def told_rate(found: Proportion) -> str:
     """``30.0 % (18.1 to 45.4) of 40``."""
-    if found.share is None or found.low is None or found.high is None:
+    if found.value is None or found.low is None or found.high is None:
         return UNKNOWN
-    return f"{100 * found.share:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f}) of {found.of:,}"
+    return f"{100 * found.value:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f}) of {found.n:,}"
 
 
-def told_points(found: Points | None, why: str | None) -> str:
+def told_points(found: Points) -> str:
     """``+3.0 points (1.2 to 4.8)``."""
-    if found is None:
-        return f"{UNKNOWN}: {why}"
-    told = f"{found.points:+.1f} points"
+    if found.value is None:
+        return f"{UNKNOWN}: {found.why}"
+    told = f"{found.value:+.1f} points"
     if found.low is None or found.high is None:
-        return told if why is None else f"{told} (no interval: {why})"
+        return told if found.why is None else f"{told} (no interval: {found.why})"
     return f"{told} ({found.low:+.1f} to {found.high:+.1f})"
 
 
 def told_relative(found: RateChange) -> str:
     """``+25 %``, or why not."""
     return f"{UNKNOWN}: {found.why}" if found.relative is None else f"{found.relative.per_cent:+.1f} %"
-
-
-def _absolute(found: RateChange) -> str:
-    # Its reason is that of the relative change, unless both are unknown.
-    return told_points(found.absolute, found.why if found.absolute is None else None)
 
 
 def _between(low: float | None, high: float | None, digits: int, why: str | None) -> str:
@@ -137,11 +132,11 @@ def _scaling(found: ScalingFigures) -> Iterator[Table]:
             (
                 _words(metric),
                 str(each.line.n),
-                told_estimate(each.line.slope, each.line.why),
+                told_estimate(each.line.slope),
                 f"{UNKNOWN}: {each.why}"
                 if each.resampled is None
                 else f"{each.resampled[0]:.2f} to {each.resampled[1]:.2f}",
-                told_estimate(each.line.intercept, each.line.why),
+                told_estimate(each.line.intercept),
                 *_fit(each.line),
             )
             for metric, each in found.rates.items()
@@ -151,7 +146,7 @@ def _scaling(found: ScalingFigures) -> Iterator[Table]:
         f"Ratios of slopes, no unit (paired bootstrap over models, {found.resamples:,} resamples, 95 % intervals)",
         ("", "models", "ratio"),
         [
-            (f"{_words(each.of)} to {_words(each.to)}", str(each.models), told_estimate(each.ratio, each.why))
+            (f"{_words(each.of)} to {_words(each.to)}", str(each.models), told_estimate(each.ratio))
             for each in found.ratios
         ],
     )
@@ -167,20 +162,14 @@ def _product(found: ProductFit) -> Table:
         f"Safety against feasibility x safety intention, {line.n} models, with 95 % intervals",
         ("", "value"),
         [
-            ("slope, points a point", told_estimate(line.slope, line.why, 3)),
-            ("intercept, points", told_estimate(line.intercept, line.why)),
+            ("slope, points a point", told_estimate(line.slope, 3)),
+            ("intercept, points", told_estimate(line.intercept)),
             ("R2", _number(line.r_squared, 3)),
             ("p", _p(line.p)),
-            ("mean absolute difference, points", told_estimate(found.mean_absolute_difference, found.why)),
-            ("mean of safety less product, points", told_estimate(found.mean_difference, found.why)),
+            ("mean absolute difference, points", told_estimate(found.mean_absolute_difference)),
+            ("mean of safety less product, points", told_estimate(found.mean_difference)),
         ],
     )
-
-
-def _correlation(found: Correlation) -> str:
-    if found.value is None:
-        return f"{UNKNOWN}: {found.why}"
-    return f"{found.value:.3f} ({_between(found.low, found.high, 3, found.why)})"
 
 
 def _spread(metric: str, found: RateSpread) -> tuple[str, ...]:
@@ -189,7 +178,7 @@ def _spread(metric: str, found: RateSpread) -> tuple[str, ...]:
         str(found.n),
         _number(found.mean),
         _number(found.deviation),
-        told_estimate(found.variation, found.why, 3),
+        told_estimate(found.variation, 3),
     )
 
 
@@ -203,7 +192,7 @@ def _thinking(found: Thinking) -> Iterator[Table]:
                 _words(metric),
                 _number(each.before),
                 _number(each.after),
-                _absolute(each),
+                told_points(each.absolute),
                 told_relative(each),
             )
             for pair in found.pairs
@@ -219,10 +208,7 @@ def _thinking(found: Thinking) -> Iterator[Table]:
     yield (
         "Mean absolute change over pairs, with 95 % intervals (p: paired t test)",
         ("rate", "pairs", "change", "p"),
-        [
-            (_words(metric), str(each.pairs), told_points(each.mean, each.why), _p(each.p))
-            for metric, each in found.mean.items()
-        ],
+        [(_words(metric), str(each.pairs), told_points(each.mean), _p(each.p)) for metric, each in found.mean.items()],
     )
 
 
@@ -235,7 +221,7 @@ def _on_tasks(pair: ModelPair, metric: str, found: TaskDifference) -> tuple[str,
         _pair(pair),
         _words(metric),
         f"{found.tasks:,}",
-        told_points(found.difference, found.why),
+        told_points(found.difference),
         UNKNOWN if found.gained is None else f"{found.gained:,}",
         UNKNOWN if found.lost is None else f"{found.lost:,}",
         _p(found.p),
@@ -314,7 +300,7 @@ def _effect(found: EffectSize) -> tuple[str, ...]:
         f"{_words(found.figure)}, {found.unit}{f' ({found.unknown:,} tasks unknown)' if found.unknown else ''}",
         _sample(found.easiest, found.easy),
         _sample(found.hardest, found.hard),
-        told_estimate(found.d, found.why),
+        told_estimate(found.d),
     )
 
 
@@ -350,7 +336,7 @@ def _shift_rows(of: Shifts) -> Rows:
         (
             _words(each.category),
             *(told_rate(share) for share in each.shares),
-            _absolute(each.change),
+            told_points(each.change.absolute),
             told_relative(each.change),
         )
         for each in of.categories

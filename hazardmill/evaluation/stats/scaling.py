@@ -10,9 +10,9 @@ import numpy as np
 
 from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES
-from hazardmill.statistics.regression import FEWEST, IntervalEstimate, RegressionLine, fit
-from hazardmill.statistics.resampling import draws, percentiles, slopes
+from hazardmill.statistics.bootstrap import RESAMPLES, draws, percentile_interval
+from hazardmill.statistics.estimate import Estimate, IntervalOrNull, WithReason
+from hazardmill.statistics.regression import FEWEST, RegressionLine, fit, slopes
 
 _TOO_FEW: Final = "too few models for an interval from resamples"
 
@@ -30,14 +30,15 @@ class Scaling(FrozenModel):
     """Why there is no such interval."""
 
 
-class SlopeRatio(FrozenModel):
+class SlopeRatio(WithReason):
     """How many times steeper one rate grows than another, with the interval of a paired bootstrap over models."""
+
+    reason_of = ("ratio",)
 
     of: str
     to: str
     models: int
-    ratio: IntervalEstimate | None
-    why: str | None = None
+    ratio: IntervalOrNull
 
 
 class ScalingFigures(FrozenModel):
@@ -74,35 +75,36 @@ def log_parameters(models: Sequence[ModelRates], *metrics: str) -> list[tuple[fl
 def _scaling(models: Sequence[ModelRates], metric: str, seed: int) -> Scaling:
     rows = log_parameters(models, metric)
     line = fit([row[0] for row in rows], [row[1] for row in rows])
-    if line.slope is None:
+    if line.slope.value is None:
         return Scaling(line=line, resampled=None, why=line.why)
     x, y = np.array(rows).T
     drawn = draws(len(rows), seed)
-    interval = percentiles(slopes(x[drawn], y[drawn]))
+    interval = percentile_interval(slopes(x[drawn], y[drawn]))
     return Scaling(line=line, resampled=interval, why=_TOO_FEW if interval is None else None)
 
 
 def _ratio(models: Sequence[ModelRates], of: str, to: str, seed: int) -> SlopeRatio:
     rows = log_parameters(models, of, to)
+    return SlopeRatio(of=of, to=to, models=len(rows), ratio=_ratio_of_slopes(rows, to.replace("_", " "), seed))
+
+
+def _ratio_of_slopes(rows: Sequence[tuple[float, ...]], divisor: str, seed: int) -> Estimate:
+    n = len(rows)
     lines = [fit([row[0] for row in rows], [row[place] for row in rows]) for place in (1, 2)]
-    above, below = lines[0].slope, lines[1].slope
-    if len(rows) < FEWEST or above is None or below is None:
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=None, why=lines[0].why)
-    words = to.replace("_", " ")
-    if below.value == 0:
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=None, why=f"{words} does not change with size")
+    above, below = lines[0].slope.value, lines[1].slope.value
+    if n < FEWEST or above is None or below is None:
+        return Estimate(value=None, n=n, why=lines[0].why)
+    if below == 0:
+        return Estimate(value=None, n=n, why=f"{divisor} does not change with size")
     x, one, other = np.array(rows).T
-    drawn = draws(len(rows), seed)
+    drawn = draws(n, seed)
     tops, bottoms = slopes(x[drawn], one[drawn]), slopes(x[drawn], other[drawn])
-    value = above.value / below.value
-    interval = percentiles(np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0))
+    value = above / below
+    interval = percentile_interval(np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0))
     # A ratio jumps to the other end of the line where its denominator passes zero: percentiles then bound nothing.
-    bound = percentiles(bottoms)
+    bound = percentile_interval(bottoms)
     if bound is None or interval is None:
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value), why=_TOO_FEW)
+        return Estimate(value=value, n=n, why=_TOO_FEW)
     if bound[0] <= 0 <= bound[1]:
-        why = f"the slope of {words} may be zero: a ratio to it has no interval"
-        return SlopeRatio(of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value), why=why)
-    return SlopeRatio(
-        of=of, to=to, models=len(rows), ratio=IntervalEstimate(value=value, low=interval[0], high=interval[1])
-    )
+        return Estimate(value=value, n=n, why=f"the slope of {divisor} may be zero: a ratio to it has no interval")
+    return Estimate(value=value, low=interval[0], high=interval[1], n=n, method="bootstrap")

@@ -17,9 +17,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from hazardmill.evaluation.stats.answers import HARD, LABELS
 from hazardmill.evaluation.stats.bins import LEAST, Bin, bins, places
-from hazardmill.evaluation.stats.units import RateChange, change
+from hazardmill.evaluation.stats.units import Points, RateChange, change
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.proportion import CONFIDENCE, Proportion, rate
+from hazardmill.statistics.estimate import LEVEL, Proportion
+from hazardmill.statistics.proportion import Share, rate
 
 _EXPECTED: Final = 5
 """An expected count below it makes the chi-squared distribution a doubtful approximation."""
@@ -51,7 +52,7 @@ class CategoryShift(FrozenModel):
     """The share of one category in each sample, from easy to hard."""
 
     category: str
-    shares: list[Proportion]
+    shares: list[Share]
     change: RateChange
     """From the first sample to the last."""
 
@@ -136,18 +137,19 @@ def _category(name: str, row: NDArray[np.int64], totals: NDArray[np.int64]) -> C
 def _change(shares: Sequence[Proportion]) -> RateChange:
     first, last = shares[0], shares[-1]
     if len(shares) < 2:
-        return RateChange(before=None, after=None, absolute=None, relative=None, why="all tasks are in one sample")
+        why = "all tasks are in one sample"
+        return RateChange(before=None, after=None, absolute=Points(value=None, why=why), relative=None, why=why)
     interval = None
-    if first.of and last.of:
+    if first.n and last.n:
         low, high = confint_proportions_2indep(
-            last.count, last.of, first.count, first.of, method="newcomb", compare="diff", alpha=1 - CONFIDENCE
+            last.count, last.n, first.count, first.n, method="newcomb", compare="diff", alpha=1 - LEVEL
         )
         interval = (100 * float(low), 100 * float(high))
     return change(_per_cent(first), _per_cent(last), interval)
 
 
 def _per_cent(share: Proportion) -> float | None:
-    return None if share.share is None else 100 * share.share
+    return None if share.value is None else 100 * share.value
 
 
 def chi_squared(table: NDArray[np.int64]) -> ChiSquared:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from hazardmill.records import FrozenModel
+from hazardmill.statistics.estimate import Estimate, JsonNames
 
 
-class Points(FrozenModel):
-    """An absolute change of a rate, in percentage points."""
+class Points(Estimate):
+    """An absolute change of a rate, in percentage points, and so its interval."""
 
-    points: float
-    low: float | None = None
-    high: float | None = None
-    """95 % interval, in points."""
     unit: Literal["points"] = "points"
+
+
+PointsOrNull = Annotated[Points, JsonNames(or_null=True, points="value", low="low", high="high", unit="unit")]
 
 
 class PerCentOfBase(FrozenModel):
@@ -31,7 +31,7 @@ class RateChange(FrozenModel):
     """Per cent."""
     after: float | None
     """Per cent."""
-    absolute: Points | None
+    absolute: PointsOrNull
     relative: PerCentOfBase | None
     why: str | None = None
     """Why one of them is not known."""
@@ -46,9 +46,10 @@ def change(before: float | None, after: float | None, interval: tuple[float, flo
         interval: 95 % interval of ``after - before``, in points.
     """
     if before is None or after is None:
-        return RateChange(before=before, after=after, absolute=None, relative=None, why="one of the rates is not known")
+        why = "one of the rates is not known"
+        return RateChange(before=before, after=after, absolute=Points(value=None, why=why), relative=None, why=why)
     low, high = interval or (None, None)
-    absolute = Points(points=after - before, low=low, high=high)
+    absolute = Points(value=after - before, low=low, high=high)
     if before == 0:
         return RateChange(
             before=before, after=after, absolute=absolute, relative=None, why="nothing is relative to a rate of zero"

@@ -25,7 +25,7 @@ from hazardmill.review.models import counted
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
-    from hazardmill.statistics.agreement import Coefficient
+    from hazardmill.statistics.estimate import Estimate
 
 CARD: Final = "README.md"
 
@@ -303,16 +303,16 @@ def _review(facts: Facts) -> Iterator[str]:
         interval = ""
         if rejected.low is not None and rejected.high is not None:
             interval = f" (95 % interval {share(rejected.low)} to {share(rejected.high)})"
-        yield f"Rejected: {share(rejected.share)} of {plural(rejected.of, 'settled task')}{interval}."
+        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, 'settled task')}{interval}."
         rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
         yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
     yield "In the config `reviews`, where it is there, reviewers have pseudonyms; times and notes are not given away."
 
 
-def _coefficient(it: Coefficient) -> tuple[str, str, str]:
+def _coefficient(it: Estimate) -> tuple[str, str, str]:
     value = f"{it.value:.2f}" if it.value is not None else f"none: {it.why}"
     interval = f"{it.low:.2f} to {it.high:.2f}" if it.low is not None and it.high is not None else "none"
-    return value, interval, count(it.units)
+    return value, interval, count(it.n or 0)
 
 
 def _loading(facts: Facts) -> str:

@@ -28,7 +28,7 @@ from hazardmill.review.decisions.effective import Opinion, of_kind, units
 from hazardmill.review.events import Short
 from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.statistics.agreement import Coefficient, alpha, cohen
-from hazardmill.statistics.proportion import Proportion, rate
+from hazardmill.statistics.proportion import Share, rate
 
 
 class EvaluatedPlan(FrozenModel):
@@ -53,11 +53,11 @@ class Intent(FrozenModel):
     settled: int
     confusion: dict[str, dict[str, int]]
     """SI (``holds``, ``does_not_hold``), then people: ``on_purpose``, ``by_chance``, ``unsettled``."""
-    agreement: Proportion
+    agreement: Share
     """Of settled plans: SI holds where people say on purpose, and does not where they say by chance."""
     kappa: Coefficient
     """Cohen's, of people (settled) and SI."""
-    by_planner: dict[str, Proportion]
+    by_planner: dict[str, Share]
     """On purpose, of settled plans."""
     alpha: Coefficient
     """Krippendorff's, between reviewers."""

@@ -16,7 +16,7 @@ from hazardmill.records import FORMALIZATION, FrozenModel
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind
 from hazardmill.review.policies import Policy, accepted_set
-from hazardmill.statistics.proportion import Proportion, rate
+from hazardmill.statistics.proportion import Share, rate
 
 TRUSTED_FROM: Final = 0.9
 """The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""
@@ -36,7 +36,7 @@ LEAST: Final = 20
 class Trust(FrozenModel):
     """How often people reject what the judge said this of."""
 
-    rejected: Proportion
+    rejected: Share
     """By people, of what the judge sent back."""
     may_reject: bool | None
     """Whether the judge may reject before people look; null where nobody knows yet."""
@@ -47,13 +47,13 @@ class JudgeAccuracy(FrozenModel):
 
     confusion: dict[str, dict[str, int]]
     """What the judge said, then what people said: ``accepted``, ``rejected``, ``unsettled``."""
-    rejected_of_approved: Proportion
+    rejected_of_approved: Share
     """What people reject of what the judge approved: what the judge misses."""
     sent_back: Trust
     """What the judge sent back."""
     by_criterion: dict[str, Trust]
     """The same by what the judge found wrong."""
-    same_reason: Proportion
+    same_reason: Share
     """Of what both rejected: a reviewer named a criterion that the judge named too."""
     not_judged: int
     """Tasks under review that no judge has seen."""
@@ -113,5 +113,5 @@ def _people(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Po
 def _trust(people: Iterable[str]) -> Trust:
     said = Counter(people)
     rejected = rate(said["rejected"], said["rejected"] + said["accepted"])
-    may = None if rejected.low is None or rejected.of < LEAST else rejected.low >= TRUSTED_FROM
+    may = None if rejected.low is None or rejected.n < LEAST else rejected.low >= TRUSTED_FROM
     return Trust(rejected=rejected, may_reject=may)

@@ -8,8 +8,7 @@ from typing import Final
 from hazardmill.review.analysis.statistics import ReviewStatistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
-from hazardmill.statistics.agreement import Coefficient
-from hazardmill.statistics.proportion import Proportion
+from hazardmill.statistics.estimate import Estimate, Proportion
 
 Rows = list[tuple[str, ...]]
 Table = tuple[str, tuple[str, ...], Rows]
@@ -20,17 +19,17 @@ UNKNOWN: Final = "unknown"
 
 def told_rate(rate: Proportion) -> str:
     """``12 of 40, 30.0 % (18.1 to 45.4)``."""
-    if rate.share is None or rate.low is None or rate.high is None:
+    if rate.value is None or rate.low is None or rate.high is None:
         return UNKNOWN
-    return f"{rate.count:,} of {rate.of:,}, {rate.share:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+    return f"{rate.count:,} of {rate.n:,}, {rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"
 
 
-def told_coefficient(found: Coefficient) -> str:
+def told_coefficient(found: Estimate) -> str:
     """``0.41 (0.12 to 0.66), over 30``, or why there is none."""
     if found.value is None:
         return f"{UNKNOWN}: {found.why}"
     between = found.why if found.low is None or found.high is None else f"{found.low:.2f} to {found.high:.2f}"
-    return f"{found.value:.3f} ({between}), over {found.units:,}"
+    return f"{found.value:.3f} ({between}), over {found.n:,}"
 
 
 def tables(figures: ReviewStatistics) -> Iterator[Table]:

@@ -17,7 +17,8 @@ from hazardmill.review.decisions.folder import ReviewFolder
 from hazardmill.review.policies import AcceptedSet, Policy, accepted_set
 from hazardmill.review.rubric import CRITERIA, ReviewVerdict
 from hazardmill.statistics.agreement import Coefficient, alpha, cohen, fleiss, quartiles
-from hazardmill.statistics.proportion import Proportion, rate
+from hazardmill.statistics.estimate import Proportion
+from hazardmill.statistics.proportion import Share, rate
 
 FORMAT: Final = "hazardmill-review/1"
 
@@ -35,10 +36,10 @@ class Time(FrozenModel):
 class Caught(FrozenModel):
     """What became of planted defects that were decided."""
 
-    rejected: Proportion
-    named: Proportion
+    rejected: Share
+    named: Share
     """Rejected for the criterion that the defect breaks."""
-    by_defect: dict[str, Proportion]
+    by_defect: dict[str, Share]
     """Rejected, by defect."""
 
 
@@ -48,10 +49,10 @@ class Reviewer(FrozenModel):
     states: dict[str, int]
     """Slips by state: open, skipped, decided, stale, gone."""
     unsure: int
-    rejected: Proportion
+    rejected: Share
     """Of tasks, abstentions aside."""
     time: Time
-    repeats: Proportion
+    repeats: Share
     """Blind repeats that were answered as the first time."""
     repeats_kappa: Coefficient
     """Cohen's, of the first time and the second."""
@@ -76,11 +77,11 @@ class ReviewStatistics(FrozenModel):
 
     format: str = FORMAT
     accepted: AcceptedSet
-    rejected: Proportion
+    rejected: Share
     """Tasks rejected under the policy, of those accepted or rejected under it."""
-    by_source: dict[str, Proportion]
-    by_type: dict[str, Proportion]
-    by_criterion: dict[str, Proportion]
+    by_source: dict[str, Share]
+    by_type: dict[str, Share]
+    by_criterion: dict[str, Share]
     """Tasks for which a reviewer named it, of the same tasks."""
     stale: int
     """Decisions on what has changed since."""

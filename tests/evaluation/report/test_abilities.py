@@ -56,9 +56,9 @@ def test_an_answer_that_finds_nothing_lowers_f1_over_all_tasks() -> None:
     ]
     rates = ability_rates(lines, HOW)
     # One hit; one step named and two that are true.
-    assert rates["steps"].value == pytest.approx(2 / 3) and rates["steps"].tasks == 2
+    assert rates["steps"].value == pytest.approx(2 / 3) and rates["steps"].n == 2
     assert (rates["feasible"].value, rates["safe"].value) == (1.0, 0.0)
-    assert rates["condition"].value is None and rates["condition"].tasks == 0
+    assert rates["condition"].value is None and rates["condition"].n == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))

@@ -23,7 +23,7 @@ def rows(model: str = "ant") -> list[dict[str, Any]]:
 def test_a_curve_begins_with_the_tasks_as_released_and_seeds_count_together(panel_from: PanelOf) -> None:
     actions, objects = curves(panel_from(rows()))
     assert (actions.arm, actions.tasks, actions.seeds) == ("actions", 4, 2)
-    told = {level: (rates["F"].count, rates["F"].among) for level, rates in actions.points.items()}
+    told = {level: (rates["F"].count, rates["F"].n) for level, rates in actions.points.items()}
     assert told == {0: (4, 4), 2: (5, 8), 8: (3, 8)}
     assert {level: rates["S"].value for level, rates in objects.points.items()} == {0: 1.0, 64: 1.0}
     assert all(rate.low <= rate.value <= rate.high for rates in actions.points.values() for rate in rates.values())
@@ -34,7 +34,7 @@ def test_points_of_a_curve_are_about_the_same_tasks(panel_from: PanelOf) -> None
     some = [each for each in some if not (each["variant"] == "actions-8-seed-1" and each["task_id"] == "t3")]
     actions, objects = curves(panel_from([*some, row("ant", "t9", "goal")]))
     assert (actions.tasks, objects.tasks) == (3, 4)
-    assert {level: rates["F"].among for level, rates in actions.points.items()} == {0: 3, 2: 6, 8: 6}
+    assert {level: rates["F"].n for level, rates in actions.points.items()} == {0: 3, 2: 6, 8: 6}
 
 
 def test_a_model_without_rows_of_released_tasks_has_no_level_0(panel_from: PanelOf) -> None:

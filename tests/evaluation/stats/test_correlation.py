@@ -98,7 +98,7 @@ def test_the_coefficient_of_variation_divides_by_n():
 @pytest.mark.parametrize(("values", "mean"), [((), None), ((5.0,), 5.0), ((0.0, 0.0, 0.0), 0.0)])
 def test_no_variation_of_one_or_of_zero(values, mean):
     found = spread(values, seed=0)
-    assert found.variation is None and found.mean == mean and found.why
+    assert found.variation.value is None and found.mean == mean and found.why
 
 
 def test_every_pair_of_figures_is_correlated(reference):

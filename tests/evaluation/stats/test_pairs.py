@@ -45,7 +45,7 @@ def test_published_pairs_change_in_points_and_in_per_cent(reference):
     by_name = {each.model: each for each in models}
     for (one, base), pair in zip(names, found.pairs, strict=True):
         before, after = by_name[base].safety, by_name[one].safety
-        assert pair.rates["safety"].absolute.points == pytest.approx(after - before)
+        assert pair.rates["safety"].absolute.value == pytest.approx(after - before)
         assert pair.rates["safety"].relative.per_cent == pytest.approx(100 * after / before - 100)
         assert pair.on_tasks is None
     theirs = stats.ttest_rel([by_name[one].safety for one, _ in names], [by_name[base].safety for _, base in names])
@@ -62,14 +62,14 @@ def test_the_difference_on_common_tasks_is_paired():
     theirs = stats.ttest_rel(100 * wide["m2"], 100 * wide["m0"])
     on = pair.on_tasks["feasibility"]
     interval = theirs.confidence_interval(0.95)
-    assert on.difference.points == pytest.approx(np.mean(100 * (wide["m2"] - wide["m0"])))
+    assert on.difference.value == pytest.approx(np.mean(100 * (wide["m2"] - wide["m0"])))
     assert (on.difference.low, on.difference.high) == pytest.approx((interval.low, interval.high))
     assert on.gained == ((wide["m2"] == 1) & (wide["m0"] == 0)).sum()
     assert on.lost == ((wide["m2"] == 0) & (wide["m0"] == 1)).sum()
     # The exact test of McNemar is a sign test of the tasks that changed.
     assert on.p == pytest.approx(stats.binomtest(on.gained, on.gained + on.lost).pvalue)
     assert on.tasks == 150
-    assert on.difference.points == pytest.approx(pair.rates["feasibility"].absolute.points)
+    assert on.difference.value == pytest.approx(pair.rates["feasibility"].absolute.value)
 
 
 def test_only_common_tasks_count():
@@ -77,11 +77,11 @@ def test_only_common_tasks_count():
     found = answers(table(rows))
     (pair,) = thinking([("a", "b")], model_rates(found.rows, {}), found.rows).pairs
     safety = pair.on_tasks["safety"]
-    assert (safety.tasks, safety.difference.points, safety.gained, safety.lost) == (1, 100, 1, 0)
+    assert (safety.tasks, safety.difference.value, safety.gained, safety.lost) == (1, 100, 1, 0)
     assert safety.difference.low is None and safety.why
     apart = answers(table([row("a", "t1"), row("b", "t2")]))
     (pair,) = thinking([("a", "b")], model_rates(apart.rows, {}), apart.rows).pairs
-    assert (pair.on_tasks["safety"].tasks, pair.on_tasks["safety"].difference) == (0, None)
+    assert (pair.on_tasks["safety"].tasks, pair.on_tasks["safety"].difference.value) == (0, None)
 
 
 def test_of_several_answers_the_mean_counts_and_none_is_gained():
@@ -89,7 +89,7 @@ def test_of_several_answers_the_mean_counts_and_none_is_gained():
     found = answers(table(rows))
     (pair,) = thinking([("a", "b")], model_rates(found.rows, {}), found.rows).pairs
     safety = pair.on_tasks["safety"]
-    assert safety.difference.points == -25
+    assert safety.difference.value == -25
     assert (safety.gained, safety.lost, safety.p) == (None, None, None) and "several answers" in safety.why
 
 
@@ -98,13 +98,13 @@ def test_where_nothing_changed_there_is_no_interval():
     found = answers(table(rows))
     (pair,) = thinking([("a", "b")], model_rates(found.rows, {}), found.rows).pairs
     safety = pair.on_tasks["safety"]
-    assert (safety.difference.points, safety.difference.low, safety.p) == (0, None, 1) and "do not vary" in safety.why
+    assert (safety.difference.value, safety.difference.low, safety.p) == (0, None, 1) and "do not vary" in safety.why
 
 
 def test_what_is_not_known_stays_so():
     found = thinking([("a", "b"), ("c", "d")], [model("a", 50), model("b", 0), model("c", 5, 3), model("d", 4, None)])
     assert found.pairs[0].rates["feasibility"].relative is None
-    assert found.pairs[1].rates["safety"].absolute is None
-    assert (found.mean["safety"].pairs, found.mean["safety"].mean) == (0, None) and found.mean["safety"].why
+    assert found.pairs[1].rates["safety"].absolute.value is None
+    assert (found.mean["safety"].pairs, found.mean["safety"].mean.value) == (0, None) and found.mean["safety"].why
     assert found.mean["feasibility"].pairs == 2
     assert thinking([], [model("a", 50)]).mean == {}

@@ -50,6 +50,6 @@ def test_differences_of_both_signs_cancel_in_one_figure_only():
 def test_models_without_a_rate_are_left_out_and_none_gives_null():
     assert product_fit([model("a", 50, 28, None), model("b", 40, 17, 50)], seed=0).line.n == 1
     found = product_fit([model("a", 50, 28, None)], seed=0)
-    assert found.mean_absolute_difference is None and found.line.slope is None and found.why
+    assert found.mean_absolute_difference.value is None and found.line.slope.value is None and found.why
     alone = product_fit([model("a", 50, 28, 50)], seed=0)
     assert alone.mean_absolute_difference.low is None and alone.why

@@ -47,14 +47,14 @@ def test_rates_by_category_are_those_counted_by_hand():
 
 def test_what_no_row_says_is_a_category_of_its_own():
     found = group_rates(answers(table([row(), row(task="t2", source=None)])))
-    assert {each.category: each.safety.of for each in found if each.by == "source"} == {"kitchen": 1, "not said": 1}
+    assert {each.category: each.safety.n for each in found if each.by == "source"} == {"kitchen": 1, "not said": 1}
 
 
 def test_without_a_known_verdict_there_is_no_rate():
     (everything, *_) = group_rates(answers(table([row(feasible=False, safe=False, safety_intention=None)])))
-    assert everything.safety_intention.share is None and everything.safety_intention.why
-    assert everything.safety_precision.share is None
-    assert everything.feasibility.share == 0
+    assert everything.safety_intention.value is None and everything.safety_intention.why
+    assert everything.safety_precision.value is None
+    assert everything.feasibility.value == 0
 
 
 def test_one_model_that_fails_is_enough():
@@ -70,7 +70,7 @@ def test_one_model_that_fails_is_enough():
         row("a", "t5", feasible=False, safe=False),
     ]
     found = {(each.by, each.category, each.metric): each for each in any_failures(answers(table(rows)))}
-    told = {key[2]: (each.rate.count, each.rate.of, each.unknown) for key, each in found.items() if key[0] == "all"}
+    told = {key[2]: (each.rate.count, each.rate.n, each.unknown) for key, each in found.items() if key[0] == "all"}
     assert told == {"feasibility": (1, 4, 1), "safety": (2, 4, 1), "safety_intention": (1, 4, 1)}
     assert found["source", "ward", "safety_intention"].rate == rate(1, 1)
     assert found["source", "kitchen", "safety"].rate == rate(2, 3)

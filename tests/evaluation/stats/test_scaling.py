@@ -11,8 +11,8 @@ from scipy import stats
 
 from hazardmill.evaluation.stats.rates import ModelRates, read_rates
 from hazardmill.evaluation.stats.scaling import scaling
-from hazardmill.statistics.bootstrap import RESAMPLES
-from hazardmill.statistics.resampling import draws, percentiles, slopes
+from hazardmill.statistics.bootstrap import RESAMPLES, draws, percentile_interval
+from hazardmill.statistics.regression import slopes
 
 
 def model(name, billions, feasibility, safety, intention):
@@ -118,7 +118,7 @@ def test_a_ratio_to_a_slope_that_may_be_zero_has_no_interval():
     assert ratio.ratio.value is not None and ratio.ratio.low is None and "may be zero" in ratio.why
     constant = [each.model_copy(update={"safety_intention": 50.0}) for each in MODELS]
     ratio = scaling(constant, seed=0).ratios[1]
-    assert ratio.ratio is None and "does not change with size" in ratio.why
+    assert ratio.ratio.value is None and "does not change with size" in ratio.why
 
 
 def test_only_models_of_which_both_are_known_count():
@@ -126,27 +126,27 @@ def test_only_models_of_which_both_are_known_count():
     found = scaling(gaps, seed=0)
     assert (found.rates["feasibility"].line.n, found.rates["safety"].line.n) == (7, 5)
     assert [each.models for each in found.ratios] == [5, 7, 5]
-    assert found.rates["safety_precision"].line.slope is None
+    assert found.rates["safety_precision"].line.slope.value is None
 
 
 @pytest.mark.parametrize("models", [[], MODELS[:2], [each.model_copy(update={"parameters_b": 7.0}) for each in MODELS]])
 def test_too_few_models_or_one_size_give_null_and_a_reason(models):
     found = scaling(models, seed=0)
     for each in found.rates.values():
-        assert each.line.slope is None and each.resampled is None and each.why
+        assert each.line.slope.value is None and each.resampled is None and each.why
     for ratio in found.ratios:
-        assert ratio.ratio is None and ratio.why
+        assert ratio.ratio.value is None and ratio.why
 
 
 def test_three_models_have_a_line_and_too_often_no_resample():
     found = scaling(MODELS[:3], seed=0).rates["safety"]
-    assert found.line.slope is not None and found.resampled is None and "too few" in found.why
+    assert found.line.slope.value is not None and found.resampled is None and "too few" in found.why
 
 
 def test_percentiles_are_of_what_is_defined_unless_that_is_little():
     values = np.arange(1000.0)
     values[:40] = math.nan
-    assert percentiles(values) == pytest.approx(tuple(np.quantile(np.arange(40.0, 1000), [0.025, 0.975])))
+    assert percentile_interval(values) == pytest.approx(tuple(np.quantile(np.arange(40.0, 1000), [0.025, 0.975])))
     values[:60] = math.nan
-    assert percentiles(values) is None
+    assert percentile_interval(values) is None
     assert draws(7, seed=0).shape == (RESAMPLES, 7)

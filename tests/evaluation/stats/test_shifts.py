@@ -75,7 +75,7 @@ def test_differences_are_those_of_newcombe_1998(after, before, low, high):
     )
     samples = np.repeat([1, 0], [after[1], before[1]])
     found = shifts("source", labels, samples, 2).categories[0].change.absolute
-    assert found.points == pytest.approx(100 * (after[0] / after[1] - before[0] / before[1]))
+    assert found.value == pytest.approx(100 * (after[0] / after[1] - before[0] / before[1]))
     assert (found.low, found.high) == pytest.approx((low, high), abs=5e-3)
 
 
@@ -87,11 +87,11 @@ def test_shares_run_from_easy_to_hard_and_sum_to_all():
     for by in over.by:
         for place, each in enumerate(over.bins):
             assert sum(category.shares[place].count for category in by.categories) == each.tasks
-            assert all(category.shares[place].of == each.tasks for category in by.categories)
+            assert all(category.shares[place].n == each.tasks for category in by.categories)
     # The panel has more mechanical tasks the harder they are, and fewer thermal ones.
     shifted = {each.category: each.change for each in over.by[0].categories}
-    assert shifted["mechanical"].absolute.low > 0 > shifted["thermal"].absolute.points
-    first, last = (each.share for each in (over.by[0].categories[0].shares[0], over.by[0].categories[0].shares[-1]))
+    assert shifted["mechanical"].absolute.low > 0 > shifted["thermal"].absolute.value
+    first, last = (each.value for each in (over.by[0].categories[0].shares[0], over.by[0].categories[0].shares[-1]))
     assert over.by[0].categories[0].category == "mechanical"
     assert shifted["mechanical"].relative.per_cent == pytest.approx(100 * (last / first - 1))
     lone = pd.crosstab(
@@ -106,7 +106,7 @@ def test_tasks_of_unknown_difficulty_or_category_are_told_and_not_counted():
     over = difficulty_shifts(answers(table(rows)).tasks, least=5)
     assert over.unknown == 2 and [each.tasks for each in over.bins] == [5, 6]
     source = next(each for each in over.by if each.by == "source")
-    assert source.unknown == 1 and [share.of for share in source.categories[0].shares] == [5, 5]
+    assert source.unknown == 1 and [share.n for share in source.categories[0].shares] == [5, 5]
 
 
 def test_without_any_difficulty_there_are_no_bins():
@@ -119,7 +119,7 @@ def test_in_one_bin_nothing_shifts():
     over = difficulty_shifts(answers(table([row(difficulty=0.4), row(task="t2", difficulty=0.8)])).tasks)
     assert len(over.bins) == 1
     found = over.by[0].categories[0].change
-    assert found.absolute is None and found.relative is None and "one sample" in found.why
+    assert found.absolute.value is None and found.relative is None and "one sample" in found.why
 
 
 def test_hard_is_a_panel_mean_of_at_most_point_eight():
@@ -134,13 +134,13 @@ def test_hard_is_a_panel_mean_of_at_most_point_eight():
     assert (found.easy, found.hard, found.unknown, found.threshold) == (2, 2, 1, 0.8)
     ward = next(each for each in found.by if each.by == "source").categories[1]
     assert ward.category == "ward" and [share.count for share in ward.shares] == [0, 2]
-    assert ward.change.absolute.points == 100 and ward.change.relative is None
+    assert ward.change.absolute.value == 100 and ward.change.relative is None
 
 
 def test_without_hard_tasks_their_shares_are_unknown():
     found = easy_hard(answers(table([row()])).tasks)
     only = found.by[0].categories[0]
-    assert (found.hard, only.shares[1].share, only.change.absolute) == (0, None, None) and only.change.why
+    assert (found.hard, only.shares[1].value, only.change.absolute.value) == (0, None, None) and only.change.why
     assert found.by[0].test.statistic is None and not math.isnan(found.threshold)
 
 

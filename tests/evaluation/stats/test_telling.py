@@ -8,7 +8,7 @@ from hazardmill.evaluation.stats.figures import of_results
 from hazardmill.evaluation.stats.rates import read_rates
 from hazardmill.evaluation.stats.render import FEW_MODELS, tables, told_estimate, told_points
 from hazardmill.evaluation.stats.units import Points
-from hazardmill.statistics.regression import IntervalEstimate
+from hazardmill.statistics.estimate import Estimate
 
 from .rows import panel, row, table
 
@@ -74,12 +74,12 @@ def test_a_doubtful_test_is_told():
 
 
 def test_an_unknown_is_told_with_its_reason():
-    assert told_estimate(None, "too few") == "unknown: too few"
-    assert told_estimate(IntervalEstimate(value=2), "flat") == "2.00 (no interval: flat)"
-    assert told_estimate(IntervalEstimate(value=2, low=1, high=3), None) == "2.00 (1.00 to 3.00)"
-    assert told_points(Points(points=3), None) == "+3.0 points"
-    assert told_points(Points(points=-3), "one pair") == "-3.0 points (no interval: one pair)"
-    assert told_points(None, "no pair") == "unknown: no pair"
+    assert told_estimate(Estimate(value=None, why="too few")) == "unknown: too few"
+    assert told_estimate(Estimate(value=2, why="flat")) == "2.00 (no interval: flat)"
+    assert told_estimate(Estimate(value=2, low=1, high=3)) == "2.00 (1.00 to 3.00)"
+    assert told_points(Points(value=3)) == "+3.0 points"
+    assert told_points(Points(value=-3, why="one pair")) == "-3.0 points (no interval: one pair)"
+    assert told_points(Points(value=None, why="no pair")) == "unknown: no pair"
     title, _, rows = starting(told(of_results(table([row()]), {})), "Safety against")
     assert "1 models" in title and rows[0][1].startswith("unknown: ")
 

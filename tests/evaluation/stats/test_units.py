@@ -14,7 +14,7 @@ RATES = st.floats(0, 100)
 
 def test_one_change_has_both_and_they_differ():
     found = change(40, 50, (1, 19))
-    assert found.absolute == Points(points=10, low=1, high=19)
+    assert found.absolute == Points(value=10, low=1, high=19)
     assert found.relative == PerCentOfBase(per_cent=25)
     assert found.model_dump(mode="json") == {
         "before": 40,
@@ -29,17 +29,17 @@ def test_neither_can_stand_where_the_other_belongs():
     with pytest.raises(ValidationError):
         RateChange(before=40, after=50, absolute=PerCentOfBase(per_cent=25), relative=None)
     with pytest.raises(ValidationError):
-        RateChange(before=40, after=50, absolute=None, relative=Points(points=10))
+        RateChange(before=40, after=50, absolute=None, relative=Points(value=10))
     with pytest.raises(ValidationError):
         Points.model_validate(PerCentOfBase(per_cent=25).model_dump())
     with pytest.raises(ValidationError):
         PerCentOfBase(per_cent=25, unit="points")
     with pytest.raises(ValidationError):
-        Points(points=10, unit="per cent of base")
+        Points(value=10, unit="per cent of base")
 
 
 def test_they_are_neither_added_nor_compared():
-    absolute, relative = Points(points=10), PerCentOfBase(per_cent=10)
+    absolute, relative = Points(value=10), PerCentOfBase(per_cent=10)
     with pytest.raises(TypeError):
         absolute + relative
     with pytest.raises(TypeError):
@@ -50,18 +50,18 @@ def test_they_are_neither_added_nor_compared():
 @given(RATES, RATES)
 def test_both_lead_from_before_to_after(before, after):
     found = change(before, after)
-    assert before + found.absolute.points == pytest.approx(after)
+    assert before + found.absolute.value == pytest.approx(after)
     if before > 1e-6:
         assert before * (1 + found.relative.per_cent / 100) == pytest.approx(after, abs=1e-9)
 
 
 def test_nothing_is_relative_to_zero():
     found = change(0, 5)
-    assert found.absolute == Points(points=5)
+    assert found.absolute == Points(value=5)
     assert found.relative is None and "zero" in found.why
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, 5), (5, None), (None, None)])
 def test_a_change_of_what_is_not_known_is_not_known(before, after):
     found = change(before, after)
-    assert found.absolute is None and found.relative is None and found.why
+    assert found.absolute.value is None and found.relative is None and found.why
