@@ -31,7 +31,7 @@ from flows.parameters import (
 )
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
-from hazardmill.runs.config_from_settings import configured, with_deadline
+from hazardmill.runs.config_from_settings import configure_run, with_deadline
 from hazardmill.runs.run import Run
 from hazardmill.settings import load_settings
 from hazardmill.store.store import Store
@@ -123,7 +123,7 @@ async def generate(
     else:
         wanted = RunInput(source=source, path=path, limit=limit, where=where or {}, shard=shard)
         settings = load_settings()
-        config = configured(settings, [wanted], {"batch_size": min(settings.batch_size, LARGEST_BATCH), **given})
+        config = configure_run(settings, [wanted], {"batch_size": min(settings.batch_size, LARGEST_BATCH), **given})
     with tags(source, config.models.author):
         async with keys_for(config):
             if goes_on:

@@ -150,7 +150,7 @@ def compare(
         return [(ended_records(views, run.run_id, verdicts), answering_models(views, run.run_id)) for run in runs]
 
     (a, models_a), (b, models_b) = store.query(read)
-    pairing, pairs = _paired(runs, a, b)
+    pairing, pairs = _pair_records(runs, a, b)
     return RunComparison(
         a=ComparedRun(run_id=first, models=models_a, records=len(runs[0].selection), finished=len(a)),
         b=ComparedRun(run_id=second, models=models_b, records=len(runs[1].selection), finished=len(b)),
@@ -158,7 +158,7 @@ def compare(
         pairing=pairing,
         figures=tuple(figures([*_quotients(pairs)], how)),
         tallies={name: _beside(pairs, told) for name, told in _TOLD.items()},
-        moved=_moved(pairs),
+        moved=_count_shifts(pairs),
         differing=sum(bool(pair.differs) for pair in pairs),
         pairs=tuple(pairs),
         how=how,
@@ -178,7 +178,7 @@ def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Ve
     return verdicts | dict.fromkeys(found.rejected, "rejected")
 
 
-def _paired(
+def _pair_records(
     runs: tuple[Run, Run], a: Mapping[str, RecordOutcome], b: Mapping[str, RecordOutcome]
 ) -> tuple[Pairing, list[RecordPair]]:
     """The records of both runs that both have finished, in the order of the first.
@@ -228,7 +228,7 @@ def _quotients(pairs: Sequence[RecordPair]) -> Iterator[Quotient]:
     yield share("declined", *both(lambda ended: float(ended.declined)))
     yield share("accepted", *tasks)
     yield share("accepted at draft 1", *both(lambda ended: float(ended.accepted and ended.drafts == 1)))
-    yield share("approved by reviewers", *both(_approved))
+    yield share("approved by reviewers", *both(_approval))
     drafts, usd = both(lambda ended: float(ended.drafts)), both(lambda ended: ended.usd)
     yield Quotient("drafts per record", "drafts", *drafts, *records)
     yield Quotient("drafts per task", "drafts", *drafts, *tasks)
@@ -237,7 +237,7 @@ def _quotients(pairs: Sequence[RecordPair]) -> Iterator[Quotient]:
     yield Quotient("seconds per record", "seconds", *both(lambda ended: ended.seconds), *records)
 
 
-def _approved(ended: RecordOutcome) -> float | None:
+def _approval(ended: RecordOutcome) -> float | None:
     return None if ended.verdict is None else float(ended.verdict == "approved")
 
 
@@ -263,7 +263,7 @@ def _beside(pairs: Iterable[RecordPair], told: Callable[[RecordOutcome], Iterabl
     return tuple(SideBySide(value=value, a=a[value], b=b[value]) for value in ranked)
 
 
-def _moved(pairs: Iterable[RecordPair]) -> tuple[OutcomeShift, ...]:
+def _count_shifts(pairs: Iterable[RecordPair]) -> tuple[OutcomeShift, ...]:
     counts = Counter((pair.a.outcome.value, pair.b.outcome.value) for pair in pairs if pair.a.outcome != pair.b.outcome)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(OutcomeShift(a=a, b=b, records=records) for (a, b), records in ranked)

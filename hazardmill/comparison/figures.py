@@ -103,7 +103,7 @@ def _table(of: Quotient) -> Floats:
 
 def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> PairedFigure:
     known = [pair for pair in zip(of.a, of.b, strict=True) if None not in pair]
-    one, other = (_divided(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
+    one, other = (_divide(table[:, side].sum(), table[:, side + 2].sum()) for side in (0, 1))
     difference = None if one is None or other is None else other - one
     low, high = (None, None) if difference is None else interval
     only_a = only_b = p = None
@@ -126,5 +126,5 @@ def _figure(of: Quotient, table: Floats, interval: tuple[float, float]) -> Paire
     )
 
 
-def _divided(above: float, below: float) -> float | None:
+def _divide(above: float, below: float) -> float | None:
     return float(above / below) if below else None

@@ -76,7 +76,7 @@ def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str,
             judge_reasons=tuple(sorted(sent_back[row["record_id"]])),
             way_out=ways.get(row["record_id"]),
             verdict=verdicts.get(row["task_id"]) if row["outcome"] == Outcome.ACCEPTED else None,
-            seconds=_added(latencies.get(identity) for identity in dict.fromkeys(asked[row["record_id"]])),
+            seconds=_add(latencies.get(identity) for identity in dict.fromkeys(asked[row["record_id"]])),
         )
         for row in select(views, _OUTCOMES, runs)
     }
@@ -119,7 +119,7 @@ def _latencies(views: DuckDBPyConnection, asked: Sequence[str]) -> dict[str, flo
     return {row["identity"]: row["latency_s"] for row in select(views, _LATENCIES, (), asked=list(asked))}
 
 
-def _added(seconds: Iterable[float | None]) -> float | None:
+def _add(seconds: Iterable[float | None]) -> float | None:
     known = list(seconds)
     return None if not known or None in known else sum(each for each in known if each is not None)
 

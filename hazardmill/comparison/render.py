@@ -132,9 +132,9 @@ def _value(ended: RecordOutcome, name: str) -> str:
     if name == "outcome":
         return _outcome(value)
     if name == "judge_reasons":
-        return ", ".join(_judged(each) for each in value) or NONE
+        return ", ".join(_name_judge_code(each) for each in value) or NONE
     if name == "reason":
-        return NONE if value is None else _judged(value)
+        return NONE if value is None else _name_judge_code(value)
     return NONE if value is None else str(value).replace("_", " ") if name != "task_id" else str(value)
 
 
@@ -143,11 +143,11 @@ def _words(tally: str, value: str) -> str:
         return _outcome(value)
     if tally == "losses":
         outcome, _, why = value.partition(" ")
-        return f"{_outcome(outcome)}: {_judged(why)}"
-    return _judged(value)
+        return f"{_outcome(outcome)}: {_name_judge_code(why)}"
+    return _name_judge_code(value)
 
 
-def _judged(code: str) -> str:
+def _name_judge_code(code: str) -> str:
     return reason(code.replace("judge:", "judge: ")).replace("_", " ")
 
 

@@ -48,7 +48,7 @@ class Prompts:
             PromptError: One of them is missing or wrong.
         """
         return cls(
-            extract=load_prompt("extract", "danger").guided(load_guidance()),
+            extract=load_prompt("extract", "danger").with_guidance(load_guidance()),
             author=load_prompt("author", _TEMPLATES[author_format]),
             feedback=load_prompt("author", "feedback"),
             judge=load_prompt("judge", "task"),

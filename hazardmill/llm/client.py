@@ -258,7 +258,7 @@ class Client:
             began = self._clock()
             completion = await self._complete(sent, deadline)
         except (Exception, asyncio.CancelledError) as caught:
-            error = _cleaned(caught, attempt.request)
+            error = _clean_error(caught, attempt.request)
         model = sent.model if completion is None or completion.model_sent is None else completion.model_sent
         return replace(
             attempt,
@@ -344,7 +344,7 @@ class _Flight:
             if not self._waiting and not self.task.done():
                 self.task.cancel()
                 # The attempt is written down before the cancelled one goes on.
-                await _ended(self.task)
+                await _wait_for_end(self.task)
 
 
 class _Deadline:
@@ -431,7 +431,7 @@ def _settle(slot: Slot, ended: CallAttempt) -> None:
         slot.settle(usage.prompt_tokens + usage.completion_tokens)
 
 
-def _cleaned(error: BaseException, request: Request) -> BaseException:
+def _clean_error(error: BaseException, request: Request) -> BaseException:
     """The error with secrets out of its message and the record in its place, where it has none."""
     if isinstance(error, HazardmillError):
         error.message = scrub(error.message)
@@ -446,11 +446,11 @@ async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _ended(task)
+        await _wait_for_end(task)
         raise
 
 
-async def _ended(task: asyncio.Task[Any]) -> None:
+async def _wait_for_end(task: asyncio.Task[Any]) -> None:
     """Wait for a task whose result nobody will take: its caller is being cancelled, and that is what it is told."""
     await asyncio.wait([task])
     if not task.cancelled():

@@ -149,7 +149,7 @@ class LedgerIndex:
     @classmethod
     def read(cls, store: LedgerStore) -> LedgerIndex:
         """Index all rows of a store, as one who belongs to no run."""
-        rows, _ = store.rows_since(TABLE, 0, _indexed())
+        rows, _ = store.rows_since(TABLE, 0, _index_columns())
         return cls(rows)
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -209,10 +209,10 @@ class _Packed(NamedTuple):
             zlib.compress(row["answer"].encode(), 1),
             sys.intern(row["model_answered"]),
             sys.intern(row["backend"]),
-            _interned(row["finish_reason"]),
+            _intern(row["finish_reason"]),
             tuple(row.get(name) for name in _TOKENS),
             row["usd"],
-            _interned(row.get("model_sent")),
+            _intern(row.get("model_sent")),
         )
 
     def recorded(self, identity: str) -> LedgerAnswer:
@@ -229,7 +229,7 @@ class _Packed(NamedTuple):
         )
 
 
-def _interned(text: str | None) -> str | None:
+def _intern(text: str | None) -> str | None:
     return None if text is None else sys.intern(text)
 
 
@@ -256,7 +256,7 @@ class Ledger:
         Raises:
             CorruptStore, SchemaMismatch: A file of the store cannot be read.
         """
-        rows, self._seen = self._store.rows_since(TABLE, self._seen, _indexed())
+        rows, self._seen = self._store.rows_since(TABLE, self._seen, _index_columns())
         self._index.add(rows)
 
     def lookup(self, identity: str) -> LedgerAnswer | None:
@@ -384,7 +384,7 @@ def _newer_columns() -> frozenset[str]:
     return frozenset(_NEWER) & {column.name for column in LLM_CALLS.columns}
 
 
-def _indexed() -> list[str]:
+def _index_columns() -> list[str]:
     return [*_INDEXED, *sorted(_newer_columns() & {"model_sent", "written_tokens"})]
 
 

@@ -104,7 +104,7 @@ class PromptTemplate:
         """Model parameters in the front matter, a copy of one's own."""
         return dict(self.front.parameters)
 
-    def guided(self, guidance: Mapping[str, str]) -> PromptTemplate:
+    def with_guidance(self, guidance: Mapping[str, str]) -> PromptTemplate:
         """The same with guidance, which decides answers as the template does, and so is part of the hash."""
         if not guidance:
             return self
@@ -215,11 +215,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_defused,
+        finalize=_defuse,
     )
 
 
-def _defused(value: object) -> str:
+def _defuse(value: object) -> str:
     """The text of a value, unable to open or close a block."""
     return _TAG.sub("&lt;", str(value))
 

@@ -81,7 +81,7 @@ class Recording:
             raise InputError(
                 f"recorded answers cannot be read: {error.strerror}", file=str(path), remedy=_REMEDY
             ) from None
-        lines = _unpacked(path, packed).splitlines()
+        lines = _unpack(path, packed).splitlines()
         answers: dict[AnswerKey, RecordedAnswer] = {}
         try:
             number = 1
@@ -131,7 +131,7 @@ def write_recording(path: Path, source: str, answers: Iterable[RecordedAnswer]) 
     return len(ordered)
 
 
-def _unpacked(path: Path, packed: bytes) -> bytes:
+def _unpack(path: Path, packed: bytes) -> bytes:
     import pyarrow as pa
 
     try:

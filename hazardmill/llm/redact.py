@@ -164,20 +164,20 @@ def _base64(data: bytes) -> Iterator[str]:
 
 def _normal(text: str) -> str:
     if "%" in text or "\\" in text:
-        text = _ESCAPE.sub(lambda found: _meant(found[0]), text)
+        text = _ESCAPE.sub(lambda found: _unescape(found[0]), text)
     text = "".join(text.split())
     for separator in _SEPARATORS:
         text = text.replace(separator, "")
-    return _folded(text)
+    return _fold(text)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     # The dotted capital is the one letter that has two small ones; base64url has an underscore for the slash.
     return text.replace("\u0130", "i").lower().replace("_", "/")
 
 
 @lru_cache(maxsize=4096)
-def _meant(escape: str) -> str:
+def _unescape(escape: str) -> str:
     """The character that an escape stands for."""
     if escape[0] == "%":
         return bytes.fromhex(re.sub("%(?:25)*(?=[0-9A-Fa-f]{2})", "", escape)).decode("utf-8", "replace")
@@ -258,7 +258,7 @@ class _NormalForm:
         starts, origins, place = [], [], 0
         for token in _TOKEN.finditer(self._text, begin, end):
             is_escape = token["escape"] is not None
-            length = len(_normal(_meant(token[0]))) if is_escape else len(token[0])
+            length = len(_normal(_unescape(token[0]))) if is_escape else len(token[0])
             if length:
                 starts.append(place)
                 origins.append((*token.span(), is_escape))

@@ -181,9 +181,9 @@ class Corpus:
             sources=sources,
             types=types,
             ways_out=ways,
-            by_source=_ranked(self._sources),
-            by_type=_ranked(self._types),
-            by_way_out=_ranked(self._kinds_of_ways),
+            by_source=_rank(self._sources),
+            by_type=_rank(self._types),
+            by_way_out=_rank(self._kinds_of_ways),
             thresholds=limits,
             gates=(
                 self._names.gate(
@@ -318,5 +318,5 @@ def _danger_type(document: Document) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _ranked(counter: Counter[str]) -> dict[str, int]:
+def _rank(counter: Counter[str]) -> dict[str, int]:
     return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

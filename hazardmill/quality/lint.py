@@ -88,7 +88,7 @@ class Linter:
         if isinstance(item.task, HazardmillError):
             return [LintFinding(item.name, "unreadable", "refusal", item.task.message)]
         document = item.task
-        certificate, refusal = self._certified(item, document)
+        certificate, refusal = self._certify_item(item, document)
         structure = self._key(document)
         self.corpus.add(_member(item, document, structure, certificate))
         alone = [refusal] if refusal is not None else []
@@ -102,7 +102,7 @@ class Linter:
         except (SearchLimitReached, ProofKilled):
             return None  # too large and regular to tell: not known
 
-    def _certified(self, item: LintItem, document: Document) -> tuple[Certificate | None, LintFinding | None]:
+    def _certify_item(self, item: LintItem, document: Document) -> tuple[Certificate | None, LintFinding | None]:
         try:
             return self._certify(document, self._limit, item.unavoidable, item.imported), None
         except SearchLimitReached as error:

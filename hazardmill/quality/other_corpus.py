@@ -124,7 +124,7 @@ def _lines(path: Path, place: str) -> Iterator[Piece | Problem]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield _parsed(line, f"{place}:{number}")
+                yield _parse(line, f"{place}:{number}")
 
 
 def _json(path: Path, place: str) -> Iterator[Piece | Problem]:
@@ -179,7 +179,7 @@ def _planning(folder: Path, place: str) -> Piece | Problem:
     return Piece(place, documents=(document.to_json(),))
 
 
-def _parsed(text: bytes | str, place: str) -> Piece | Problem:
+def _parse(text: bytes | str, place: str) -> Piece | Problem:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -211,14 +211,14 @@ def _gather(value: object, texts: list[str], documents: list[dict[str, Any]]) ->
         for item in value:
             _gather(item, texts, documents)
     elif isinstance(value, str):
-        held = _held(value)
+        held = _read_held_json(value)
         if held is None:
             texts.append(value)
         else:
             _gather(held, texts, documents)
 
 
-def _held(text: str) -> object:
+def _read_held_json(text: str) -> object:
     """What a string holds that is itself the JSON of an object: columns of ours are; None if it is not."""
     if not text.startswith("{"):
         return None

@@ -50,7 +50,7 @@ def found_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) 
         safe_plan: The reference safe plan; null where there is none: then no act is the way out.
         unsafe_plan: The reference unsafe plan.
     """
-    mentioned = {name for action in document.actions for name in _mentioned(action)}
+    mentioned = {name for action in document.actions for name in _needed_actions(action)}
     facts = tuple(fluent.name for fluent in document.fluents if fluent.name not in mentioned)
     danger = {node[1] for entry in document.dangers for node in fluents_of(entry.condition)}
     useful = _useful(document)
@@ -59,7 +59,7 @@ def found_by_place(document: Document, safe_plan: str | None, unsafe_plan: str) 
     return Guess(facts, len(danger.intersection(facts)), acts, len(way.intersection(acts)))
 
 
-def _mentioned(action: ActionDecl) -> Iterator[str]:
+def _needed_actions(action: ActionDecl) -> Iterator[str]:
     parts = [action.precondition]
     for effect in action.effects:
         parts += [effect.target, effect.condition, effect.value]
@@ -68,28 +68,30 @@ def _mentioned(action: ActionDecl) -> Iterator[str]:
 
 def _useful(document: Document) -> set[str]:
     """The actions that bring about what the goal wants, or what another such action needs, or an effect of it."""
-    wanted = set(_wanted(document.goal, True))
+    wanted = set(_wanted_signs(document.goal, True))
     useful: set[str] = set()
     while True:
         more = [
-            action for action in document.actions if action.name not in useful and not wanted.isdisjoint(_made(action))
+            action
+            for action in document.actions
+            if action.name not in useful and not wanted.isdisjoint(_made_signs(action))
         ]
         if not more:
             return useful
         for action in more:
             useful.add(action.name)
-            wanted.update(_wanted(action.precondition, True))
+            wanted.update(_wanted_signs(action.precondition, True))
             for effect in action.effects:
-                wanted.update(_wanted(effect.condition, True))
+                wanted.update(_wanted_signs(effect.condition, True))
 
 
-def _made(action: ActionDecl) -> Iterator[Sign]:
+def _made_signs(action: ActionDecl) -> Iterator[Sign]:
     for effect in action.effects:
         values = (effect.value,) if isinstance(effect.value, bool) else (True, False)
         yield from ((effect.target[1], value) for value in values)
 
 
-def _wanted(condition: Expr, sign: bool) -> Iterator[Sign]:
+def _wanted_signs(condition: Expr, sign: bool) -> Iterator[Sign]:
     """The fluents of a condition, each with the value that helps it to hold."""
     if not isinstance(condition, tuple):
         return
@@ -97,14 +99,14 @@ def _wanted(condition: Expr, sign: bool) -> Iterator[Sign]:
     if head == "fluent":
         yield parts[0], sign
     elif head == "not":
-        yield from _wanted(parts[0], not sign)
+        yield from _wanted_signs(parts[0], not sign)
     elif head == "imply":
-        yield from _wanted(parts[0], not sign)
-        yield from _wanted(parts[1], sign)
+        yield from _wanted_signs(parts[0], not sign)
+        yield from _wanted_signs(parts[1], sign)
     elif head in QUANTIFIERS:
-        yield from _wanted(parts[1], sign)
+        yield from _wanted_signs(parts[1], sign)
     elif head in COMPARISONS:
         yield from ((node[1], value) for node in fluents_of(condition) for value in (True, False))
     elif head != "same":
         for part in parts:
-            yield from _wanted(part, sign)
+            yield from _wanted_signs(part, sign)

@@ -122,12 +122,12 @@ def _parts(document: Mapping[str, Any]) -> Iterator[tuple[object, list[tuple[str
         yield "object", [("object", name), ("type", type_)], [], {}
     for fluent in document["fluents"]:
         label = ["fluent", fluent["kind"], fluent["value"], fluent["lower"], fluent["upper"]]
-        yield label, [("fluent", fluent["name"]), *_typed(fluent)], [], {}
+        yield label, [("fluent", fluent["name"]), *_typed_names(fluent)], [], {}
     scopes = {}
     for action in document["actions"]:
         owner = ("action", action["name"])
         scope = scopes[action["name"]] = {name: f"?{place}" for place, (name, _) in enumerate(action["parameters"])}
-        yield "action", [owner, *_typed(action)], [], {}
+        yield "action", [owner, *_typed_names(action)], [], {}
         yield "precondition", [owner], [action["precondition"]], scope
         for operation, *exprs in action["effects"]:
             yield operation, [owner], exprs, scope
@@ -139,7 +139,7 @@ def _parts(document: Mapping[str, Any]) -> Iterator[tuple[object, list[tuple[str
             yield ["initial", value], [("fluent", fluent), *(("object", name) for name in objects)], [], {}
 
 
-def _typed(declaration: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _typed_names(declaration: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("type", type_) for _, type_ in declaration["parameters"]]
 
 
@@ -158,7 +158,7 @@ class _Canonical:
         self._limit = limit
         self._left = limit
         self._symbols = [leaf for (kind, _), leaf in statements.leaves.items() if kind]
-        self._labels = [_hashed(label) for label in statements.labels]
+        self._labels = [_hash_text(label) for label in statements.labels]
         self._mentions: list[set[int]] = [set() for _ in statements.leaves]
         self._plain: list[str] = []
         """Each statement with every symbol under its own number, once that is needed."""
@@ -171,12 +171,12 @@ class _Canonical:
 
     def text(self) -> str:
         """The statements, written and sorted."""
-        colours = [_hashed(json.dumps([kind, "" if kind else name])) for kind, name in self._of.leaves]
-        return self._least(self._refined(colours), [])
+        colours = [_hash_text(json.dumps([kind, "" if kind else name])) for kind, name in self._of.leaves]
+        return self._least(self._refine(colours), [])
 
     # Colours
 
-    def _refined(self, colours: Colours) -> Colours:
+    def _refine(self, colours: Colours) -> Colours:
         """Tell symbols apart by where they occur, until that separates no more of them."""
         count = len({colours[symbol] for symbol in self._symbols})
         while count < len(self._symbols):
@@ -209,7 +209,7 @@ class _Canonical:
                 above[node] = place * weight & _ALL
         refined = list(colours)
         for symbol in self._symbols:
-            refined[symbol] = _mixed(colours[symbol] * _ODD + seen[symbol])
+            refined[symbol] = _mix(colours[symbol] * _ODD + seen[symbol])
         return refined
 
     def _spend(self, colours: int) -> None:
@@ -233,8 +233,8 @@ class _Canonical:
             if self._maps_to_any(tried, symbol, chosen):
                 continue
             marked = list(colours)
-            marked[symbol] = _mixed(marked[symbol] + _MARK)
-            marked = self._refined(marked)
+            marked[symbol] = _mix(marked[symbol] + _MARK)
+            marked = self._refine(marked)
             look = sorted(marked[each] for each in self._symbols)
             if best is None or look <= best[0]:
                 try:
@@ -265,7 +265,7 @@ class _Canonical:
 
     def _written_in_order(self, colours: Colours, chosen: list[int]) -> str:
         order = sorted(self._symbols, key=colours.__getitem__)
-        text = "\n".join(sorted(self._written({symbol: number for number, symbol in enumerate(order)})))
+        text = "\n".join(sorted(self._write_statements({symbol: number for number, symbol in enumerate(order)})))
         if not chosen:
             return text
         key = hashlib.sha256(text.encode()).hexdigest()
@@ -316,20 +316,20 @@ class _Canonical:
         touched = sorted(self._mentions[one] | self._mentions[other])
         self._spend(len(self._of.leaves) + len(touched))
         swapped = {**self._numbers, one: other, other: one}
-        return sorted(self._written(swapped, touched)) == sorted(self._plain[place] for place in touched)
+        return sorted(self._write_statements(swapped, touched)) == sorted(self._plain[place] for place in touched)
 
     def _alone(self, symbol: int) -> bytes:
         """What is said of a symbol, without saying of which; as a digest, for it may be the whole document."""
         if symbol not in self._said:
             places = sorted(self._mentions[symbol])
             self._spend(len(self._of.leaves) + len(places))
-            said = sorted(self._written({**self._numbers, symbol: -1}, places))
+            said = sorted(self._write_statements({**self._numbers, symbol: -1}, places))
             self._said[symbol] = hashlib.sha256("\n".join(said).encode()).digest()
         return self._said[symbol]
 
     def _prepare(self) -> None:
         self._numbers = {symbol: symbol for symbol in self._symbols}
-        self._plain = self._written(self._numbers)
+        self._plain = self._write_statements(self._numbers)
         for place, root in enumerate(self._of.roots):
             for leaf in self._below(root):
                 self._mentions[leaf].add(place)
@@ -343,7 +343,7 @@ class _Canonical:
 
     # Text
 
-    def _written(self, numbers: Mapping[int, int], places: Sequence[int] | None = None) -> list[str]:
+    def _write_statements(self, numbers: Mapping[int, int], places: Sequence[int] | None = None) -> list[str]:
         """The statements, or those at some places, with numbers for symbols."""
         names = [f"{kind}:{numbers[leaf]}" if kind else name for leaf, (kind, name) in enumerate(self._of.leaves)]
         roots = self._of.roots if places is None else [self._of.roots[place] for place in places]
@@ -362,18 +362,18 @@ _ODD: Final = 0x9E3779B97F4A7C15
 _MARK: Final = 0xD1B54A32D192ED03
 
 
-def _mixed(value: int) -> int:
+def _mix(value: int) -> int:
     value &= _ALL
     value = (value ^ value >> 31) * _ODD & _ALL
     return value ^ value >> 29
 
 
 @lru_cache(maxsize=4096)
-def _hashed(text: str) -> int:
+def _hash_text(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-_WEIGHTS: Final = [_hashed(f"place {place}") | 1 for place in range(32)]
+_WEIGHTS: Final = [_hash_text(f"place {place}") | 1 for place in range(32)]
 
 
 def _weights(count: int) -> list[int]:

@@ -226,7 +226,7 @@ class Texts:
         kinds = left if kinds_of is None else kinds_of(left)
         found: list[Near] = []
         while left.size:
-            places, likeness = self._measured(text, left[:several])
+            places, likeness = self._measure(text, left[:several])
             if kinds_of is not None:
                 new, first = np.unique(kinds[places], return_index=True)
                 first.sort()
@@ -272,7 +272,7 @@ class Texts:
         # A little less, because the likeness is a quotient that was rounded.
         return np.flatnonzero(2 * common >= (self._threshold - 1e-9) * (length + lengths))
 
-    def _measured(self, text: PreparedText, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _measure(self, text: PreparedText, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The places of those numbers whose texts are near, and how near."""
         import numpy as np
         from rapidfuzz import process

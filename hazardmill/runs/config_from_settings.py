@@ -22,7 +22,7 @@ _CHOOSE: Final = (
 )
 
 
-def configured(
+def configure_run(
     settings: Settings, inputs: Sequence[RunInput], given: Mapping[str, Any], *, replay: str | None = None
 ) -> RunConfig:
     """The configuration of a new run.

@@ -72,7 +72,7 @@ class KeptTasks:
             structure: Its structure id; null if it has none.
             texts: Its document's texts and the fields of its danger formalization.
         """
-        text, labels = self._spelled(texts), labels_of(texts)
+        text, labels = self._spell(texts), labels_of(texts)
         alike = _Alike() if structure is None else self._structures.setdefault(structure, _Alike())
         if structure is not None and not self._unread.isdisjoint(alike.texts):
             self._read_texts(structure)
@@ -94,7 +94,7 @@ class KeptTasks:
         self._documents[document_hash] = task_id
         return None
 
-    def _spelled(self, texts: Mapping[str, Any]) -> str:
+    def _spell(self, texts: Mapping[str, Any]) -> str:
         return self._spelling(words("\n".join(fields_of(texts))))
 
     def _read_texts(self, structure: str) -> None:
@@ -116,7 +116,7 @@ class KeptTasks:
         while rows := cursor.fetchmany(_AT_A_TIME):
             for task_id, structure, document, danger in rows:
                 texts = texts_of(json.loads(document), json.loads(danger))
-                found.append((task_id, structure, self._spelled(texts), labels_of(texts)))
+                found.append((task_id, structure, self._spell(texts), labels_of(texts)))
         return found
 
 

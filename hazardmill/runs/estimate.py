@@ -137,8 +137,8 @@ def estimate(store: Store, config: RunConfig) -> CostEstimate:
     return CostEstimate(
         records=sizes.records,
         answered=sizes.answered,
-        stages={stage: _ranged([case[stage] for case in spent]) for stage in STAGES},
-        total=_ranged(totals),
+        stages={stage: _estimate_range([case[stage] for case in spent]) for stage in STAGES},
+        total=_estimate_range(totals),
         cached_share=_range([case.cached / case.prompt if case.prompt else 0.0 for case in totals]),
         unknown_prices=tuple(model for model in models if model not in prices),
         assumptions=tuple(_assumptions(config, sizes, known)),
@@ -233,10 +233,7 @@ class _Guess:
             requests *= 1 + turns
         completion = requests * self._answer(stage)
         share = self.known[stage].cached_share
-        if share is None:
-            cached = min(prompt, alike * self._assumed("cached"))
-        else:
-            cached = prompt * self._around(share, cheap=1)
+        cached = min(prompt, alike * self._assume("cached")) if share is None else prompt * self._around(share, cheap=1)
         return _Spent(requests, prompt, cached, completion, self._usd(stage, prices, prompt, cached, completion))
 
     def _usd(self, stage: Stage, prices: Prices, prompt: float, cached: float, completion: float) -> float | None:
@@ -259,7 +256,7 @@ class _Guess:
     def _author(self) -> tuple[float, float, float]:
         dangers, drafts = self._dangers(), self._drafts()
         first = self._tokens("author", self.sizes.sent) / self.sizes.records + self._answer("extract")
-        again = self._answer("author") + self._assumed("feedback")
+        again = self._answer("author") + self._assume("feedback")
         alike = self._tokens("author", self.sizes.shared) / self.sizes.records
         return (
             dangers * drafts,
@@ -270,11 +267,11 @@ class _Guess:
 
     def _judge(self) -> tuple[float, float, float]:
         judged = self._dangers() * self._drafts() * self._share("author", "judged")
-        told = self._answer("extract") + self._assumed("described")
+        told = self._answer("extract") + self._assume("described")
         one = self._tokens("judge", self.sizes.sent) / self.sizes.records + told
         return judged, judged * one, judged * self._tokens("judge", self.sizes.shared) / self.sizes.records
 
-    def _assumed(self, name: str) -> float:
+    def _assume(self, name: str) -> float:
         return ASSUMED[name].figures.of(self.case)
 
     def _dangers(self) -> float:
@@ -282,16 +279,16 @@ class _Guess:
 
     def _repairs(self, stage: Stage) -> float:
         known = self.known[stage].repairs
-        return self._assumed("repairs") if known is None else known * _TIMES.of(self.case)
+        return self._assume("repairs") if known is None else known * _TIMES.of(self.case)
 
     def _drafts(self) -> float:
         known = self.known["author"].drafts
         # However it went before: a record may need one draft, or all of them.
-        return known if known is not None and self.case == "expected" else self._assumed("drafts")
+        return known if known is not None and self.case == "expected" else self._assume("drafts")
 
     def _share(self, stage: Stage, name: str) -> float:
         known: float | None = getattr(self.known[stage], ASSUMED[name].attribute)
-        return self._assumed(name) if known is None else self._around(known, cheap=-1)
+        return self._assume(name) if known is None else self._around(known, cheap=-1)
 
     def _around(self, share: float, *, cheap: int) -> float:
         """A measured share, a little nearer to what is cheap (more of it, or less) or dear."""
@@ -300,13 +297,13 @@ class _Guess:
 
     def _tokens(self, stage: Stage, lengths: dict[Stage, int]) -> float:
         known = self.known[stage].bytes_a_token
-        density = self._assumed("density") if known is None else known * _DENSITY_TIMES.of(self.case)
+        density = self._assume("density") if known is None else known * _DENSITY_TIMES.of(self.case)
         return lengths[stage] / density
 
     def _answer(self, stage: Stage) -> float:
         known, limit = self.known[stage].answer_tokens, self.sizes.limits.get(stage)
         name = self.config.author_format if stage == "author" else stage
-        value = self._assumed(name) if known is None else known * _TIMES.of(self.case)
+        value = self._assume(name) if known is None else known * _TIMES.of(self.case)
         return value if limit is None else min(value, limit)
 
 
@@ -322,7 +319,7 @@ def _sum(parts: Iterable[_Spent]) -> _Spent:
     )
 
 
-def _ranged(cases: list[_Spent]) -> StageEstimate:
+def _estimate_range(cases: list[_Spent]) -> StageEstimate:
     usd = [case.usd for case in cases if case.usd is not None]
     return StageEstimate(
         requests=_range([round(case.requests) for case in cases]),

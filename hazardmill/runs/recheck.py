@@ -112,7 +112,7 @@ class RecheckSummary(FrozenModel):
             accepted=self.accepted + other.accepted,
             differing=self.differing + other.differing,
             differences=(*self.differences, *other.differences),
-            digest=_added(self.digest, other.digest),
+            digest=_join(self.digest, other.digest),
             jails=tuple(sorted({*self.jails, *other.jails})),
         )
 
@@ -155,14 +155,14 @@ def recheck(store: Store, chunk: Chunk, *, jail: JailProfile = "auto") -> Rechec
         StoreError: The store cannot be read.
     """
     limit = _search_limit(store, chunk.run_id)
-    held = store.query(lambda connection: _held(connection, chunk))
+    held = store.query(lambda connection: _read_drafts(connection, chunk))
     # One after the other: who has more cores has more chunks at once.
     with Jail(jail, Limits(concurrency=1)) as opened:
-        executions = asyncio.run(_executed(held, opened, limit))
-        return _compared(chunk.run_id, held, executions, opened.profile)
+        executions = asyncio.run(_execute(held, opened, limit))
+        return _compare(chunk.run_id, held, executions, opened.profile)
 
 
-async def _executed(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) -> list[Execution]:
+async def _execute(held: Sequence[Mapping[str, Any]], jail: Jail, limit: int) -> list[Execution]:
     return [await execute(row["code"], jail, limit, unavoidable=row["unavoidable"]) for row in held]
 
 
@@ -174,7 +174,7 @@ def _search_limit(store: Store, run_id: str) -> int:
     return limit
 
 
-def _held(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str, Any]]:
+def _read_drafts(connection: DuckDBPyConnection, chunk: Chunk) -> list[dict[str, Any]]:
     """The drafts of a chunk as the store has them, in the chunk's order, each with its checks by name."""
     asked = {"run": chunk.run_id, "records": sorted({record_id for record_id, _ in chunk.drafts})}
     found = {(row["record_id"], row["draft"]): {**row, "checks": {}} for row in _rows(connection, _DRAFTS, asked)}
@@ -198,15 +198,15 @@ def _rows(connection: DuckDBPyConnection, query: str, asked: Mapping[str, Any]) 
         yield dict(zip(names, row, strict=True))
 
 
-def _compared(
+def _compare(
     run_id: str, held: Sequence[Mapping[str, Any]], executions: Sequence[Execution], profile: str
 ) -> RecheckSummary:
     differences: list[Difference] = []
     differing, digest = 0, f"{0:064x}"
     for row, execution in zip(held, executions, strict=True):
         found = _verdict(execution)
-        digest = _added(digest, content_hash([row["record_id"], row["draft"], found]))
-        said = _said(row)
+        digest = _join(digest, content_hash([row["record_id"], row["draft"], found]))
+        said = _stored_figures(row)
         different = [name for name, value in said.items() if value != found.get(name)]
         differing += bool(different)
         differences += [
@@ -215,8 +215,8 @@ def _compared(
                 record_id=row["record_id"],
                 draft=row["draft"],
                 what=name,
-                stored=_shown(said[name]),
-                found=_shown(found.get(name)),
+                stored=_render(said[name]),
+                found=_render(found.get(name)),
                 version=row["hazardmill_version"],
             )
             for name in different
@@ -248,7 +248,7 @@ def _verdict(execution: Execution) -> dict[str, Any]:
     return verdict
 
 
-def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+def _stored_figures(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same, as far as the store says it: of a draft that is no task, or a duplicate, it keeps no proofs."""
     said: dict[str, Any] = {"document_hash": row["document_hash"]}
     for name in (check.name for check in CHECKS):
@@ -265,11 +265,11 @@ def _of_check(name: str, check: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{name}: {part}": canonical_json(check[part]) if part == "details" else check[part] for part in parts}
 
 
-def _added(one: str, other: str) -> str:
+def _join(one: str, other: str) -> str:
     # A sum and not a hash of hashes, so that neither order nor chunks count.
     return f"{(int(one, 16) + int(other, 16)) % _MODULUS:064x}"
 
 
-def _shown(value: object) -> str:
+def _render(value: object) -> str:
     text = _ABSENT if value is None else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -60,7 +60,7 @@ class ConfigChange(FrozenModel):
     new: str | None
 
     def __str__(self) -> str:
-        return f"{self.name}: {_shown(self.old)} -> {_shown(self.new)}"
+        return f"{self.name}: {_render(self.old)} -> {_render(self.new)}"
 
 
 def prompts_used(prompts: Prompts) -> dict[str, PromptUsed]:
@@ -90,7 +90,7 @@ def made_changes(old: ReproducibilityInfo, new: ReproducibilityInfo) -> list[Con
     if old.jail is not None and new.jail is not None:
         changes += _changes({"jail layers": old.jail}, {"jail layers": new.jail})
     if old.prompts is not None and new.prompts is not None:
-        changes += _changes(_named(old.prompts), _named(new.prompts))
+        changes += _changes(_name_prompts(old.prompts), _name_prompts(new.prompts))
     return changes
 
 
@@ -126,7 +126,7 @@ def _settings(config: RunConfig) -> dict[str, str | None]:
     return {name: None if value is None else str(value) for name, value in settings.items()}
 
 
-def _named(prompts: Mapping[str, PromptUsed]) -> dict[str, str | None]:
+def _name_prompts(prompts: Mapping[str, PromptUsed]) -> dict[str, str | None]:
     return {f"prompt {name}": str(prompt) for name, prompt in prompts.items()}
 
 
@@ -138,5 +138,5 @@ def _changes(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> li
     ]
 
 
-def _shown(value: str | None) -> str:
+def _render(value: str | None) -> str:
     return "(none)" if value is None else value

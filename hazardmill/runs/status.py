@@ -87,13 +87,13 @@ def listed_runs(store: Store) -> list[RunSummary]:
     """
     # First the states: what a run does meanwhile may be counted, but no run is counted that is not listed.
     rows = [(row, shown_state(store, row)) for row in run_states(store)]
-    outcomes, paid = _outcomes(store), _paid(store)
+    outcomes, paid = _outcomes(store), _read_payments(store)
     return [
-        _listed(row, state, outcomes.get(row["run_id"], {}), paid.get(row["run_id"], Paid())) for row, state in rows
+        _summarise(row, state, outcomes.get(row["run_id"], {}), paid.get(row["run_id"], Paid())) for row, state in rows
     ]
 
 
-def _listed(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], paid: Paid) -> RunSummary:
+def _summarise(row: Mapping[str, Any], state: str, outcomes: Mapping[str, int], paid: Paid) -> RunSummary:
     counts = json.loads(row["counts"]) if row["counts"] else {}
     records = counts.get("records")
     if row["kind"] == "generate":
@@ -134,7 +134,7 @@ def _outcomes(store: Store) -> dict[str, dict[str, int]]:
     return result
 
 
-def _paid(store: Store) -> dict[str, Paid]:
+def _read_payments(store: Store) -> dict[str, Paid]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -418,13 +418,13 @@ def test_each_of_our_sources_says_how_to_read_it() -> None:
 
 def test_guidance_is_part_of_what_decides_the_answers() -> None:
     bare = read_prompt(prompts_folder() / "extract" / "danger.md.j2")
-    assert bare.guided({}) == bare
+    assert bare.with_guidance({}) == bare
     hashes = {
         bare.hash,
-        *(bare.guided(texts).hash for texts in ({"a": "x"}, {"a": "y"}, {"b": "x"}, {"a": "x", "b": "y"})),
+        *(bare.with_guidance(texts).hash for texts in ({"a": "x"}, {"a": "y"}, {"b": "x"}, {"a": "x", "b": "y"})),
     }
     assert len(hashes) == 5
-    assert bare.guided({"b": "y", "a": "x"}).hash == bare.guided({"a": "x", "b": "y"}).hash
+    assert bare.with_guidance({"b": "y", "a": "x"}).hash == bare.with_guidance({"a": "x", "b": "y"}).hash
 
 
 def test_a_source_of_ones_own_brings_its_guidance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def new_config(
         SettingsError: The settings are wrong.
     """
     from hazardmill.runs.config import RunInput
-    from hazardmill.runs.config_from_settings import configured
+    from hazardmill.runs.config_from_settings import configure_run
     from hazardmill.settings import load_settings
 
     values = _given(given)
@@ -189,7 +189,7 @@ def new_config(
         RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
         for name in names
     ]
-    return configured(load_settings(), items, values, replay=replay)
+    return configure_run(load_settings(), items, values, replay=replay)
 
 
 def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:

@@ -51,7 +51,7 @@ _LIMITS: ContextVar[AnswerLimits | None] = ContextVar("answer_limits", default=N
 
 
 @contextmanager
-def limited(limits: AnswerLimits) -> Iterator[AnswerLimits]:
+def limit_answers(limits: AnswerLimits) -> Iterator[AnswerLimits]:
     """Hold the answers to requests that are made within the block to limits."""
     token = _LIMITS.set(limits)
     try:

@@ -91,15 +91,15 @@ class LitellmBackend:
                 f"a request must not set {', '.join(theirs)}", remedy="take it out of the prompt's front matter"
             )
         litellm = load_litellm()
-        from hazardmill.llm.backends.answer_limits import AnswerLimits, limited
+        from hazardmill.llm.backends.answer_limits import AnswerLimits, limit_answers
 
         limits = AnswerLimits(self._max_answer_bytes)
         deadline = asyncio.timeout(self._timeout_s)
         try:
             # litellm's own limit starts anew with every byte.
             async with deadline:
-                with limited(limits):
-                    response = await self._asked(litellm, request)
+                with limit_answers(limits):
+                    response = await self._ask(litellm, request)
             if limits.broken is None:
                 return _completion(response, request)
         except Exception as error:
@@ -116,7 +116,7 @@ class LitellmBackend:
             )
         raise failure
 
-    async def _asked(self, litellm: Any, request: Request) -> Any:  # noqa: ANN401  # an untyped module
+    async def _ask(self, litellm: Any, request: Request) -> Any:  # noqa: ANN401  # an untyped module
         return await litellm.acompletion(
             model=request.model,
             messages=_messages(request),

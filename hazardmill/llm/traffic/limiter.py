@@ -127,13 +127,13 @@ class Limiter:
             alike = _shared.setdefault((whom, *limits), {})
             if loop not in alike:
                 over = next((other for other in alike if other.is_closed()), None)
-                alike[loop] = cls(*limits) if over is None else alike.pop(over)._vacated()
+                alike[loop] = cls(*limits) if over is None else alike.pop(over)._vacate()
             return alike[loop]
 
-    def _vacated(self) -> Limiter:
+    def _vacate(self) -> Limiter:
         """The same without anybody in it: its event loop is closed, with all that was under way or waited there."""
         self._gate = asyncio.Lock()
-        self._places = self._places.vacated()
+        self._places = self._places.vacate()
         return self
 
     @property
@@ -203,7 +203,7 @@ class _Places:
         self._successes = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
-    def vacated(self) -> _Places:
+    def vacate(self) -> _Places:
         """As many places, all of them free."""
         places = _Places(self._most)
         places.limit = self.limit
