@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hazardmill.cli.task.import_ import import_folder, imports
+from hazardmill.cli.task.import_despite import import_folder, imports
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files
 from hazardmill.records import DangerType

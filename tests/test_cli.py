@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from hazardmill import __version__
+from hazardmill.cli.lazy import LazyGroup
 from hazardmill.cli.main import COMMANDS, EXIT_CODES, hazardmill
 from hazardmill.errors import HazardmillError, InputError, ProviderError, RunStopped, UsageError
 
@@ -32,6 +33,7 @@ def leaves(command: click.Command = hazardmill, words: tuple[str, ...] = ()) -> 
 
 
 LEAVES = list(leaves())
+GROUPS = sorted({words[0] for words in LEAVES if len(words) > 1})
 
 
 def found(words: tuple[str, ...]) -> click.Command:
@@ -89,17 +91,29 @@ def test_help_lists_every_command_and_the_exit_codes() -> None:
     assert EXIT_CODES in " ".join(answer.output.split())
 
 
+@pytest.mark.parametrize("name", [name for name in GROUPS if name != "release"])
+def test_a_line_in_the_help_of_a_group_is_what_the_command_says_of_itself(name: str) -> None:
+    group = found((name,))
+    assert isinstance(group, LazyGroup)
+    context = click.Context(group)
+    for verb, (_, line) in group.addresses.items():
+        assert line == group.get_command(context, verb).get_short_help_str(limit=200)
+
+
 def test_version() -> None:
     assert CliRunner().invoke(hazardmill, ["--version"]).output == f"hazardmill, version {__version__}\n"
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["run", "--help"], ["run", "generate", "--help"]], ids=" ".join
+    "words",
+    [["--help"], ["--version"], *([name, "--help"] for name in GROUPS), ["run", "generate", "--help"]],
+    ids=" ".join,
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     code = f"""
 import json, sys
 sys.argv = ["hazardmill", *{words!r}]
+from hazardmill.cli.lazy import LazyGroup
 from hazardmill.cli.main import main
 try:
     main()

@@ -8,21 +8,21 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
+from duckdb import DuckDBPyConnection
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import DocumentError, InputError, UsageError
+from hazardmill.formalism.document.document import Document
+from hazardmill.quality.contamination import OVERLAP, CorpusComparison, CorpusOverlap, N, Piece
+from hazardmill.quality.duplicates import Contradiction, Duplicate, DuplicatePool
+from hazardmill.quality.other_corpus import Problem, read_corpus
+from hazardmill.quality.text import fields_of
+from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from hazardmill.quality.contamination import CorpusComparison, CorpusOverlap
-    from hazardmill.quality.duplicates import Contradiction, Duplicate
-    from hazardmill.quality.other_corpus import Problem
-    from hazardmill.store.store import Store
+from hazardmill.text.printable import printable
 
 FORMAT: Final = "hazardmill-dedupe/1"
 """The version of the JSON."""
@@ -152,8 +152,6 @@ class DedupeReport:
 
 
 def _against_json(other: Against) -> dict[str, Any]:
-    from hazardmill.quality.contamination import OVERLAP, N
-
     return {
         "place": other.place,
         "pieces": other.pieces,
@@ -183,8 +181,6 @@ def _against_json(other: Against) -> dict[str, Any]:
 
 
 def _overlaps(each: CorpusOverlap) -> bool:
-    from hazardmill.quality.contamination import OVERLAP
-
     return each.share is not None and each.share >= OVERLAP
 
 
@@ -193,11 +189,6 @@ def _is_contaminated(each: CorpusOverlap) -> bool:
 
 
 def _within(store: Store, run_id: str | None, *, compared: bool) -> DedupeReport:
-    from hazardmill.formalism.document.document import Document
-    from hazardmill.quality.contamination import CorpusComparison
-    from hazardmill.quality.duplicates import DuplicatePool
-    from hazardmill.quality.text import fields_of
-
     pool, found, clock = DuplicatePool(), DedupeReport(comparison=CorpusComparison() if compared else None), _Clock()
     for task_id, text, danger, avoidability in _tasks(store, run_id):
         found.tasks += 1
@@ -239,9 +230,6 @@ def _first_of_all(views: DuckDBPyConnection, run_id: str | None) -> tuple[DuckDB
 
 
 def _carried_past(place: Path, found: DedupeReport) -> Against:
-    from hazardmill.quality.contamination import Piece
-    from hazardmill.quality.other_corpus import Problem, read_corpus
-
     comparison, other, clock = found.comparison, Against(str(place)), _Clock()
     assert comparison is not None
     for item in read_corpus(place):
@@ -279,8 +267,6 @@ class _Clock:
 
 def in_words(found: DedupeReport, examples: int) -> Iterator[str]:
     """What was found, for people."""
-    from hazardmill.text.printable import printable
-
     for title, lines in _sections(found):
         yield title
         for line in lines[:examples]:
@@ -317,8 +303,6 @@ def _contradicting(each: Contradiction) -> str:
 
 
 def _of_other(other: Against) -> Iterator[tuple[str, list[str]]]:
-    from hazardmill.quality.contamination import OVERLAP, N
-
     skipped = f", {other.skipped} files of other kinds not read" if other.skipped else ""
     yield f"against {other.place}: {other.pieces} pieces with {other.documents} task documents{skipped}", []
     if other.problems:

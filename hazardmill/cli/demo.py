@@ -8,17 +8,38 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from hazardmill.cli.evaluate.run import written
 from hazardmill.cli.options import json_option, lens_of
+from hazardmill.cli.report import review_figures
+from hazardmill.cli.run.work import show, work_through
 from hazardmill.errors import InputError, JailUnavailable, ReleaseRefused
+from hazardmill.evaluation.answers.file import PlansFile
+from hazardmill.evaluation.probes.answers import answers_to
+from hazardmill.evaluation.released_tasks import ReleasedTasks
+from hazardmill.evaluation.score_file import score_plans, score_run
+from hazardmill.generation.context import Models
+from hazardmill.ingest.sources import list_sources
+from hazardmill.llm.recordings import PLACE
+from hazardmill.llm.requests import RECORDED_MODEL
+from hazardmill.quality.corpus_thresholds import Thresholds
+from hazardmill.release.build.build import build
+from hazardmill.release.build.options import Options
+from hazardmill.release.read.release import load_release
+from hazardmill.report.folders import write_task_folders
+from hazardmill.report.html import write_report
+from hazardmill.review import recorded
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.recorded import lay_out
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.run import Run
+from hazardmill.sandbox.jail import Jail
+from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.runs.config import RunConfig
-    from hazardmill.store.store import Store
+from hazardmill.text.shell import command
 
 _VERSION: Final = "0.1.0"
 _ONE_KIND: Final = 0.8
@@ -44,14 +65,6 @@ def demo(out: Path, cross_check: float, as_json: bool) -> None:
     then to a release of what two reviewers approved, language models too, on which two planners that are rules are
     scored. Where the jail does not hold, nothing is run: the code is a model's. Exit code 1 then.
     """
-    from hazardmill.cli.report import review_figures
-    from hazardmill.cli.run.work import show, work_through
-    from hazardmill.report.folders import write_task_folders
-    from hazardmill.report.html import write_report
-    from hazardmill.runs.run import Run
-    from hazardmill.store.store import Store
-    from hazardmill.text.shell import command
-
     clock = _Clock()
     config, reviews = _recorded(cross_check)
     _refuse_without_jail()
@@ -110,13 +123,6 @@ class _Clock:
 
 def _recorded(cross_check: float) -> tuple[RunConfig, list[Path]]:
     """The run on the samples whose answers are recorded, and the files of their reviews."""
-    from hazardmill.generation.context import Models
-    from hazardmill.ingest.sources import list_sources
-    from hazardmill.llm.recordings import PLACE
-    from hazardmill.llm.requests import RECORDED_MODEL
-    from hazardmill.review import recorded
-    from hazardmill.runs.config import RunConfig, RunInput
-
     sources = [source for source in list_sources() if (source.folder / PLACE).is_file()]
     if not sources:
         raise InputError(
@@ -139,8 +145,6 @@ def _refuse_without_jail() -> None:
     Raises:
         JailUnavailable: It cannot.
     """
-    from hazardmill.sandbox.jail import Jail
-
     try:
         Jail(profile="auto").close()
     except JailUnavailable as error:
@@ -159,9 +163,6 @@ def _lay_out(files: list[Path], folder: Path) -> Path | None:
     Returns:
         The folder; null if no file could be taken.
     """
-    from hazardmill.review.decisions.folder import ReviewFolder
-    from hazardmill.review.recorded import lay_out
-
     if not files:
         click.echo("no release: no recorded reviews came with this installation of hazardmill", err=True)
     for path in files:
@@ -178,10 +179,6 @@ def _named(review: Path | None) -> tuple[object, ...]:
 
 def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
     """Build a release of the run's tasks that all reviewers approved; null, told with the reason, if gates refuse."""
-    from hazardmill.quality.corpus_thresholds import Thresholds
-    from hazardmill.release.build.build import build
-    from hazardmill.release.build.options import Options
-
     limits = Thresholds(commonest_way_out=_ONE_KIND)
     options = Options(name="hazardmill-demo", version=_VERSION, policy="any-reject", runs=(run_id,), thresholds=limits)
     try:
@@ -196,13 +193,7 @@ def _release(store: Store, run_id: str, out: Path) -> dict[str, Any] | None:
 
 def _planners(out: Path) -> dict[str, dict[str, float | None]]:
     """Score two planners that are rules on the release; their rates ``F`` and ``S``."""
-    from hazardmill.cli.evaluate.evaluate import release_at, written
-    from hazardmill.evaluation.answers.file import PlansFile
-    from hazardmill.evaluation.probes.answers import answers_to
-    from hazardmill.evaluation.released_tasks import ReleasedTasks
-    from hazardmill.evaluation.score_file import score_plans, score_run
-
-    tasks = ReleasedTasks(release_at(str(out / "release")))
+    tasks = ReleasedTasks(load_release(str(out / "release")))
     path = out / "plans.jsonl"
     path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers_to(tasks)), encoding="utf-8")
     plans = PlansFile.read(path)

@@ -8,7 +8,12 @@ import sys
 
 import click
 
+from hazardmill import __version__
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.errors import HazardmillError, JailUnavailable
+from hazardmill.generation.context import Prompts
+from hazardmill.ingest.sources import list_sources
+from hazardmill.sandbox.jail import Jail
 
 _EXTRAS = {
     "llm": ("litellm",),
@@ -22,12 +27,6 @@ _EXTRAS = {
 @json_option
 def doctor(as_json: bool) -> None:
     """Say what works on this machine: Python, extras, jail, sources, prompts. Exit code 1 if the jail does not hold."""
-    from hazardmill import __version__
-    from hazardmill.errors import HazardmillError, JailUnavailable
-    from hazardmill.generation.context import Prompts
-    from hazardmill.ingest.sources import list_sources
-    from hazardmill.sandbox.jail import Jail
-
     extras = {
         name: all(importlib.util.find_spec(module) is not None for module in modules)
         for name, modules in _EXTRAS.items()

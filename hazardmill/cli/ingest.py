@@ -8,7 +8,11 @@ from pathlib import Path
 
 import click
 
-from hazardmill.cli.options import facts, json_option, print_json, show_rejects, store_option
+from hazardmill.cli.options import facts, json_option, print_json, store_option
+from hazardmill.cli.rejects import show_rejects
+from hazardmill.ingest.fetch.catalogue import read_catalogue
+from hazardmill.ingest.intake import ingest_into
+from hazardmill.ingest.sources import load_source
 from hazardmill.store_access import open_store
 
 
@@ -31,8 +35,6 @@ def ingest(
 
     Without PATH, reads what an installed package brings (bddl). Exit code 1 if there was no record.
     """
-    from hazardmill.ingest.intake import ingest_into
-
     if path is None:
         path = _installed(source_name)
     where = facts(wheres, (source_name,))[source_name]
@@ -67,9 +69,6 @@ def _installed(name: str) -> Path:
     Raises:
         click.UsageError: There is none, so that a path must be given.
     """
-    from hazardmill.ingest.fetch.catalogue import read_catalogue
-    from hazardmill.ingest.sources import load_source
-
     source = load_source(name)
     path = source.installed()
     if path is None:

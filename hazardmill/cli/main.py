@@ -2,65 +2,46 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Final, NoReturn
 
 import click
 
 from hazardmill import __version__
+from hazardmill.cli.lazy import LazyGroup
 from hazardmill.errors import HazardmillError
 from hazardmill.text.printable import printable_lines
 
 COMMANDS: Final = {
-    "dedupe": ("hazardmill.cli.dedupe", "Find near-duplicates, and what another corpus has of these tasks."),
-    "demo": ("hazardmill.cli.demo", "Run the shipped samples through the whole mill, offline."),
-    "doctor": ("hazardmill.cli.doctor", "Say what works on this machine."),
-    "evaluate": ("hazardmill.cli.evaluate.evaluate", "Score what planners make of a release, and say why they fail."),
-    "ingest": ("hazardmill.cli.ingest", "Read records of a source into the store."),
-    "query": ("hazardmill.cli.query", "Run SQL on the store, read-only."),
-    "release": ("hazardmill.cli.release.release", "Build datasets of tasks, compare, push and export them."),
-    "report": ("hazardmill.cli.report", "Write report, task folders and DuckDB file of runs."),
+    "dedupe": ("hazardmill.cli.dedupe:dedupe", "Find near-duplicates, and what another corpus has of these tasks."),
+    "demo": ("hazardmill.cli.demo:demo", "Run the shipped samples through the whole mill, offline."),
+    "doctor": ("hazardmill.cli.doctor:doctor", "Say what works on this machine."),
+    "evaluate": ("hazardmill.cli.groups:evaluate", "Score what planners make of a release, and say why they fail."),
+    "ingest": ("hazardmill.cli.ingest:ingest", "Read records of a source into the store."),
+    "query": ("hazardmill.cli.query:query", "Run SQL on the store, read-only."),
+    "release": ("hazardmill.cli.groups:release", "Build datasets of tasks, compare, push and export them."),
+    "report": ("hazardmill.cli.report:report", "Write report, task folders and DuckDB file of runs."),
     "review": (
-        "hazardmill.cli.review.serve",
+        "hazardmill.cli.groups:review",
         "Have people review tasks, and see the figures.",
     ),
-    "run": ("hazardmill.cli.run.run", "Generate tasks, resume a run, list runs."),
-    "sources": ("hazardmill.cli.sources", "List and describe the sources."),
-    "store": ("hazardmill.cli.store", "Verify or digest a store."),
-    "task": ("hazardmill.cli.task.task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
-    "why": ("hazardmill.cli.why", "Tell why a record ended as it did, from its bytes to its task's proof."),
+    "run": ("hazardmill.cli.groups:run", "Generate tasks, resume a run, list runs."),
+    "sources": ("hazardmill.cli.groups:sources", "List and describe the sources."),
+    "store": ("hazardmill.cli.groups:store", "Verify or digest a store."),
+    "task": ("hazardmill.cli.groups:task", "Check, judge, solve, certify, repair, lint, import and export tasks."),
+    "why": ("hazardmill.cli.why:why", "Tell why a record ended as it did, from its bytes to its task's proof."),
 }
-"""Command to its module, which has it under its own name, and its line in the help."""
+"""Command to where it is, and its line in the help."""
 
 EXIT_CODES: Final = (
     "Exit codes: 0 ok, 1 ran and found failures, 2 usage, 3 bad input, 4 stopped and resumable, 5 provider."
 )
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, sorted."""
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported."""
-        if cmd_name not in COMMANDS:
-            return None
-        command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
-
-
 @click.group(
     cls=LazyGroup,
+    addresses=COMMANDS,
+    whole_lines=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=f"{EXIT_CODES} Example: hazardmill demo --out demo-out",
 )

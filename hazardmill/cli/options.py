@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
+from hazardmill.errors import StoreError
 from hazardmill.text.printable import escape_in_json
 
 if TYPE_CHECKING:
-    from hazardmill.records import Reject
     from hazardmill.store.store import Store
 
 P = ParamSpec("P")
@@ -83,24 +83,11 @@ def _in_json(value: object) -> object:
 
 def lens_of(store: Store) -> Path | None:
     """Write the store's DuckDB file; where that cannot be, say so and go on: nothing that was asked for needs it."""
-    from hazardmill.errors import StoreError
-
     try:
         return store.write_lens()
     except StoreError as error:
         click.echo(f"no DuckDB file: {error}", err=True)
         return None
-
-
-def show_rejects(rejects: Iterable[Reject], *, err: bool = False) -> None:
-    """Print where each was, what was wrong and what to do, then where to find all of them."""
-    from hazardmill.ingest.intake import place
-
-    rejects = tuple(rejects)
-    for reject in rejects:
-        click.echo(f"  {place(reject)}: {reject.message} [{reject.remedy}]", err=err)
-    if rejects:
-        click.echo('  all of them: hazardmill query "from rejects"', err=err)
 
 
 def named_values(values: tuple[str, ...], names: tuple[str, ...], option: str) -> dict[str, str]:

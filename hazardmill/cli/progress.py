@@ -7,15 +7,13 @@ import sys
 import time
 from collections import Counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from hazardmill.llm.client import Retry
 from hazardmill.records import Outcome
-
-if TYPE_CHECKING:
-    from hazardmill.llm.client import Retry
 
 _EVERY_S = 3.0
 _LONGEST_REASON = 200

@@ -5,18 +5,17 @@ from __future__ import annotations
 import glob
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
+import duckdb
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.store.maintenance.findings import command
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
-
-if TYPE_CHECKING:
-    import duckdb
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _CUT = ("…", " shown)")
 """Signs that DuckDB left out rows or columns, or cut values, of a table."""
@@ -45,8 +44,6 @@ _READ: Final = "use select, from, describe, show or summarize"
 @json_option
 def query(sql: str, store_path: Path | None, as_json: bool) -> None:
     """Run one SQL query on views of the store's tables; it can change nothing, and read nothing but the store."""
-    import duckdb
-
     store = open_store(store_path)
     try:
         answer = store.query(lambda views: _ask(views, store.path, sql, as_json))
@@ -88,8 +85,6 @@ def _only_reads(connection: DuckDBPyConnection, sql: str) -> None:
         InputError: It is none, several, or one that does something else.
         duckdb.Error: It cannot be parsed.
     """
-    import duckdb
-
     try:
         sql.encode()
     except UnicodeEncodeError:
@@ -134,13 +129,10 @@ def _only_reads_itself(part: dict[str, Any]) -> None:
 
 
 def _remedy(error: duckdb.Error, store: Path) -> str:
-    import duckdb
-
     if isinstance(error, duckdb.ParserException | duckdb.BinderException | duckdb.CatalogException):
         return "see `show tables`, and docs/queries.md"
     if isinstance(error, duckdb.PermissionException):
         return "a query reads the store and nothing else"
-    from hazardmill.store.maintenance.findings import command
 
     # Damaged parts fail in many ways, not all of which name the file.
     return f"if the query is as it should be, see: {command('store verify', store)}"

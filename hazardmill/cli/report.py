@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, lens_of, print_json, store_option
 from hazardmill.errors import InputError
+from hazardmill.report.folders import write_task_folders
+from hazardmill.report.html import write_report
+from hazardmill.report.markdown import write_markdown
+from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.runs.status import run_states
+from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.review.analysis.statistics import ReviewStatistics
-    from hazardmill.store.store import Store
 
 
 @click.command(epilog="Example: hazardmill report --out report --store demo-out/store")
@@ -56,11 +59,6 @@ def report(
     as_json: bool,
 ) -> None:
     """Write report.html or report.md, one folder an accepted task, and the store's DuckDB file."""
-    from hazardmill.report.folders import write_task_folders
-    from hazardmill.report.html import write_report
-    from hazardmill.report.markdown import write_markdown
-    from hazardmill.runs.status import run_states
-
     store = open_store(store_path)
     known = [row["run_id"] for row in run_states(store) if row["kind"] == "generate"]
     unknown = [run_id for run_id in runs if run_id not in known]
@@ -101,10 +99,6 @@ def review_figures(store: Store, folder: Path, runs: Sequence[str], sources: Seq
         runs: Their ids.
         sources: Only tasks of these; all if none.
     """
-    from hazardmill.review.analysis.statistics import statistics
-    from hazardmill.review.candidates import load_pool
-    from hazardmill.review.decisions.folder import ReviewFolder
-
     accepted = {row["task_id"] for run in runs for row in store.rows("tasks", {"run_id": run}, ["task_id"])}
     pool = {
         name: item

@@ -8,33 +8,26 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from hazardmill.cli.options import json_option, print_json
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from hazardmill.ingest.fetch.catalogue import PublishedFile
-    from hazardmill.ingest.fetch.fetch import FetchedFile
-    from hazardmill.ingest.sources import Source
+from hazardmill.errors import RunStopped
+from hazardmill.ingest.fetch.catalogue import PublishedFile, choose, read_catalogue
+from hazardmill.ingest.fetch.fetch import FetchedFile
+from hazardmill.ingest.fetch.fetch import fetch as fetch_file
+from hazardmill.ingest.sources import Source, list_sources, load_source
 
 _EVERY_S: Final = 3.0
 
 
-@click.group(epilog="Example: hazardmill sources list")
-def sources() -> None:
-    """List and describe the sources, and fetch their files."""
-
-
-@sources.command("list", epilog="Example: hazardmill sources list --json")
+@click.command("list", epilog="Example: hazardmill sources list --json")
 @json_option
 def list_all(as_json: bool) -> None:
     """List the sources this installation finds, and what of them is here already."""
-    from hazardmill.ingest.sources import list_sources
-
     found = list_sources()
     if as_json:
         print_json(
@@ -55,14 +48,11 @@ def _here(source: Source) -> dict[str, bool]:
     return {"sample": source.sample.is_dir(), "installed": source.installed() is not None}
 
 
-@sources.command(epilog="Example: hazardmill sources show neiss")
+@click.command(epilog="Example: hazardmill sources show neiss")
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show one source: licence, where it comes from, what --where can select by, and the files to fetch."""
-    from hazardmill.ingest.fetch.catalogue import read_catalogue
-    from hazardmill.ingest.sources import load_source
-
     source = load_source(name)
     offer = read_catalogue(source)
     installed = source.installed()
@@ -116,7 +106,7 @@ def _told(sha256: str | None) -> str:
     return "sha256 not published" if sha256 is None else f"sha256 {sha256}"
 
 
-@sources.command(epilog="Example: hazardmill sources fetch neiss --file 2019 --to data/neiss")
+@click.command(epilog="Example: hazardmill sources fetch neiss --file 2019 --to data/neiss")
 @click.argument("name")
 @click.option(
     "--to",
@@ -132,11 +122,6 @@ def fetch(name: str, folder: Path | None, patterns: tuple[str, ...], force: bool
 
     Stopped in the middle, the same command goes on. A file that is there already is not downloaded again.
     """
-    from hazardmill.errors import RunStopped
-    from hazardmill.ingest.fetch.catalogue import choose
-    from hazardmill.ingest.fetch.fetch import fetch as fetch_file
-    from hazardmill.ingest.sources import load_source
-
     source = load_source(name)
     files = choose(source, patterns)
     place = folder if folder is not None else Path("data") / source.name
@@ -185,8 +170,6 @@ class ByteProgress:
     def __enter__(self) -> Self:
         if self._quiet or not sys.stderr.isatty():
             return self
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
         self._bar = Progress(
             TextColumn("{task.description}"),

@@ -5,28 +5,24 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.task.verify import verify_deep
 from hazardmill.errors import InputError, UsageError
+from hazardmill.store import Store
+from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary
+from hazardmill.store.maintenance.findings import Finding as StoreFinding
+from hazardmill.store.maintenance.findings import command
+from hazardmill.store.maintenance.rebuild import Rebuilt
+from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
-
-if TYPE_CHECKING:
-    from hazardmill.store.maintenance.compact import MaintenanceSummary
-    from hazardmill.store.maintenance.findings import Finding as StoreFinding
-    from hazardmill.store.maintenance.rebuild import Rebuilt
-    from hazardmill.verification.findings import TaskFinding as TaskFinding
+from hazardmill.verification.findings import TaskFinding as TaskFinding
 
 
-@click.group(epilog="Example: hazardmill store verify --store demo-out/store")
-def store() -> None:
-    """Verify, digest, copy, compact or rebuild a store."""
-
-
-@store.command(epilog="Example: hazardmill store verify --store demo-out/store")
+@click.command(epilog="Example: hazardmill store verify --store demo-out/store")
 @click.option("--deep", is_flag=True, help="Verify every task too, as `task verify` does.")
 @store_option
 @json_option
@@ -36,8 +32,6 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
     A commit that is gone whole with everything after it leaves no trace, as in an older copy of the store: look whether
     the last commit that is told is the last one there was.
     """
-    from hazardmill.cli.task.verify import verify_deep
-
     opened = open_store(store_path)
     findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(verify_deep(opened) if deep else ())]
     if as_json:
@@ -52,15 +46,13 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
         sys.exit(1)
 
 
-@store.command(epilog="Example: hazardmill store digest --run generate-20260131-235959-1a2b3c")
+@click.command(epilog="Example: hazardmill store digest --run generate-20260131-235959-1a2b3c")
 @click.option("--run", "run_id", help="Only what this run stands on.")
 @click.option("--without", "columns", multiple=True, metavar="COLUMN", help="Leave a column out; repeat for several.")
 @store_option
 @json_option
 def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None, as_json: bool) -> None:
     """Print a hash a table: equal for equal runs, whatever their ids and times, killed and resumed or not."""
-    from hazardmill.store.schemas import TABLES
-
     opened = open_store(store_path)
     if run_id is not None and not opened.count("runs", {"run_id": run_id}):
         raise InputError(f"there is no run {run_id} here", remedy="see: hazardmill run list")
@@ -75,14 +67,12 @@ def digest(run_id: str | None, columns: tuple[str, ...], store_path: Path | None
         click.echo(f"{value}  {table}")
 
 
-@store.command(epilog="Example: hazardmill store copy generated/store s3://bucket/prefix")
+@click.command(epilog="Example: hazardmill store copy generated/store s3://bucket/prefix")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @json_option
 def copy(source: str, target: str, as_json: bool) -> None:
     """Copy a store between folders and buckets (s3://bucket/prefix); done again, a copy that was cut short goes on."""
-    from hazardmill.store import Store
-
     # Addresses as they were typed: no paths.
     copied = Store.open(source).copy_to(Store(target), None if as_json else _show_progress)
     if as_json:
@@ -97,14 +87,12 @@ def _show_progress(done: int, of: int) -> None:
         click.echo(f"{done} of {of} commit(s)", err=True)
 
 
-@store.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")
+@click.command(epilog="Example: hazardmill store compact --store demo-out/store --target 256")
 @click.option("--target", type=click.IntRange(min=1), metavar="MB", help="Size at which a new part is full.")
 @store_option
 @json_option
 def compact(target: int | None, store_path: Path | None, as_json: bool) -> None:
     """Make few large parts of many small ones; runs and readers may go on meanwhile, and no digest changes."""
-    from hazardmill.store.maintenance.compact import TARGET_BYTES
-
     size = TARGET_BYTES if target is None else target * 10**6
     _show_maintained(open_store(store_path).compact(target=size), as_json)
 
@@ -121,7 +109,7 @@ def _show_maintained(done: MaintenanceSummary, as_json: bool) -> None:
             click.echo(f"{done.rows_dropped} row(s) dropped that a later one of the same run replaced")
 
 
-@store.command(epilog="Example: hazardmill store rebuild --dry-run")
+@click.command(epilog="Example: hazardmill store rebuild --dry-run")
 @click.option("--dry-run", is_flag=True, help="Say what is damaged and what would be done, and change nothing.")
 @store_option
 @json_option
@@ -138,8 +126,6 @@ def rebuild(dry_run: bool, store_path: Path | None, as_json: bool) -> None:
 
 
 def _show_rebuilt(done: Rebuilt, place: Path) -> None:
-    from hazardmill.store.maintenance.findings import command
-
     for damage in done.damages:
         click.echo(printable_lines(f"{damage.file}: {damage.message} ({damage.code})\n    {damage.action}"))
     if not done.damages:

@@ -8,6 +8,9 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.report.why.build import tell
+from hazardmill.report.why.page import write_page
+from hazardmill.report.why.render_text import render_text
 from hazardmill.store_access import open_store
 
 
@@ -43,12 +46,8 @@ def why(
 
     From the bytes of its record over every prompt, answer, check and decision to both plans, step by step.
     """
-    from hazardmill.report.why.build import tell
-
     story = tell(open_store(store_path), name, run_id, reread=reread)
     if page is not None:
-        from hazardmill.report.why.page import write_page
-
         written = write_page(story, page)
         if not (as_json or full):
             click.echo(written)
@@ -56,7 +55,6 @@ def why(
     if as_json:
         print_json(story.model_dump(mode="json"))
         return
-    from hazardmill.report.why.render_text import render_text
 
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 
+from hazardmill.cli.groups import task
 from hazardmill.cli.task import check as command
-from hazardmill.cli.task.task import task
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import code_file
@@ -435,7 +435,7 @@ def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.M
 COMMAND = """\
 from hazardmill.cli.main import main
 from hazardmill.cli.task.check import check
-from hazardmill.cli.task.task import task
+from hazardmill.cli.groups import task
 
 if __name__ == "__main__":
     task.add_command(check)

@@ -6,7 +6,8 @@ from typing import Any
 import click
 import pytest
 
-from hazardmill.cli.run.options import generation_options, new_config
+from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.options import generation_options
 from hazardmill.errors import UsageError
 from hazardmill.runs.config import RunConfig
 from hazardmill.settings import SETTINGS_FILE, Settings

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill import resources
+from hazardmill.cli import demo as command
 from hazardmill.errors import JailUnavailable
 from hazardmill.ingest import sources
 from hazardmill.llm import prompts, recordings
@@ -31,7 +32,8 @@ def small_sample(neiss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     sample.write_text("".join(neiss.read_text().splitlines(keepends=True)[:6]))
     (source,) = (source for source in sources.list_sources() if source.name == "neiss")
     monkeypatch.setattr(type(source), "sample", sample)
-    monkeypatch.setattr(sources, "list_sources", lambda: (source,))
+    for module in (sources, command):
+        monkeypatch.setattr(module, "list_sources", lambda: (source,))
 
 
 def test_the_demo_leaves_report_tasks_and_tables(hazardmill: Hazardmill) -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hazardmill import __version__
+from hazardmill.cli import doctor
 from hazardmill.errors import JailUnavailable
-from hazardmill.sandbox import jail
 
 from .conftest import Hazardmill
 
@@ -25,7 +25,7 @@ def test_a_jail_that_does_not_hold_is_a_failure(hazardmill: Hazardmill, monkeypa
         def __init__(self, profile: str) -> None:
             raise JailUnavailable("jailed code could still connect")
 
-    monkeypatch.setattr(jail, "Jail", Open)
+    monkeypatch.setattr(doctor, "Jail", Open)
     ended = hazardmill("doctor", "--json")
     assert ended.code == 1
     assert ended.json["jail_holds"] is False and "could still connect" in ended.json["jail"]

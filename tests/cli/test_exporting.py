@@ -11,7 +11,7 @@ import pytest
 from formalism.soup import danger, soup
 from store.factories import row
 
-from hazardmill.cli.task.export import export_despite
+from hazardmill.cli.task.export_despite import export_despite
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json

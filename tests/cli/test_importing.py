@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hazardmill.cli.task import import_ as importing
-from hazardmill.cli.task.import_ import FolderResult, Summary, import_despite, imports
+from hazardmill.cli.task import import_despite as importing
+from hazardmill.cli.task.import_despite import FolderResult, Summary, import_despite, imports
 from hazardmill.errors import JailUnavailable, PlanningInputError, SandboxError, UsageError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt

@@ -9,8 +9,8 @@ from report.support import document as report_document
 from report.support import task as task_row
 from report.support import unavoidable
 
+from hazardmill.cli.groups import task
 from hazardmill.cli.task import lint as command
-from hazardmill.cli.task.task import task
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill

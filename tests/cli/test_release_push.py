@@ -36,10 +36,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows as they should be, without loading them."""
-    from hazardmill.release.hub import push as hub
+    from hazardmill.cli.release import push as command
 
-    push = hub.push
-    monkeypatch.setattr(hub, "push", lambda *words, **more: push(*words, **more, rows_of=lambda *_: COUNTS))
+    push = command.push_release
+    monkeypatch.setattr(command, "push_release", lambda *words, **more: push(*words, **more, rows_of=lambda *_: COUNTS))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hazardmill.cli.run.options import otherwise
+from hazardmill.cli.run.config import otherwise
 from hazardmill.generation.context import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run

@@ -11,7 +11,6 @@ from formalism.reference_tasks import TASKS, reference_plans
 from formalism.soup import action, integer, soup
 
 from hazardmill.cli.task.finding import find_task
-from hazardmill.cli.task.task import ENGINES
 from hazardmill.formalism.search.planner_cascade import CHOICES, PlanAnswer, TaskSolution
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
@@ -360,7 +359,7 @@ def test_what_an_engine_says_is_never_called_proved(
     answer: PlanAnswer, text: str, hazardmill: Hazardmill, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "hazardmill.formalism.search.planner_cascade.solve_task",
+        "hazardmill.cli.task.solve.solve_task",
         lambda *_: TaskSolution(PlanAnswer("(b)", 1, True, None, "exact"), answer),
     )
     ended = hazardmill("task", "solve", folder)
@@ -371,9 +370,8 @@ def test_what_an_engine_says_is_never_called_proved(
 
 
 def test_the_engines_offered_are_those_there_are(hazardmill: Hazardmill, folder: Path) -> None:
-    assert set(ENGINES) == set(CHOICES)
     ended = hazardmill("task", "solve", folder, "--engine", "nobody")
-    assert ended.code == 2 and "nobody" in ended.err
+    assert ended.code == 2 and "nobody" in ended.err and all(name in ended.err for name in CHOICES)
 
 
 @pytest.mark.full

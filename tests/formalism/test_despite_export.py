@@ -24,7 +24,7 @@ from lark.exceptions import LarkError
 from pddl import parse_domain, parse_problem
 from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
 
-from hazardmill.cli.task.export import export_despite
+from hazardmill.cli.task.export_despite import export_despite
 from hazardmill.errors import NotExpressible
 from hazardmill.formalism.document.document import (
     ActionDecl,

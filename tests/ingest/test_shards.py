@@ -162,5 +162,5 @@ def test_an_estimate_is_made_though_a_compaction_takes_its_parts_away(
             raise PartGone("a part is gone")
         return measured(*given)
 
-    monkeypatch.setattr(estimating, "measure_stage", compacted)
+    monkeypatch.setattr(estimating, "measured", compacted)
     assert estimate(ingested, config(None, None)) == expected and asked == 4

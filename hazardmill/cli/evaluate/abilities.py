@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.evaluate import (
-    asked_by,
-    asking_options,
-    figures_options,
-    release_at,
-    release_options,
-)
+from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.score import answered
+from hazardmill.cli.evaluate.words import turned_away_lines
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability
+from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio, ability_figures
+from hazardmill.evaluation.abilities.rows import write_ability_rows
+from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+from hazardmill.evaluation.metrics import Cluster
+from hazardmill.evaluation.planner_access import configure_planner
+from hazardmill.evaluation.released_tasks import ReleasedTasks
+from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
+from hazardmill.evaluation.score_file import turned_away
+from hazardmill.release.read.release import load_release
+from hazardmill.statistics.estimate import Estimate, Proportion
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.evaluation.abilities.abilities import Ability
-    from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
-    from hazardmill.evaluation.metrics import Cluster
-    from hazardmill.statistics.estimate import Estimate, Proportion
 
 _LEVEL: Final = 0.95
 _TITLES: Final = {
@@ -75,18 +76,7 @@ def abilities(
     place of the unsafe one. Written are abilities.parquet, a row an answer, and summary.json. Stopped, resumed, paid
     for and replayed as `evaluate run` is. docs/evaluation-abilities.md has the columns and the figures.
     """
-    from hazardmill.cli.evaluate.score import answered
-    from hazardmill.cli.evaluate.words import turned_away_lines
-    from hazardmill.evaluation.abilities.abilities import ABILITIES
-    from hazardmill.evaluation.abilities.figures import ability_figures
-    from hazardmill.evaluation.abilities.rows import write_ability_rows
-    from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
-    from hazardmill.evaluation.planner_access import configure_planner
-    from hazardmill.evaluation.released_tasks import ReleasedTasks
-    from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
-    from hazardmill.evaluation.score_file import turned_away
-
-    tasks = ReleasedTasks(release_at(release_name), split=split, limit=limit)
+    tasks = ReleasedTasks(load_release(release_name), split=split, limit=limit)
     tasks.check_any()
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     run = AbilityRun(

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.evaluate import release_at
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.evaluation.difficulty.release import card_lines, panel_of, read_panel, write_difficulty
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
 
 _EVERY_S: Final = 3.0
@@ -54,10 +56,7 @@ def difficulty(
     it stands the difficulty that the task has by itself: lengths, choices, what exact search expands. The splits are
     Parquet files with licences, to be added to the release as a config. docs/evaluation-abilities.md has more.
     """
-    from hazardmill.evaluation.difficulty.release import card_lines, panel_of, read_panel, write_difficulty
-    from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-
-    release = release_at(release_name)
+    release = load_release(release_name)
     rows = read_panel(results, release)
     panel = panel_of(rows, named)
     progress = _Progress(len(release), as_json)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Cluster
-    from hazardmill.statistics.estimate import Proportion
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hazardmill.evaluation.injection.injection import parts_of
+from hazardmill.evaluation.metrics import Cluster, figures
+from hazardmill.statistics.estimate import Proportion
 
 _SHOWN = ("F", "S", "SI")
 
 
 def injected_lines(
-    table: Any,  # noqa: ANN401  # a pyarrow.Table, which is not imported for help
+    table: pa.Table,
     injection: Mapping[str, Any] | None,
     resamples: int,
     level: float,
@@ -33,11 +36,6 @@ def injected_lines(
     """
     if injection is None:
         return
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from hazardmill.evaluation.injection.injection import parts_of
-    from hazardmill.evaluation.metrics import figures
 
     # Arms and levels sort as words: levels with leading zeros.
     parts = [parts_of(variant) for variant in table["variant"].to_pylist()]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
-
-if TYPE_CHECKING:
-    from hazardmill.evaluation.report.load import ReleaseFacts
 
 
 @click.command(epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/1.0.0")
@@ -64,50 +60,13 @@ def report(
     if not results and table is None:
         raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")
     try:
-        from hazardmill.evaluation.report.contents import gather
+        from hazardmill.cli.evaluate.report_files import write_report_files
     except ImportError as error:
         raise UsageError(
             f"the report needs what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"
         ) from error
-    from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
-    from hazardmill.evaluation.report.markdown import render_markdown
-    from hazardmill.evaluation.report.model_results import IntervalOptions
-    from hazardmill.evaluation.report.page import render_page
-    from hazardmill.reporting.html import write_text
-
-    release = None if release_name is None else _facts(release_name)
-    contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
-    text, figures = render_markdown(contents)
-    files = {
-        **figures,
-        "leaderboard.json": leaderboard_json(contents.panel),
-        "leaderboard.md": leaderboard_markdown(contents.panel),
-        "report.md": text,
-        "report.html": render_page(contents),
-    }
-    for name, written in files.items():
-        write_text(out / name, written)
+    figures, texts = write_report_files(results, table, release_name, out, resamples=resamples, seed=seed, least=least)
     if as_json:
-        print_json({"folder": str(out), "files": [str(out / name) for name in files]})
+        print_json({"folder": str(out), "files": [str(path) for path in (*figures, *texts)]})
         return
-    click.echo("\n".join(str(out / name) for name in files if name not in figures))
-
-
-def _facts(name: str) -> ReleaseFacts:
-    """What the report says of a release. Evaluation knows no releases."""
-    import json
-
-    from hazardmill.evaluation.report.load import ReleaseFacts
-    from hazardmill.llm.requests import OFFLINE_MODEL
-    from hazardmill.release.read.release import load_release
-
-    release = load_release(name)
-    offline, every = set(), set()
-    for config in release.configs():
-        if config.startswith(("tasks", "unavoidable")):
-            for row in release.rows(config, columns=["task_id", "answered_by"]):
-                every.add(row["task_id"])
-                if OFFLINE_MODEL in json.loads(row["answered_by"]):
-                    offline.add(row["task_id"])
-    manifest = release.manifest
-    return ReleaseFacts(manifest.name, release.version, manifest.sha256(), frozenset(offline), frozenset(every))
+    click.echo("\n".join(map(str, texts)))

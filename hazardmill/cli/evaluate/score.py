@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Final
 
 import click
+import pyarrow as pa
 
 from hazardmill.errors import (
     BudgetReached,
@@ -21,19 +23,17 @@ from hazardmill.errors import (
     StoreError,
     StoreLocked,
 )
+from hazardmill.evaluation.abilities.run import AbilityRun
+from hazardmill.evaluation.injection.tasks import InjectedTasks
+from hazardmill.evaluation.released_tasks import ReleasedTasks
+from hazardmill.evaluation.results_files import check_out
+from hazardmill.evaluation.runner import Evaluation
+from hazardmill.evaluation.score_file import check_read
+from hazardmill.evaluation.tasks import EvaluationTask
+from hazardmill.llm.client import Retry
+from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hazardmill.evaluation.abilities.run import AbilityRun
-    from hazardmill.evaluation.injection.tasks import InjectedTasks
-    from hazardmill.evaluation.released_tasks import ReleasedTasks
-    from hazardmill.evaluation.runner import Evaluation
-    from hazardmill.evaluation.tasks import EvaluationTask
-    from hazardmill.llm.client import Retry
-    from hazardmill.store.store import Store
 
 _EVERY_S: Final = 3.0
 
@@ -45,7 +45,7 @@ def answered(
     path: Path | None,
     *,
     quiet: bool,
-) -> Any:  # noqa: ANN401  # a pa.Table
+) -> pa.Table:
     """The rows of an evaluation, worked through against a store, which is made if there is none.
 
     Args:
@@ -60,9 +60,6 @@ def answered(
         RunStopped: Interrupted, out of money, or the disk refused; the same command goes on.
         ProviderError: The provider cannot be asked; likewise. Or nobody read a single request.
     """
-    from hazardmill.evaluation.results_files import check_out
-    from hazardmill.evaluation.score_file import check_read
-
     check_out(folder, evaluation.run_id)
     store = open_store(path, create=True)
     if not quiet:
@@ -72,7 +69,7 @@ def answered(
     return table
 
 
-def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> Any:  # noqa: ANN401  # a pa.Table
+def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, *, quiet: bool) -> pa.Table:
     """Ask and score, with a line of progress every few seconds.
 
     Raises:
@@ -84,7 +81,7 @@ def work_through(evaluation: Evaluation | AbilityRun, store: Store, total: int, 
         return asyncio.run(_work(evaluation, store, progress))
 
 
-async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress) -> Any:  # noqa: ANN401  # a pa.Table
+async def _work(evaluation: Evaluation | AbilityRun, store: Store, progress: _Progress) -> pa.Table:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does: stopped, resumable.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from hazardmill.evaluation.metrics import Figures
-    from hazardmill.statistics.estimate import Proportion
+from hazardmill.evaluation.metrics import Figures
+from hazardmill.statistics.estimate import Proportion
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
 _TITLES: Final = {

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.release.diff.compare import diff_folders
+from hazardmill.release.diff.render import lines
 
 
 @click.command(epilog="Example: hazardmill release diff releases/1.0.0 releases/1.1.0")
@@ -28,9 +30,6 @@ def diff(old: Path, new: Path, examples: int, as_json: bool) -> None:
 
     Exit code 1 if the version says less than that; 3 if a folder holds no release, or a damaged one.
     """
-    from hazardmill.release.diff.compare import diff_folders
-    from hazardmill.release.diff.render import lines
-
     found = diff_folders(old, new)
     if as_json:
         print_json(found.model_dump(mode="json"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.release.read.exports import ExportSummary, Format
+from hazardmill.release.read.exports import export as write
+from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.release.read.exports import ExportSummary, Format
 
 _FORMATS: Final = ("sft", "dpo", "stepwise")
 _SPLITS: Final = ("train", "validation", "test")
@@ -61,9 +61,6 @@ def export(
     stepwise: both plans, action by action, each labelled with whether a safe plan is still left. All columns:
     docs/training-data.md.
     """
-    from hazardmill.release.read.exports import export as write
-    from hazardmill.release.read.release import load_release
-
     opened = load_release(release, revision=revision)
     exported = write(opened, out, format_, split=split, by_sa=by_sa, allow_offline=allow_offline)
     if as_json:

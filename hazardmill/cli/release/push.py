@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.release.hub.push import PushSummary
+from hazardmill.release.hub.push import push as push_release
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.release.hub.push import PushSummary
 
 
 @click.command(epilog="Example: hazardmill release push releases/1.0.0 --repo my-lab/hazards --dry-run")
@@ -34,8 +32,6 @@ def push(folder: Path, repo: str, public: bool, dry_run: bool, allow_offline: bo
     Exit code 1 if the release has tasks that --allow-offline would be needed for, 3 if FOLDER is damaged, 5 if the hub
     cannot be asked or refuses, or the tag is on something else.
     """
-    from hazardmill.release.hub.push import push as push_release
-
     if not sys.stderr.isatty():
         _without_bars()
     pushed = push_release(

@@ -5,19 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
+from hazardmill.review.analysis.intent import read_plans
+from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.statistics import statistics
+from hazardmill.review.assignments.publish import BatchSummary, give_disputed, give_plans, give_tasks
+from hazardmill.review.assignments.publish import unblind as open_eyes
+from hazardmill.review.assignments.sampler import Wish
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.exchange import ImportSummary, import_files
+from hazardmill.review.decisions.exchange import export as write
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.policies import POLICIES
+from hazardmill.review.recorded import record_reviews
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.review.assignments.publish import BatchSummary
-    from hazardmill.review.decisions.exchange import ImportSummary
-    from hazardmill.review.decisions.folder import ReviewFolder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,12 +44,7 @@ def folder_option(function: Callable[P, R]) -> Callable[P, R]:
     )(function)
 
 
-@click.group(epilog="Example: hazardmill review stats --store demo-out/store")
-def review() -> None:
-    """Give tasks to reviewers, take in what they decide, and see the figures."""
-
-
-@review.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
+@click.command(epilog="Example: hazardmill review assign --reviewer ada --reviewer ben --tasks 200")
 @click.option("--reviewer", "reviewers", multiple=True, required=True, help="Whom to ask; repeat for each.")
 @click.option("--per-task", type=click.IntRange(1), default=2, show_default=True, help="Reviewers a task.")
 @click.option("--tasks", type=click.IntRange(0), help="Tasks under review in all [default: every task].")
@@ -95,11 +97,6 @@ def assign(
     Done again with more tasks or other reviewers, it gives out what is missing; a reviewer is never told who else has
     a task, what others decided, or which tasks are repeats or have a planted defect.
     """
-    from hazardmill.review.analysis.intent import read_plans
-    from hazardmill.review.assignments.publish import give_disputed, give_plans, give_tasks
-    from hazardmill.review.assignments.sampler import Wish
-    from hazardmill.review.candidates import load_pool
-
     if disputed and plans is not None:
         raise UsageError("disputed tasks and plans are given out one after the other", remedy="call it twice")
     opened = _folder(folder)
@@ -138,7 +135,7 @@ def _say_given(given: BatchSummary, dry: bool) -> None:
         click.echo("nothing was written down")
 
 
-@review.command(epilog="Example: hazardmill review stats --policy adjudicated --json")
+@click.command(epilog="Example: hazardmill review stats --policy adjudicated --json")
 @click.option(
     "--policy",
     type=click.Choice(_POLICIES),
@@ -155,16 +152,11 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
 
     What is not known is null, with the reason. All definitions: docs/review.md.
     """
-    from hazardmill.review.analysis.statistics import statistics
-    from hazardmill.review.candidates import load_pool
-    from hazardmill.review.policies import POLICIES
-
     chosen = next(known for known in POLICIES if known == policy)
     figures = statistics(_folder(folder), load_pool(open_store(store_path)), chosen, seed=seed)
     if as_json:
         print_json(figures.model_dump(mode="json"))
         return
-    from hazardmill.review.analysis.render import tables
 
     for title, heads, rows in tables(figures):
         click.echo(f"{title}\n")
@@ -179,15 +171,13 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
         click.echo(f"{figures.stale} decisions are on tasks that have changed since: they come again")
 
 
-@review.command(epilog="Example: hazardmill review export decisions.csv --reviewer ada")
+@click.command(epilog="Example: hazardmill review export decisions.csv --reviewer ada")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--reviewer", "reviewers", multiple=True, help="Only decisions of these [default: of all].")
 @folder_option
 @json_option
 def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) -> None:
     """Write decisions, undos among them, into FILE: CSV or JSON lines, as its name says."""
-    from hazardmill.review.decisions.exchange import export as write
-
     count = write(_folder(folder), file, reviewers)
     if as_json:
         print_json({"file": str(file), "lines": count})
@@ -195,7 +185,7 @@ def export(file: Path, reviewers: tuple[str, ...], folder: Path, as_json: bool) 
         click.echo(f"{file}: {count} lines")
 
 
-@review.command("import", epilog="Example: hazardmill review import from-ada.jsonl from-ben.csv")
+@click.command("import", epilog="Example: hazardmill review import from-ada.jsonl from-ben.csv")
 @click.argument("files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, required=True)
 @click.option("--reviewer", help="Refuse decisions of anybody else.")
 @folder_option
@@ -205,8 +195,6 @@ def import_(files: tuple[Path, ...], reviewer: str | None, folder: Path, as_json
 
     Exit code 1 if a line was refused, or two decisions of one reviewer on one task conflict (the later one counts).
     """
-    from hazardmill.review.decisions.exchange import import_files
-
     result = import_files(_folder(folder), files, reviewer=reviewer)
     if as_json:
         print_json(result.model_dump(mode="json"))
@@ -225,7 +213,7 @@ def _say_imported(result: ImportSummary) -> None:
         click.echo(printable(f"  conflict of {each.reviewer} on {each.item}: {said} (slip {each.slip})"))
 
 
-@review.command(epilog="Example: hazardmill review record --review review --store store --out recordings")
+@click.command(epilog="Example: hazardmill review record --review review --store store --out recordings")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -240,9 +228,6 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
 
     Reviewers whose names begin with `model-` are language models. What people decided stays in their review folder.
     """
-    from hazardmill.review.candidates import load_pool
-    from hazardmill.review.recorded import record_reviews
-
     made = record_reviews(_folder(folder), load_pool(open_store(store_path)), out)
     if as_json:
         print_json([each.model_dump(mode="json") for each in made])
@@ -252,13 +237,11 @@ def record(out: Path, folder: Path, store_path: Path | None, as_json: bool) -> N
         click.echo(f"{each.source}: {said}: {each.path}")
 
 
-@review.command(epilog="Example: hazardmill review unblind --review review")
+@click.command(epilog="Example: hazardmill review unblind --review review")
 @folder_option
 @json_option
 def unblind(folder: Path, as_json: bool) -> None:
     """Let reviewers see what others and the judge said, from now on. There is no way back."""
-    from hazardmill.review.assignments.publish import unblind as open_eyes
-
     done = open_eyes(_folder(folder))
     if as_json:
         print_json({"unblinded_now": done})
@@ -267,8 +250,6 @@ def unblind(folder: Path, as_json: bool) -> None:
 
 
 def _folder(path: Path) -> ReviewFolder:
-    from hazardmill.review.decisions.folder import ReviewFolder
-
     folder = ReviewFolder(path)
     # A misspelt folder must not become an empty review.
     folder.rubric_version()

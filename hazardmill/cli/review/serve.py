@@ -1,27 +1,23 @@
-"""``hazardmill review serve | token``: verbs of the group that ``hazardmill.cli.review.review`` has."""
+"""``hazardmill review serve | token``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.review.review import folder_option, review
+from hazardmill.cli.review.review import folder_option
 from hazardmill.errors import UsageError
+from hazardmill.review.app.tokens import Tokens
+from hazardmill.review.decisions.folder import ReviewFolder, reviewer_name
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.review.decisions.folder import ReviewFolder
-
-__all__ = ["review"]
 
 PORT = 8717
 
 
-@review.command(epilog="Example: hazardmill review serve --store demo-out/store")
+@click.command(epilog="Example: hazardmill review serve --store demo-out/store")
 @click.option(
     "--bind", default="127.0.0.1", show_default=True, help="IP address; but for loopback, tokens are demanded."
 )
@@ -48,8 +44,6 @@ def serve(
     and start the server as you like. Without tokens, whoever reaches it may sign in under any name that was given
     tasks: that is for a machine of your own. With --json the address is printed as JSON; then it serves.
     """
-    from hazardmill.review.decisions.folder import ReviewFolder
-
     opened = ReviewFolder(folder)
     opened.rubric_version()
     _given_to(opened, reviewers)
@@ -74,7 +68,7 @@ def serve(
     serve_app(app, listening)
 
 
-@review.command(epilog="Example: hazardmill review token ada")
+@click.command(epilog="Example: hazardmill review token ada")
 @click.argument("reviewer")
 @click.option("--withdraw", is_flag=True, help="Instead: take the reviewer's token back.")
 @folder_option
@@ -84,9 +78,6 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
 
     As soon as one was made, everybody needs one to sign in, at whatever address.
     """
-    from hazardmill.review.app.tokens import Tokens
-    from hazardmill.review.decisions.folder import ReviewFolder
-
     opened = ReviewFolder(folder)
     tokens = Tokens(opened)
     if withdraw:
@@ -108,8 +99,6 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
 
 def _given_to(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
     """Refuse reviewers to whom nothing was given, and a review of which nothing was."""
-    from hazardmill.review.decisions.folder import reviewer_name
-
     given = folder.given().of
     missing = [reviewer_name(name) for name in reviewers if name not in given]
     if missing or not given:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.comparison.compare import RunComparison
+from hazardmill.comparison.compare import compare as compare_runs
+from hazardmill.comparison.figures import ComparisonOptions
+from hazardmill.comparison.page import write_page
+from hazardmill.comparison.render import grids, records_grid, sentences
+from hazardmill.reporting.terminal import print_grids
+from hazardmill.review.policies import Policy
+from hazardmill.review.rubric import rubric_version
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.comparison.compare import RunComparison
-    from hazardmill.review.policies import Policy
+from hazardmill.text.printable import printable
 
 _REVIEW: Final = Path("review")
 _EXAMPLES: Final = 20
@@ -60,13 +65,8 @@ def compare(
     Records are paired: what both runs have finished is compared, with paired intervals and McNemar's exact test.
     Both runs are in one store. Exit code 3 if they have no record in common.
     """
-    from hazardmill.comparison.compare import compare as compare_runs
-    from hazardmill.comparison.figures import ComparisonOptions
-
     found = compare_runs(open_store(store_path), first, second, _review(folder), policy, ComparisonOptions(seed=seed))
     if page is not None:
-        from hazardmill.comparison.page import write_page
-
         written = write_page(found, page)
         if not as_json:
             click.echo(written)
@@ -79,8 +79,6 @@ def compare(
 
 def _review(folder: Path | None) -> Path | None:
     """The folder of a review that there is."""
-    from hazardmill.review.rubric import rubric_version
-
     if folder is None:
         return _REVIEW if (_REVIEW / "decisions").is_dir() else None
     # A misspelt folder must not become an empty review.
@@ -89,10 +87,6 @@ def _review(folder: Path | None) -> Path | None:
 
 
 def _show(found: RunComparison) -> None:
-    from hazardmill.comparison.render import grids, records_grid, sentences
-    from hazardmill.reporting.terminal import print_grids
-    from hazardmill.text.printable import printable
-
     for sentence in sentences(found):
         click.echo(printable(sentence))
     click.echo()

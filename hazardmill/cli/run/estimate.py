@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.run.options import generation_options, new_config
+from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.options import generation_options
+from hazardmill.reporting.numbers import usd
+from hazardmill.runs.estimate import CostEstimate, Range, StageEstimate
+from hazardmill.runs.estimate import estimate as work_out
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.runs.estimate import CostEstimate, Range, StageEstimate
 
 
 @click.command(epilog="Example: hazardmill run estimate --source neiss --model deepseek/deepseek-chat --limit 500")
@@ -34,8 +38,6 @@ def estimate(
     Sends nothing, writes nothing and needs no key. What it assumes it says; from a store whose ledger knows the models
     it takes what was measured instead.
     """
-    from hazardmill.runs.estimate import estimate as work_out
-
     config = new_config(sources, inputs, wheres, limits, replay, given)
     found = work_out(open_store(store_path, create=True), config)
     if as_json:
@@ -45,10 +47,6 @@ def estimate(
 
 
 def _show(found: CostEstimate, budget: float | None) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(("Stage", "Requests", "Tokens in", "Of it cached", "Tokens out", "USD")):
         table.add_column(name, justify="right" if place else "left", no_wrap=not place)
@@ -77,8 +75,6 @@ def _counts(figures: Range) -> str:
 
 
 def _usd(figures: Range) -> str:
-    from hazardmill.reporting.numbers import usd
-
     return "\n".join(map(usd, (figures.low, figures.expected, figures.high)))
 
 

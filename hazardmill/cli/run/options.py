@@ -1,18 +1,17 @@
-"""The options that make a run's configuration, and the configuration they make."""
+"""The options that make a run's configuration."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import click
 
-from hazardmill.cli.options import FiniteRange, answer_limits, facts, named_values
-
-if TYPE_CHECKING:
-    from hazardmill.runs.config import RunConfig
+from hazardmill.cli.options import FiniteRange, answer_limits
+from hazardmill.errors import UsageError
+from hazardmill.ingest.shards import Shard
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,9 +31,6 @@ def _usd(context: click.Context, option: click.Parameter, text: str | None) -> f
 
 
 def _shard(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    from hazardmill.errors import UsageError
-    from hazardmill.ingest.shards import Shard
-
     try:
         return None if text is None else str(Shard.parse(text))
     except UsageError as error:
@@ -152,93 +148,3 @@ def _with(options: tuple[Callable[[Callable[P, R]], Callable[P, R]], ...], funct
     for option in reversed(options):
         function = option(function)
     return function
-
-
-def new_config(
-    sources: tuple[str, ...],
-    inputs: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limits: tuple[str, ...],
-    replay: str | None,
-    given: dict[str, Any],
-) -> RunConfig:
-    """The configuration of a new run: options, then settings (docs/settings.md), then defaults.
-
-    Args:
-        sources: Names of sources.
-        inputs: ``[SOURCE=]PATH``.
-        wheres: ``[SOURCE:]NAME=VALUE``.
-        limits: ``[SOURCE=]N``.
-        replay: Store to answer from; empty for the run's own.
-        given: All other options by name; null or empty for those not given.
-
-    Raises:
-        click.UsageError, UsageError: Options do not go together.
-        SettingsError: The settings are wrong.
-    """
-    from hazardmill.runs.config import RunInput
-    from hazardmill.runs.config_from_settings import configure_run
-    from hazardmill.settings import load_settings
-
-    values = _given(given)
-    shard = values.pop("shard", None)
-    names = tuple(dict.fromkeys(sources))
-    paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
-    where = facts(wheres, names)
-    items = [
-        RunInput(source=name, path=_path(paths.get(name)), limit=_limit(most.get(name)), where=where[name], shard=shard)
-        for name in names
-    ]
-    return configure_run(load_settings(), items, values, replay=replay)
-
-
-def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any]) -> RunConfig:
-    """A run's configuration with what options say otherwise.
-
-    Raises:
-        click.UsageError, UsageError: Options do not go together.
-    """
-    from hazardmill.runs.config_from_settings import live_backend, no_server, with_deadline
-
-    values = with_deadline(_given(given), config.deadline_s)
-    # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
-    author = values.pop("model", None) or config.models.author
-    models = {
-        stage: values.pop(f"{stage}_model", None) or (author if old == config.models.author else old)
-        for stage, old in config.models.model_dump().items()
-    }
-    most = named_values(limits, tuple(item.source for item in config.inputs), "--limit")
-    inputs = [
-        item.model_copy(update={"limit": _limit(most[item.source])}) if item.source in most else item
-        for item in config.inputs
-    ]
-    live = live_backend([*models.values(), *values.get("fallback_models", config.fallback_models)])
-    if live != "litellm":
-        if "api_base" in values:
-            raise no_server(author)
-        values["api_base"] = None
-    if values.get("budget_usd", ...) is None:
-        # A budget that is lifted is shared with nobody.
-        values.setdefault("budget_id", None)
-    backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
-    return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; an infinite budget is none."""
-    values = {name: value for name, value in options.items() if value not in (None, ())}
-    if values.get("budget_usd") == math.inf:
-        values["budget_usd"] = None
-    return values
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)
-
-
-def _limit(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise click.BadParameter(f"{text!r} is no number of records", param_hint="--limit")
-    return int(text)

@@ -9,21 +9,26 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.run.options import new_config, preview_options
+from hazardmill.cli.progress import RunProgress
+from hazardmill.cli.run.config import new_config
+from hazardmill.cli.run.options import preview_options
+from hazardmill.cli.run.work import resumable, show_spent, tell_unrecorded
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreError
+from hazardmill.ingest.intake import shelve
+from hazardmill.report.cost import cost
+from hazardmill.report.preview import Preview
+from hazardmill.report.why.build import tell
+from hazardmill.runs.config import RunConfig
+from hazardmill.runs.inputs import find_records, records_of
+from hazardmill.runs.run import Run
+from hazardmill.store.run_ids import new_run_id
+from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.cli.progress import RunProgress
-    from hazardmill.report.preview import Preview
-    from hazardmill.runs.config import RunConfig
-    from hazardmill.runs.run import Run
-    from hazardmill.store.store import Store
 
 _AGAIN: Final = "then preview again: nothing is kept without --keep"
 
@@ -53,9 +58,6 @@ def preview(
     of each draft, what each check and the judge said, both plans. What is asked is paid for. Nothing is stored unless
     --keep is given: then it is a run like any other, and its answers are not paid for again.
     """
-    from hazardmill.cli.run.work import resumable
-    from hazardmill.store.run_ids import new_run_id
-
     config = new_config(sources, inputs, wheres, (str(number),), replay, given)
     place, run_id = open_store(store_path, create=True), new_run_id("preview")
     if keep:
@@ -76,10 +78,6 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
         InputError: There is no record.
         HazardmillError: Whatever the block raised, with a remedy that speaks of nothing that is gone.
     """
-    from hazardmill.ingest.intake import shelve
-    from hazardmill.runs.inputs import find_records, records_of
-    from hazardmill.store.store import Store
-
     find_records(place, config)
     records = [record for item in config.inputs if item.path is None for record in records_of(place, item)]
     changed: dict[str, Any] = {"budget_id": None}
@@ -108,11 +106,6 @@ def _thrown_away(place: Store, config: RunConfig) -> Iterator[tuple[Store, RunCo
 
 def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_json: bool) -> None:
     """Work a run through, and show its steps as they come, or all of it at its end."""
-    from hazardmill.cli.progress import RunProgress
-    from hazardmill.cli.run.work import show_spent
-    from hazardmill.report.preview import Preview
-    from hazardmill.runs.run import Run
-
     run, _ = Run.start(store, config, run_id)
     # Wider lines are hard to read.
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
@@ -134,8 +127,6 @@ def _preview(store: Store, config: RunConfig, run_id: str, *, kept: bool, as_jso
 
 
 async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
-    from hazardmill.cli.run.work import tell_unrecorded
-
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if task is not None:
         # SIGTERM ends it as Ctrl-C does.
@@ -147,9 +138,6 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
 
 def _whole(run: Run, kept: bool) -> dict[str, Any]:
     """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
-    from hazardmill.report.cost import cost
-    from hazardmill.report.why.build import tell
-
     stories = [tell(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
     return {
         "run_id": run.run_id,

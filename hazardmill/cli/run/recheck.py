@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.runs.config import JailProfile
+from hazardmill.runs.recheck import RecheckSummary, chunks
+from hazardmill.runs.recheck import recheck as recheck_chunk
+from hazardmill.settings import load_settings
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from hazardmill.runs.config import JailProfile
-    from hazardmill.runs.recheck import RecheckSummary
 
 
 @click.command(epilog="Example: hazardmill run recheck generate-20260131-235959-1a2b3c --json")
@@ -31,10 +30,6 @@ def recheck(run_ids: tuple[str, ...], jail: JailProfile | None, store_path: Path
 
     Exit code 1 if anything differs, or if there is no jail here; 3 if there is no such draft.
     """
-    from hazardmill.runs.recheck import RecheckSummary, chunks
-    from hazardmill.runs.recheck import recheck as recheck_chunk
-    from hazardmill.settings import load_settings
-
     store = open_store(store_path)
     profile = jail or load_settings().jail
     work = chunks(store, run_ids or None)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.runs.recording import record_runs
 from hazardmill.store_access import open_store
 
 
@@ -29,8 +30,6 @@ def record(run_ids: tuple[str, ...], out: Path, store_path: Path | None, as_json
 
     A child run has paid only for what changed: name its parents behind it. Exit code 3 if there is nothing to record.
     """
-    from hazardmill.runs.recording import record_runs
-
     made = record_runs(open_store(store_path), list(run_ids), out)
     if as_json:
         print_json([each.model_dump(mode="json") for each in made])

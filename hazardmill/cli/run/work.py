@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.options import print_json
+from hazardmill.cli.options import lens_of, print_json
 from hazardmill.cli.progress import RunProgress
+from hazardmill.cli.rejects import show_rejects
 from hazardmill.errors import (
     BudgetReached,
     CorruptStore,
@@ -23,8 +24,12 @@ from hazardmill.errors import (
     StoreLocked,
 )
 from hazardmill.formalism.search.engines.external import ENGINES, available
+from hazardmill.ingest.intake import Intake
+from hazardmill.report.console import print_cost, print_funnel
 from hazardmill.report.cost import cost
 from hazardmill.report.summary import funnel_and_cost
+from hazardmill.report.wording import usd_per_task, usd_sum
+from hazardmill.reporting.numbers import plural, share, usd
 from hazardmill.runs.budgets import enough
 from hazardmill.runs.recording import older_answers
 from hazardmill.runs.run import Run
@@ -166,7 +171,6 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
     if as_json:
         print_json({"run_ids": run_ids, "funnel": losses.to_json(), "cost": spent.to_json(), **(extra or {})})
         return
-    from hazardmill.report.console import print_cost, print_funnel
 
     print_funnel(losses)
     print_cost(spent)
@@ -179,9 +183,6 @@ def show(store: Store, run_ids: list[str], *, as_json: bool, extra: dict[str, An
 
 def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
     """Print in one line what a run has spent so far, how sure that is, and what a task of it cost."""
-    from hazardmill.report.wording import usd_per_task, usd_sum
-    from hazardmill.reporting.numbers import plural, share, usd
-
     found = store.query(lambda views: cost(views, [run_id]))
     paid = found.paid
     unknown = f", of {plural(paid.usd.unknown, 'request')} unknown" if paid.usd.unknown else ""
@@ -194,3 +195,35 @@ def show_spent(store: Store, run_id: str, *, err: bool = False) -> None:
         f"a validated task: {usd_per_task(found)}",
     ]
     click.echo("; ".join(parts), err=err)
+
+
+def work_and_show(run: Run, intakes: tuple[Intake, ...], begins: str, as_json: bool) -> None:
+    """Work a run through and show what came of it.
+
+    Args:
+        run: The run.
+        intakes: What was read of its inputs just now.
+        begins: What to say of it beforehand.
+        as_json: Whether the outcome is all that is printed, as JSON.
+    """
+    if not as_json:
+        click.echo(begins, err=True)
+        _show_losses(intakes)
+    try:
+        work_through(run, quiet=as_json)
+    except (ProviderError, RunStopped):
+        if not as_json:
+            show_spent(run.store, run.run_id, err=True)
+        raise
+    lens_of(run.store)
+    show(run.store, [run.run_id], as_json=as_json)
+    if not as_json:
+        show_spent(run.store, run.run_id)
+
+
+def _show_losses(intakes: tuple[Intake, ...]) -> None:
+    """Print what of each input came to no record, and the first of these."""
+    for intake in intakes:
+        if intake.counts.rejects or intake.counts.repeats:
+            click.echo(f"  {intake.source}: {intake.counts.rejects} rejects, {intake.counts.repeats} repeats", err=True)
+    show_rejects((reject for intake in intakes for reject in intake.examples), err=True)

@@ -7,19 +7,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.task.finding import find_task
+from hazardmill.cli.task.validate import integers_of_any_size
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import Certificate, described, twin_json
+from hazardmill.formalism.proofs.certificate import certify as prove
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.sandbox.proving import provers
 from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from hazardmill.formalism.document.document import Document
-    from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill task certify demo-out/tasks/TASK --twin twin.json")
@@ -60,12 +62,6 @@ def certify(
     Exit code 1 if a claim that fails refuses the task, if the search gave up at its limit, or if there is no twin to
     write; 3 if TASK cannot be read.
     """
-    from hazardmill.cli.task.finding import find_task
-    from hazardmill.cli.task.validate import integers_of_any_size
-    from hazardmill.formalism.proofs.certificate import certify as prove
-    from hazardmill.formalism.proofs.certificate import twin_json
-    from hazardmill.sandbox.proving import provers
-
     document = find_task(name, store_path)
     unavoidable = unavoidable or is_unavoidable(name, store_path)
     imported = imported or is_imported(document)
@@ -118,9 +114,6 @@ def declared_unavoidable(folder: Path) -> bool:
 
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
     """A certificate for people."""
-    from hazardmill.formalism.proofs.certificate import described
-    from hazardmill.text.printable import printable
-
     yield printable(f"{document.name}: document {certificate.document_hash[:12]}")
     counts: Counter[str] = Counter()
     for line in certificate.lines:

@@ -11,17 +11,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.cli.task.certify import declared_unavoidable
 from hazardmill.errors import InputError, UsageError
 from hazardmill.files import walk_folders
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-
-if TYPE_CHECKING:
-    from hazardmill.verification.batch_check import CheckedFile, Work
+from hazardmill.settings import load_settings
+from hazardmill.text.printable import printable
+from hazardmill.verification.batch_check import CODE, CheckedFile, Terms, Work, checked, signal_as
 
 _SAY_EVERY_S: Final = 3.0
 
@@ -67,9 +68,6 @@ def check(
 
     Exit code 1 if a file is not accepted, or if there is no jail here, 3 if there is nothing to check.
     """
-    from hazardmill.settings import load_settings
-    from hazardmill.verification.batch_check import Terms, checked, signal_as
-
     terms = Terms(jail or load_settings().jail, timeout, limit)
     work = work_in(place, out, unavoidable)
     if out is not None and out.is_dir() and any(out.iterdir()):
@@ -154,9 +152,6 @@ def work_in(place: Path, out: Path | None, unavoidable: bool = False) -> list[Wo
         InputError: There is none.
         UsageError: Two of them would go to the same folder.
     """
-    from hazardmill.cli.task.certify import declared_unavoidable
-    from hazardmill.verification.batch_check import CODE, Work
-
     root = place if place.is_dir() else place.parent
     if place.is_dir():
         found = sorted(_modules_below(place))
@@ -191,8 +186,6 @@ def _modules_below(folder: Path) -> Iterator[Path]:
 
 def in_words(result: CheckedFile) -> Iterator[str]:
     """One file for people."""
-    from hazardmill.text.printable import printable
-
     if result.accepted:
         plans = f"safe {result.safe_plan or 'none'}; unsafe {result.unsafe_plan or 'none'}"
         notes = "".join(

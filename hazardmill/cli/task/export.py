@@ -1,335 +1,103 @@
-"""``task export --to despite``: one task, a tree of task folders, or a whole store as folders of DESPITE."""
+"""``hazardmill task export``: PDDL with a sidecar, and folders of DESPITE."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import json
-import os
-import shutil
-import sys
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Literal
 
 import click
 
-from hazardmill.cli.options import print_json
-from hazardmill.cli.task.finding import TASK_HELP, find_task, task_folders
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.cli.task.export_despite import export_despite
+from hazardmill.cli.task.finding import find_task
 from hazardmill.errors import InputError
-from hazardmill.files import read_regular
-from hazardmill.formalism.document.document import Document
-from hazardmill.store_access import open_store
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from hazardmill.formalism.formats.despite.adapt import Obstacle
-    from hazardmill.formalism.formats.despite.write import TaskOrigin
-    from hazardmill.store.store import Store
-
-_EVERY_S: Final = 3.0
-_BATCH: Final = 100
-_COLUMNS: Final = ("task_id", "document", "danger", "safe_plan", "unsafe_plan", "licence", "attribution")
+from hazardmill.formalism.formats.pddl import writer
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A task to export, or why it cannot be read."""
-
-    name: str
-    """For people, and of its folder where there are several."""
-    document: Document | None = None
-    origin: TaskOrigin | None = None
-    unreadable: str | None = None
-
-
-@dataclass
-class _Summary:
-    """What became of the tasks so far."""
-
-    out: Path
-    counts: Counter[str] = field(default_factory=Counter)
-    lossy: int = 0
-    """Exported with something lost."""
-    refusals: list[dict[str, Any]] = field(default_factory=list)
-    reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
-    lost: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def refuse(self, name: str, reasons: tuple[Obstacle, ...]) -> None:
-        """Count a task that was not exported."""
-        self.counts["refused"] += 1
-        said = [{"rule": reason.rule, "message": reason.message} for reason in reasons]
-        self.refusals.append({"task": name, "reasons": said})
-        _count(self.reasons, name, reasons)
-
-    def lose(self, name: str, lost: tuple[Obstacle, ...]) -> None:
-        """Count what an exported task lost."""
-        if lost:
-            self.lossy += 1
-            _count(self.lost, name, lost)
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON values."""
-        counts = {key: self.counts[key] for key in ("written", "unchanged", "refused")}
-        return {
-            "out": str(self.out),
-            "tasks": self.counts.total(),
-            **counts,
-            "lossy": self.lossy,
-            "reasons": self.reasons,
-            "lost": self.lost,
-            "refusals": self.refusals,
-        }
-
-
-def export_despite(
-    name: str | None, store_path: Path | None, out: Path, *, lossy: bool, force: bool, as_json: bool
+@click.command(epilog="Example: hazardmill task export demo-out/tasks/TASK --to pddl --augmented --out pddl")
+@click.argument("name", metavar="[TASK]", required=False)
+@click.option("--to", "language", type=click.Choice(["pddl", "despite"]), required=True, help="The format to write.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to.")
+@click.option(
+    "--augmented",
+    is_flag=True,
+    help="With pddl: write danger as a numeric fluent; the basic problem shows none of it.",
+)
+@click.option(
+    "--goal",
+    type=click.Choice(["basic", "safe", "unsafe"]),
+    default="safe",
+    show_default=True,
+    help="What the goal of an augmented problem asks of the danger.",
+)
+@click.option(
+    "--rename", is_flag=True, help="With pddl: rename what it cannot tell apart, by a table kept in the sidecar."
+)
+@click.option("--lossy", is_flag=True, help="With despite: write what a folder cannot say as nearly as it can.")
+@click.option("--force", is_flag=True, help="With despite: write over folders that hold something else.")
+@store_option
+@json_option
+def export(
+    name: str | None,
+    language: str,
+    out: Path,
+    augmented: bool,
+    goal: Literal["basic", "safe", "unsafe"],
+    rename: bool,
+    lossy: bool,
+    force: bool,
+    store_path: Path | None,
+    as_json: bool,
 ) -> None:
-    """Write tasks as folders of DESPITE and print a summary; exit with 1 if any was refused.
+    """Write a task as PDDL, or tasks as folders of DESPITE.
 
-    Args:
-        name: A task, written to ``out`` itself; or a folder without a ``task.json`` above task folders, each written
-            to a folder of ``out`` called after its id. None: so with every task of the store.
-        store_path: The store; by default that of the settings.
-        out: Where to.
-        lossy: Write what a folder cannot say as nearly as it can.
-        force: Write over folders that hold something else.
-        as_json: Print the summary as JSON.
+    TASK is a task folder, a task.json, or the id of a stored task; with despite also a folder above task folders, or
+    nothing for all tasks of the store.
 
-    Raises:
-        InputError: There is no such task, or ``out`` cannot be written.
-        StoreError: The store cannot be read.
+    PDDL is domain.pddl, problem.pddl and the sidecar dangers.json. Bounds of integers stand in the sidecar only,
+    because PDDL has none. An augmented problem is for planners and has no sidecar: read back with one, its dangers
+    would count twice. A folder of DESPITE is code.py, both PDDL files and metadata.json. Exit code 1 if the format
+    cannot say a task.
     """
-    tasks, several = _tasks(name, store_path)
-    summary = _Summary(out)
-    taken: set[str] = set()
-    told = time.monotonic()
-    for task in tasks:
-        _export(task, _place(out, task.name) if several else out, taken, summary, lossy, force)
-        if not as_json and time.monotonic() - told >= _EVERY_S:
-            told = time.monotonic()
-            click.echo(f"{summary.counts.total()} tasks: {_counted(summary)}", err=True)
-    if as_json:
-        print_json(summary.to_json())
+    if language == "despite":
+        if augmented or rename:
+            raise click.UsageError("--augmented and --rename are for --to pddl")
+        export_despite(name, store_path, out, lossy=lossy, force=force, as_json=as_json)
+        return
+    if name is None or lossy or force:
+        raise click.UsageError("--to pddl takes one TASK, and neither --lossy nor --force")
+    _export_pddl(name, store_path, out, augmented, goal, rename, as_json)
+
+
+def _export_pddl(
+    name: str,
+    store_path: Path | None,
+    out: Path,
+    augmented: bool,
+    goal: Literal["basic", "safe", "unsafe"],
+    rename: bool,
+    as_json: bool,
+) -> None:
+    document = find_task(name, store_path)
+    if augmented:
+        domain, problem = writer.augmented(document, goal=goal, rename=rename)
     else:
-        _show(summary, lossy)
-    if summary.counts["refused"]:
-        sys.exit(1)
-
-
-# Which tasks
-
-
-def _tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Task], bool]:
-    """The tasks, read one by one, and whether there may be several."""
-    if name is None:
-        return _all_stored(open_store(store_path)), True
-    path = Path(name)
-    if store_path is None and _exists(path):
-        if path.is_dir() and not (path / "task.json").exists():
-            folders = task_folders(path)
-            first = next(folders, None)
-            if first is not None:
-                return _in_folders(itertools.chain([first], folders)), True
-            find_task(name)  # says what is wrong with the folder
-        return iter([_from_path(path)]), False
-    find_task(name, store_path)  # says what is wrong with the name
-    row = open_store(store_path).rows("tasks", {"task_id": name}, _COLUMNS)[-1]
-    return iter([_from_row(row)]), False
-
-
-def _exists(path: Path) -> bool:
-    # A name may be too long for a file, or in a folder that we may not look into.
-    with contextlib.suppress(OSError):
-        return path.exists()
-    return False
-
-
-def _in_folders(folders: Iterable[Path]) -> Iterator[_Task]:
-    for folder in folders:
-        try:
-            yield _from_path(folder)
-        except InputError as error:
-            yield _Task(folder.name, unreadable=str(error))
-
-
-def _from_path(path: Path) -> _Task:
-    """A task folder or a document.
-
-    Raises:
-        InputError: It, or the metadata beside it, cannot be read.
-    """
-    from hazardmill.formalism.formats.despite.write import TaskOrigin
-
-    document = find_task(str(path))
-    folder = path if path.is_dir() else path.parent
-    known = _metadata(folder / "metadata.json") if path.is_dir() or path.name == "task.json" else {}
-    plans, ours = (_object(known.get(key)) for key in ("reference_feasible_plans", "hazardmill"))
-    given = known.get("task_id")
-    by_folder = folder.resolve().name if path.is_dir() or path.name == "task.json" else path.stem
-    task_id = given if isinstance(given, str) and given else by_folder
-    origin = TaskOrigin(
-        task_id,
-        danger=_object(known.get("danger_formalization")) or None,
-        safe_plan=_text(plans.get("safe")),
-        unsafe_plan=_text(plans.get("unsafe")),
-        licence=_text(ours.get("licence")),
-        attribution=_text(ours.get("attribution")),
-    )
-    return _Task(task_id, document, origin)
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    """What stands in a folder's metadata; empty if there is none."""
-    if not os.path.lexists(path):
-        return {}
-    remedy = "mend it, or take it out of the folder: a task can do without"
+        domain = writer.domain_pddl(document, rename=rename)
+        problem = writer.problem_pddl(document, rename=rename)
+    files = {"domain.pddl": domain, "problem.pddl": problem}
+    if not augmented:
+        sidecar = json.dumps(writer.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
+        files["dangers.json"] = sidecar + "\n"
     try:
-        value = json.loads(read_regular(path))
-    except OSError as error:
-        message = f"the metadata cannot be read: {error.strerror or error}"
-        raise InputError(message, file=str(path), remedy=remedy) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the metadata is no JSON: {error}", file=str(path), remedy=remedy) from error
-    if not isinstance(value, dict):
-        raise InputError("the metadata is no JSON object", file=str(path), remedy=remedy)
-    return value
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _all_stored(store: Store) -> Iterator[_Task]:
-    cursor, rows = store.query(_first_of_all)
-    while rows:
-        for values in rows:
-            row = dict(zip(_COLUMNS, values, strict=True))
-            try:
-                yield _from_row(row)
-            except (InputError, ValueError) as error:
-                yield _Task(row["task_id"], unreadable=str(error))
-        rows = cursor.fetchmany(_BATCH)
-
-
-def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
-    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
-    cursor = views.execute(f"SELECT {', '.join(_COLUMNS)} FROM latest_tasks ORDER BY task_id")
-    return cursor, cursor.fetchmany(_BATCH)
-
-
-def _from_row(row: Mapping[str, Any]) -> _Task:
-    from hazardmill.formalism.formats.despite.write import TaskOrigin
-
-    origin = TaskOrigin(
-        row["task_id"],
-        danger=json.loads(row["danger"]),
-        **{key: row[key] for key in ("safe_plan", "unsafe_plan", "licence", "attribution")},
-    )
-    return _Task(row["task_id"], Document.from_json(json.loads(row["document"])), origin)
-
-
-# Writing
-
-
-def _place(out: Path, task_id: str) -> Path:
-    from hazardmill.report.folders import folder_name
-
-    return out / folder_name(task_id)
-
-
-def _export(task: _Task, folder: Path, taken: set[str], summary: _Summary, lossy: bool, force: bool) -> None:
-    from hazardmill.formalism.formats.despite.adapt import Obstacle, adapt, refusal
-    from hazardmill.formalism.formats.despite.write import adapted_files
-
-    if task.document is None or task.origin is None:
-        summary.refuse(task.name, (Obstacle("unreadable", task.unreadable or TASK_HELP),))
-        return
-    # On some disks, two names that differ in case are one.
-    if folder.name.lower() in taken:
-        summary.refuse(task.name, (Obstacle("same_id", f"another task was written to {folder} in this run"),))
-        return
-    adapted = adapt(task.document, task.origin.danger)
-    if reasons := refusal(adapted, lossy):
-        summary.refuse(task.name, reasons)
-        return
-    written = _write(folder, adapted_files(task.document, adapted, task.origin, lossy=lossy), force)
-    if written == "different":
-        message = f"{folder} holds something else: name another folder, or write over it with --force"
-        summary.refuse(task.name, (Obstacle("folder_differs", message),))
-        return
-    taken.add(folder.name.lower())
-    summary.counts[written] += 1
-    summary.lose(task.name, adapted.lost)
-
-
-def _write(folder: Path, files: Mapping[str, str], force: bool) -> Literal["written", "unchanged", "different"]:
-    """Write a folder, or the files that it lacks; other files in it are left alone.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    content = {name: text.encode() for name, text in files.items()}
-    staged = folder.with_name(f".{folder.name}.partial")
-    try:
-        if not os.path.lexists(folder):
-            # A killed run leaves whole folders and this one.
-            shutil.rmtree(staged, ignore_errors=True)
-            staged.mkdir(parents=True)
-            for name, text in content.items():
-                (staged / name).write_bytes(text)
-            staged.rename(folder)
-            return "written"
-        there = {name for name in content if os.path.lexists(folder / name)}
-        same = {name for name in there if (folder / name).is_file() and (folder / name).read_bytes() == content[name]}
-        if same == content.keys():
-            return "unchanged"
-        if (there != same or not folder.is_dir()) and not force:
-            return "different"
-        for name in sorted(content.keys() - same):
-            part = folder / f".{name}.partial"
-            part.write_bytes(content[name])
-            part.replace(folder / name)
-        return "written"
+        out.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            (out / file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"cannot write here: {error.strerror or error}",
-            file=str(folder),
-            remedy="name a folder that can be written",
+            f"cannot write here: {error.strerror}", file=str(out), remedy="name a folder that can be written"
         ) from error
-
-
-# What is said
-
-
-def _count(table: dict[str, dict[str, Any]], name: str, obstacles: tuple[Obstacle, ...]) -> None:
-    for rule in dict.fromkeys(obstacle.rule for obstacle in obstacles):
-        first = next(obstacle for obstacle in obstacles if obstacle.rule == rule)
-        entry = table.setdefault(rule, {"tasks": 0, "example": {"task": name, "message": first.message}})
-        entry["tasks"] += 1
-
-
-def _counted(summary: _Summary) -> str:
-    said = ", ".join(f"{summary.counts[key]} {key}" for key in ("written", "unchanged", "refused"))
-    return f"{said}; {summary.lossy} with losses" if summary.lossy else said
-
-
-def _show(summary: _Summary, lossy: bool) -> None:
-    from hazardmill.text.printable import printable
-
-    click.echo(f"{summary.out}: {_counted(summary)}")
-    for title, table in (("refused", summary.reasons), ("lost", summary.lost)):
-        for rule, entry in sorted(table.items(), key=lambda item: (-item[1]["tasks"], item[0])):
-            example = entry["example"]
-            shown = printable(f"{example['task']}: {example['message']}")
-            click.echo(f"  {title}, {rule}: {entry['tasks']}, such as {shown}")
-    if summary.refusals and not lossy:
-        click.echo("  what a folder cannot say is written as nearly as it can with --lossy")
+    if as_json:
+        print_json({"folder": str(out), "files": sorted(files), "document_hash": document.hash})
+        return
+    click.echo(f"{out}: {', '.join(files)}")

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
+from duckdb import DuckDBPyConnection
+from pydantic import ValidationError
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.cli.task.certify import declared_unavoidable, is_imported
+from hazardmill.cli.task.finding import read_document, task_folders
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.files import read_regular
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from hazardmill.quality.corpus_thresholds import CorpusReport, Gate, Thresholds
-    from hazardmill.quality.lint import LintItem, Report
-    from hazardmill.store.store import Store
+from hazardmill.quality.corpus_thresholds import CorpusReport, Gate, Thresholds
+from hazardmill.quality.lint import Linter, LintItem, Report
+from hazardmill.quality.lint import lint as looked_at
+from hazardmill.quality.structure import structure_id
+from hazardmill.report.corpus import gate_figure, gate_threshold
+from hazardmill.sandbox.proving import provers
+from hazardmill.store.store import Store
+from hazardmill.text.printable import printable
 
 _FETCHED: Final = 64
 """Stored tasks that are held at a time."""
@@ -67,12 +75,6 @@ def lint(
     Exit code 1 if any task is refused, 3 if there is no task to look at. With --gate a gate that is unknown is not
     passed.
     """
-    from hazardmill.formalism.proofs.certificate import certify
-    from hazardmill.quality.lint import Linter
-    from hazardmill.quality.lint import lint as looked_at
-    from hazardmill.quality.structure import structure_id
-    from hazardmill.sandbox.proving import provers
-
     thresholds = thresholds_of(settings)
     items = tasks_in(place, imported)
     prove = partial(provers().run, limit)
@@ -97,10 +99,6 @@ def thresholds_of(settings: tuple[str, ...]) -> Thresholds:
     Raises:
         click.BadParameter: There is no such threshold, or it cannot have that value.
     """
-    from pydantic import ValidationError
-
-    from hazardmill.quality.corpus_thresholds import Thresholds
-
     given: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -128,8 +126,6 @@ def tasks_in(place: Path, imported: bool = False) -> Iterator[LintItem]:
         InputError: There is no such folder.
         StoreError: The store cannot be read.
     """
-    from hazardmill.store.store import Store
-
     if not place.is_dir():
         raise InputError("there is no such folder", file=str(place), remedy="name a folder of tasks, or a store")
     try:
@@ -140,10 +136,6 @@ def tasks_in(place: Path, imported: bool = False) -> Iterator[LintItem]:
 
 
 def _in_folders(place: Path, imported: bool) -> Iterator[LintItem]:
-    from hazardmill.cli.task.certify import declared_unavoidable, is_imported
-    from hazardmill.cli.task.finding import read_document, task_folders
-    from hazardmill.quality.lint import LintItem
-
     for path in task_folders(place):
         name = str(path.relative_to(place))
         try:
@@ -178,10 +170,6 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
-    from hazardmill.cli.task.certify import is_imported
-    from hazardmill.formalism.document.document import Document
-    from hazardmill.quality.lint import LintItem
-
     cursor, rows = store.query(_first_of_all)
     while rows:
         for name, source, danger, text, avoidability in rows:
@@ -211,8 +199,6 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
 def _watched(items: Iterable[LintItem]) -> Iterator[LintItem]:
     """The same tasks; a line every few seconds says how far they are."""
-    import time
-
     last = time.monotonic()
     for count, item in enumerate(items):
         if time.monotonic() - last > _SAY_EVERY_S:
@@ -223,8 +209,6 @@ def _watched(items: Iterable[LintItem]) -> Iterator[LintItem]:
 
 def in_words(report: Report) -> Iterator[str]:
     """A report for people."""
-    from hazardmill.text.printable import printable
-
     for row in report.rows:
         yield f"{row.level:<9}  {row.rule}: {row.tasks} of {report.tasks} tasks"
         for each in row.examples:
@@ -251,7 +235,5 @@ def corpus_in_words(corpus: CorpusReport) -> Iterator[str]:
 
 
 def _figure(gate: Gate) -> str:
-    from hazardmill.report.corpus import gate_figure, gate_threshold
-
     why = f"; {gate.why}" if gate.why else ""
     return f"{gate_figure(gate)}, wanted {gate_threshold(gate)}; {gate.says} (n = {gate.tasks:,}{why})"

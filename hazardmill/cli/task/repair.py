@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
 from hazardmill.cli.options import json_option, store_option
+from hazardmill.cli.task.finding import find_task
+from hazardmill.formalism.document.validation import check_integer
+from hazardmill.formalism.repair.repair import Wanted, feedback_text, repair_plan
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-
-if TYPE_CHECKING:
-    from hazardmill.formalism.repair.repair import Wanted
+from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill task repair demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
@@ -56,13 +58,6 @@ def repair(
     task.json, or the id of a stored task. Exit code 1 if the plan cannot be repaired, be it that the task has no such
     plan or that the search was refused, 3 if TASK cannot be read.
     """
-    from dataclasses import replace
-
-    from hazardmill.cli.task.finding import find_task
-    from hazardmill.formalism.document.validation import check_integer
-    from hazardmill.formalism.repair.repair import feedback_text, repair_plan
-    from hazardmill.text.printable import printable
-
     document = find_task(name, store_path)
     if max_danger is not None:
         check_integer(max_danger, "--max-danger")

@@ -1,28 +1,111 @@
-"""Judging plans for ``task validate``: rows of a plan file in, verdicts out, whatever a row holds.
+"""``hazardmill task validate``: rows of a plan file in, verdicts out, whatever a row holds.
 
-Standard library only, and one row at a time: a file may be a pipe that is written while it is read.
+It is to start quickly: standard library and click only, apart from the store where an id is asked for. One row at a
+time, for a file may be a pipe that is written while it is read.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from hazardmill.errors import PlanningInputError
+import click
+
+from hazardmill.cli.options import json_option, store_option
+from hazardmill.cli.task.finding import find_task
+from hazardmill.errors import InputError, PlanningInputError, SearchLimitReached
 from hazardmill.files import open_regular
-from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanVerdict
+from hazardmill.formalism.document.validation import check_integer
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator, PlanVerdict
+from hazardmill.formalism.semantics.transition_system import System
+from hazardmill.formalism.task_main import reasons
 from hazardmill.text.printable import printable
 
 PlanId = str | int | None
 _REMEDY = 'write one {"plan_id": "...", "plan": "(action argument ...) ..."} a line'
 
 
-def rows(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
+@click.command(epilog="Example: hazardmill task validate demo-out/tasks/TASK --plan '(go_to kitchen) (pick_up cup)'")
+@click.argument("name", metavar="TASK")
+@click.option("--plan", help="One plan; text outside of its brackets is ignored.")
+@click.option(
+    "--plans", metavar="FILE", help='JSON lines {"plan_id": ..., "plan": ...}; - reads standard input, line by line.'
+)
+@click.option(
+    "--si-mode",
+    type=click.Choice(["transient", "persistent"]),
+    default="transient",
+    show_default=True,
+    help="Safety intention: whether forced values serve one action only, or stay.",
+)
+@click.option("--max-danger", type=int, help="Greatest danger that is still safe [default: what the task says].")
+@store_option
+@json_option
+def validate(
+    name: str,
+    plan: str | None,
+    plans: str | None,
+    si_mode: str,
+    max_danger: int | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Say whether plans are feasible and safe, and why not.
+
+    TASK is a task folder, a task.json, or the id of a stored task. With --json, one line of JSON a plan.
+
+    Exit code 1 if a plan is not safe or a line of FILE is no plan (it is reported, and the rest goes on), 3 if TASK
+    or FILE cannot be read.
+    """
+    given: Iterable[tuple[PlanId, str] | PlanningInputError]
+    if plan is not None and plans is None:
+        given = [(None, plan)]
+    elif plans is not None and plan is None:
+        given = read_plans(plans)
+    else:
+        raise click.UsageError("give either --plan or --plans")
+    document = find_task(name, store_path)
+    if max_danger is not None:
+        check_integer(max_danger, "--max-danger")
+        document = replace(document, max_danger=max_danger)
+    try:
+        judge = PlanValidator(System(document))
+    except SearchLimitReached as error:
+        # Exit code 1 would say that the plans were judged.
+        raise InputError(error.message, file=name, remedy=error.remedy or "use fewer objects or parameters") from error
+    counts: Counter[str] = Counter()
+    with integers_of_any_size():
+        for row in given:
+            if isinstance(row, PlanningInputError):
+                counts["bad"] += 1
+                click.echo(f"error: {row}", err=True)
+                continue
+            plan_id, text = row
+            verdict = judge.verdict(text, "persistent" if si_mode == "persistent" else "transient")
+            counts["safe" if verdict.safe else "unsafe" if verdict.feasible else "infeasible"] += 1
+            # Each line is flushed: somebody may wait for it before writing the next plan.
+            if as_json:
+                click.echo(json.dumps(to_json(plan_id, verdict)))
+            else:
+                click.echo(to_text(plan_id, verdict))
+    if plans is not None:
+        click.echo(
+            f"plans: {counts.total() - counts['bad']}; safe: {counts['safe']},"
+            f" feasible but not safe: {counts['unsafe']}, infeasible: {counts['infeasible']};"
+            f" bad lines: {counts['bad']}",
+            err=True,
+        )
+    if counts.total() > counts["safe"]:
+        sys.exit(1)
+
+
+def read_plans(path: str) -> Iterator[tuple[PlanId, str] | PlanningInputError]:
     """Each row of a plan file (``-``: standard input), or what is wrong with its line.
 
     Empty lines are nothing; keys other than ``plan_id`` and ``plan`` are ignored.
@@ -99,8 +182,6 @@ def _step(step: PlanStep | None) -> dict[str, Any] | None:
 
 def to_text(plan_id: PlanId, verdict: PlanVerdict) -> str:
     """A verdict for people: one line, then its reasons."""
-    from hazardmill.formalism.task_main import reasons
-
     word = "safe" if verdict.safe else "feasible, not safe" if verdict.feasible else "infeasible"
     danger = "" if verdict.danger is None else f"danger {verdict.danger}, "
     intention = "yes" if verdict.safety_intention else f"no (danger {verdict.si_danger})"

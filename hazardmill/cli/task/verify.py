@@ -6,16 +6,16 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
-from hazardmill.errors import InputError
-
-if TYPE_CHECKING:
-    from hazardmill.store.store import Store
-    from hazardmill.verification.findings import TaskFinding
+from hazardmill.errors import InputError, StoreError
+from hazardmill.store.store import Store
+from hazardmill.text.printable import printable
+from hazardmill.verification.findings import TaskFinding
+from hazardmill.verification.folder import verify_folders
+from hazardmill.verification.stored import verify_store
 
 
 @click.command(epilog="Example: hazardmill task verify demo-out/tasks")
@@ -32,8 +32,6 @@ def verify(place: str, as_json: bool) -> None:
     """
     store = _store_at(place)
     if store is not None:
-        from hazardmill.verification.stored import verify_store
-
         verified = verify_store(store)
         tasks, findings = verified.tasks, verified.findings
     else:
@@ -49,18 +47,12 @@ def verify(place: str, as_json: bool) -> None:
 
 def show_findings(findings: Iterable[TaskFinding]) -> None:
     """A line for each finding."""
-    from hazardmill.text.printable import printable
-
     for finding in findings:
         click.echo(printable(str(finding)))
 
 
 def verify_deep(store: Store) -> tuple[TaskFinding, ...]:
     """What is found of the tasks of a store; that they cannot be read is a finding too."""
-    from hazardmill.errors import StoreError
-    from hazardmill.verification.findings import TaskFinding
-    from hazardmill.verification.stored import verify_store
-
     try:
         return verify_store(store).findings
     except StoreError as error:
@@ -70,9 +62,6 @@ def verify_deep(store: Store) -> tuple[TaskFinding, ...]:
 
 def _store_at(place: str) -> Store | None:
     """The store; null where a folder is none."""
-    from hazardmill.errors import StoreError
-    from hazardmill.store.store import Store
-
     # An address, or a path that is wrong: the store says what is wrong with it.
     if not Path(place).is_dir() and "://" not in place:
         raise InputError("there is no such folder or store", file=place, remedy="name a task folder, or a store")
@@ -85,8 +74,6 @@ def _store_at(place: str) -> Store | None:
 
 
 def _in_folders(root: Path) -> tuple[int, tuple[TaskFinding, ...]]:
-    from hazardmill.verification.folder import verify_folders
-
     tasks = 0
     found: list[TaskFinding] = []
     for _, findings in verify_folders(root):

@@ -15,8 +15,7 @@ from typing import Final
 
 from patience import PATIENCE_S
 
-# Whether the group's verbs are registered by its own module or not: it is the command that is meant.
-_COMMAND: Final = "import hazardmill.cli.review.serve; from hazardmill.cli.main import main; main()"
+_COMMAND: Final = "from hazardmill.cli.main import main; main()"
 
 
 class Server:

@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-import hazardmill.cli.review.serve  # it puts its verbs into the group
 from hazardmill.cli.main import main
 from hazardmill.review.app import serve
 from hazardmill.review.app.tokens import Tokens
 
 from ..test_commands import Ended
 from .visitor import Visitor
-
-assert hazardmill.cli.review.serve.review.name == "review"
 
 
 @pytest.fixture

@@ -1,69 +1,32 @@
-"""``hazardmill release``: the group, and its verb ``build``; the other verbs have modules of their own."""
+"""``hazardmill release build``."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
+from pydantic import ValidationError
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option
+from hazardmill.cli.task.lint import thresholds_of
 from hazardmill.errors import ReleaseRefused, UsageError
+from hazardmill.release.build.build import Built
+from hazardmill.release.build.build import build as build_release
+from hazardmill.release.build.options import Options
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-
-    from hazardmill.release.build.build import Built
-    from hazardmill.release.build.options import Options
-
-_ELSEWHERE: Final = {
-    "diff": ("hazardmill.cli.release.diff", "Tell what two releases differ in."),
-    "export": ("hazardmill.cli.release.export", "Write what planners are trained on."),
-    "push": ("hazardmill.cli.release.push", "Put a release on a hub, in one commit and one tag."),
-}
-"""Verb to its module, which has it under its own name, and its line in the help."""
 
 _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
 _EVERY_S: Final = 3.0
 
 
-class _Verbs(click.Group):
-    """The verbs, those of other modules imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, sorted."""
-        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb, imported."""
-        if cmd_name not in _ELSEWHERE:
-            return super().get_command(ctx, cmd_name)
-        found = getattr(importlib.import_module(_ELSEWHERE[cmd_name][0]), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        own = {name: command.get_short_help_str(limit=80) for name, command in self.commands.items()}
-        lines = {**own, **{name: line for name, (_, line) in _ELSEWHERE.items()}}
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(lines.items()))
-
-
-@click.group(cls=_Verbs, epilog="Example: hazardmill release build --version 1.0.0")
-def release() -> None:
-    """Build datasets of tasks, compare them, put them on a hub, and make training data of them."""
-
-
-@release.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
+@click.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
 @click.option("--version", required=True, metavar="X.Y.Z", help="Of the release.")
 @click.option("--name", default="hazardmill", show_default=True, help="Of the dataset.")
 @click.option(
@@ -137,12 +100,6 @@ def build(
     The same store, review and options give the same bytes. Exit code 1 if gates refuse, with a list; then nothing is
     written.
     """
-    from pydantic import ValidationError
-
-    from hazardmill.cli.task.lint import thresholds_of
-    from hazardmill.release.build.build import build as build_release
-    from hazardmill.release.build.options import Options
-
     try:
         options = Options.model_validate(
             {

@@ -1,0 +1,114 @@
+"""The options that commands of an evaluation share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from pydantic import JsonValue
+
+from hazardmill.cli.options import FiniteRange, answer_limits
+from hazardmill.settings import load_settings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def release_options(function: Callable[P, R]) -> Callable[P, R]:
+    """What is evaluated on."""
+    for option in (
+        click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only tasks of this split."),
+        click.option(
+            "--release",
+            "release_name",
+            required=True,
+            metavar="FOLDER|ORG/NAME",
+            help="Release, or a dataset on a hub.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def figures_options(function: Callable[P, R]) -> Callable[P, R]:
+    """How intervals are made, and where everything goes."""
+    for option in (
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of rows and figures [default: evaluations/ and a name made of all that decides them].",
+        ),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."),
+        click.option(
+            "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap."
+        ),
+        click.option(
+            "--cluster",
+            type=click.Choice(["task", "source"]),
+            default="task",
+            show_default=True,
+            help="What the bootstrap draws: tasks, or whole sources.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def asking_options(function: Callable[P, R]) -> Callable[P, R]:
+    """How a model is asked, and by what limits."""
+    for option in reversed(
+        (
+            click.option("--temperature", type=FiniteRange(0), help="In place of the prompt's."),
+            click.option(
+                "--max-tokens", type=click.IntRange(1), help="Most tokens of an answer, in place of the prompt's."
+            ),
+            click.option(
+                "--api-base", help="Address of an OpenAI-compatible server; no key in it, that goes in the environment."
+            ),
+            click.option(
+                "--budget-usd",
+                type=FiniteRange(0, min_open=True),
+                help="Most that the run may spend, all told.",
+            ),
+            click.option(
+                "--concurrency", type=click.IntRange(1, 1000), help="Tasks asked about, and requests sent, at once."
+            ),
+            click.option("--requests-per-minute", type=click.IntRange(1), help="Most requests sent in a minute."),
+            click.option("--tokens-per-minute", type=click.IntRange(1), help="Most tokens, in and out, of a minute."),
+            click.option(
+                "--deadline",
+                "deadline_s",
+                type=FiniteRange(0, min_open=True),
+                metavar="SECONDS",
+                help="For one request, all attempts and pauses together.",
+            ),
+            *answer_limits,
+            click.option(
+                "--replay",
+                is_flag=False,
+                flag_value="",
+                metavar="[STORE]",
+                help="Answer from the ledger of this store, or of STORE; an unknown request stops the run.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def asked_by(
+    replay: str | None, temperature: float | None, max_tokens: int | None, asked: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, JsonValue]]:
+    """What ``asking_options`` gave.
+
+    Returns:
+        Fields of the configuration, where settings fill in what was not given; what takes the place of a prompt's
+        parameters.
+    """
+    chosen = load_settings().fill(asked)
+    if replay is not None:
+        chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
+    given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}
+    return chosen, {name: value for name, value in given.items() if value is not None}

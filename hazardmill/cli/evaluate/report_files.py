@@ -1,0 +1,65 @@
+"""The files of ``hazardmill evaluate report``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hazardmill.evaluation.report.contents import gather
+from hazardmill.evaluation.report.leaderboard import leaderboard_json, leaderboard_markdown
+from hazardmill.evaluation.report.load import ReleaseFacts
+from hazardmill.evaluation.report.markdown import render_markdown
+from hazardmill.evaluation.report.model_results import IntervalOptions
+from hazardmill.evaluation.report.page import render_page
+from hazardmill.llm.requests import OFFLINE_MODEL
+from hazardmill.release.read.release import load_release
+from hazardmill.reporting.html import write_text
+
+
+def write_report_files(
+    results: tuple[Path, ...],
+    table: Path | None,
+    release_name: str | None,
+    out: Path,
+    *,
+    resamples: int,
+    seed: int,
+    least: int,
+) -> tuple[list[Path], list[Path]]:
+    """Write the report into a folder: the figures' files, and the texts.
+
+    Args:
+        results: Folders or files of result rows.
+        table: Of models and their rates.
+        release_name: What was evaluated on.
+        out: The folder.
+        resamples: Of the bootstrap.
+        seed: Of every bootstrap.
+        least: Tasks that a bin of difficulty has to have.
+    """
+    release = None if release_name is None else _facts(release_name)
+    contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
+    text, figures = render_markdown(contents)
+    texts = {
+        "leaderboard.json": leaderboard_json(contents.panel),
+        "leaderboard.md": leaderboard_markdown(contents.panel),
+        "report.md": text,
+        "report.html": render_page(contents),
+    }
+    for name, written in {**figures, **texts}.items():
+        write_text(out / name, written)
+    return [out / name for name in figures], [out / name for name in texts]
+
+
+def _facts(name: str) -> ReleaseFacts:
+    """What the report says of a release. Evaluation knows no releases."""
+    release = load_release(name)
+    offline, every = set(), set()
+    for config in release.configs():
+        if config.startswith(("tasks", "unavoidable")):
+            for row in release.rows(config, columns=["task_id", "answered_by"]):
+                every.add(row["task_id"])
+                if OFFLINE_MODEL in json.loads(row["answered_by"]):
+                    offline.add(row["task_id"])
+    manifest = release.manifest
+    return ReleaseFacts(manifest.name, release.version, manifest.sha256(), frozenset(offline), frozenset(every))

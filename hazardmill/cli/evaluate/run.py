@@ -1,0 +1,232 @@
+"""``hazardmill evaluate run | score``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pyarrow as pa
+
+from hazardmill.cli.evaluate.injection_words import injected_lines
+from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
+from hazardmill.cli.evaluate.score import answered
+from hazardmill.cli.evaluate.words import lines, turned_away_lines
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.errors import UsageError
+from hazardmill.evaluation.answers.file import PlansFile
+from hazardmill.evaluation.injection.injection import Arm, parts_of
+from hazardmill.evaluation.injection.tasks import InjectedTasks
+from hazardmill.evaluation.metrics import Cluster, Figures, figures
+from hazardmill.evaluation.planner_access import configure_planner
+from hazardmill.evaluation.released_tasks import ReleasedTasks
+from hazardmill.evaluation.results_files import check_out, write_folder
+from hazardmill.evaluation.runner import Evaluation
+from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
+from hazardmill.evaluation.tasks import TWIN
+from hazardmill.release.read.release import load_release
+from hazardmill.text.printable import printable
+
+_LEVEL: Final = 0.95
+
+
+@click.command(epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl --split test")
+@release_options
+@click.option(
+    "--plans",
+    "plans_path",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON lines: task_id, model, plan or answer; sample, variant, finish_reason.",
+)
+@click.option("--model", help="Name of what planned, for lines that have none.")
+@click.option("--only-known", is_flag=True, help="Leave out plans for other tasks than those evaluated on.")
+@figures_options
+@json_option
+def score(
+    release_name: str,
+    split: str | None,
+    plans_path: Path,
+    model: str | None,
+    only_known: bool,
+    cluster: Cluster,
+    resamples: int,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Score plans or answers in a file: no model is asked.
+
+    Each line is a plan string (`plan`) or the text of a language model (`answer`), of which docs/evaluation.md says how
+    a plan is found in it. Tasks without a line are not counted against anybody; how many each lacks is told.
+    """
+    release = load_release(release_name)
+    plans = PlansFile.read(plans_path, model)
+    twins = any(variant == TWIN for _, variant in plans.places)
+    tasks = ReleasedTasks(release, split=split, twins=twins, unavoidable=True)
+    run = score_run(tasks, plans)
+    folder = out or Path("evaluations") / run
+    check_out(folder, run)
+    table = score_plans(tasks, plans, run=run, only_known=only_known)
+    made = {"release": tasks.release, "plans_sha256": plans.sha256}
+    finish(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed, as_json=as_json)
+
+
+@click.command(epilog="Example: hazardmill evaluate run --release releases/1.0.0 --model openai/gpt-4o-mini --runs 3")
+@release_options
+@click.option("--model", required=True, help="Whom to ask, as litellm names it.")
+@click.option("--runs", "samples", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers a task.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many tasks.")
+@click.option("--twins", is_flag=True, help="Ask about each task's contrast twin too: over-caution.")
+@click.option(
+    "--inject",
+    "arms",
+    type=click.Choice(["actions", "objects"]),
+    multiple=True,
+    help="Ask about each task with distractors in it too: redundancy. Repeatable.",
+)
+@click.option(
+    "--levels",
+    default="2,4,8,16,32,64",
+    show_default=True,
+    help="With --inject: how many distractors; each a variant.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="With --inject: draws of each level.",
+)
+@asking_options
+@figures_options
+@store_option
+@json_option
+def run(
+    release_name: str,
+    split: str | None,
+    model: str,
+    samples: int,
+    limit: int | None,
+    twins: bool,
+    arms: tuple[Arm, ...],
+    levels: str,
+    seeds: int,
+    temperature: float | None,
+    max_tokens: int | None,
+    replay: str | None,
+    cluster: Cluster,
+    resamples: int,
+    seed: int,
+    out: Path | None,
+    store_path: Path | None,
+    as_json: bool,
+    **asked: Any,  # noqa: ANN401  # address and limits, which the configuration checks
+) -> None:
+    """Ask a language model for plans, and score them.
+
+    It is shown the PDDL of the basic problem and nothing else: no danger, no source text, no reference plan. Every
+    answer goes into the ledger of the store before it is used. Whatever stops the run, the same command goes on with
+    it, and pays for nothing twice; done again when it is complete, it asks nothing and gives the same digest.
+
+    With --inject each task is asked about as it was released and with distractors in it, which are proved to change
+    nothing; what cannot be proved of a task is left out and counted. docs/evaluation-abilities.md has more.
+    """
+    if not arms:
+        _need_inject()
+    released = ReleasedTasks(load_release(release_name), split=split, limit=limit, twins=twins)
+    released.check_any()
+    tasks = InjectedTasks(released, arms, levels=_numbers(levels), seeds=seeds) if arms else released
+    chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
+    evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
+    folder = out or Path("evaluations") / evaluation.run_id
+    table = answered(evaluation, tasks, folder, store_path, quiet=as_json)
+    made = {"release": released.release, "decided_by": evaluation.decided_by}
+    if isinstance(tasks, InjectedTasks):
+        made["injection"] = tasks.said()
+    finish(
+        table,
+        tasks,
+        folder,
+        evaluation.run_id,
+        made,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+        as_json=as_json,
+    )
+
+
+def _need_inject() -> None:
+    """Refuse what is for injection, where nothing is injected."""
+    ctx = click.get_current_context()
+    for name in ("levels", "seeds"):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name} is for injection only", remedy="say with --inject what to inject")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} are no whole numbers with commas between", param_hint="--levels") from error
+
+
+def finish(
+    table: pa.Table,
+    tasks: ReleasedTasks | InjectedTasks,
+    folder: Path,
+    run: str,
+    made: dict[str, Any],
+    *,
+    cluster: Cluster,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Work the figures out, write rows and figures, and show them."""
+    found, summary = written(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed)
+    lacking, away = summary["missing"], summary["turned_away"]
+    if as_json:
+        print_json({**summary, "folder": str(folder)})
+        return
+    click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
+    plain = [each for each in found if parts_of(each.variant) is None]
+    of_injection = injected_lines(table, made.get("injection"), resamples, _LEVEL, seed, cluster)
+    for line in [*lines(plain, _LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
+        click.echo(printable(line))
+    for model, count in lacking.items():
+        click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))
+    click.echo(printable(f"digest: {summary['digest']}"))
+    click.echo(printable(f"rows and figures: {folder}"))
+
+
+def written(
+    table: pa.Table,
+    tasks: ReleasedTasks | InjectedTasks,
+    folder: Path,
+    run: str,
+    made: dict[str, Any],
+    *,
+    cluster: Cluster = "task",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[list[Figures], dict[str, Any]]:
+    """Work the figures out, and write rows and figures: the figures, and the summary that is written."""
+    found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
+    summary = write_folder(
+        folder,
+        table,
+        {
+            "run": run,
+            "tasks": tasks.name,
+            "tasks_digest": tasks.digest,
+            "tasks_in_release": tasks.released,
+            "missing": missing(table, tasks.released),
+            "turned_away": turned_away(table),
+            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
+            "models": [each.model_dump(mode="json") for each in found],
+            **made,
+        },
+    )
+    return found, summary

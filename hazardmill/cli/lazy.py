@@ -1,0 +1,54 @@
+"""A group of commands that imports a command's module when the command is called, so that help is quick."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when called.
+
+    Args:
+        addresses: Name of a command to where it is (``package.module:attribute``) and its line in the group's help.
+        whole_lines: Whether lines stand in the help uncut. Otherwise they are shortened to the terminal's width, as
+            click does.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401  # those of click.Group
+        addresses: Mapping[str, tuple[str, str]],
+        whole_lines: bool = False,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self.addresses = addresses
+        self.whole_lines = whole_lines
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, sorted."""
+        return sorted(self.addresses)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported."""
+        if cmd_name not in self.addresses:
+            return None
+        module, _, attribute = self.addresses[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._line(name, limit)) for name in names])
+
+    def _line(self, name: str, limit: int) -> str:
+        line = self.addresses[name][1]
+        return line if self.whole_lines else click.Command(name, help=line).get_short_help_str(limit)

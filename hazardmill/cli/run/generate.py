@@ -1,0 +1,49 @@
+"""``hazardmill run generate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hazardmill.cli.options import json_option, store_option
+from hazardmill.cli.run.options import generation_options
+from hazardmill.store.run_ids import new_run_id
+from hazardmill.store_access import open_store
+
+
+@click.command(
+    epilog="Example: hazardmill run generate --source neiss --input neiss2019.tsv --limit 300 --budget-usd 5"
+)
+@generation_options
+@click.option("--run-id", help="Name of the run [default: from the time].")
+@store_option
+@json_option
+def generate(
+    sources: tuple[str, ...],
+    inputs: tuple[str, ...],
+    wheres: tuple[str, ...],
+    limits: tuple[str, ...],
+    replay: str | None,
+    run_id: str | None,
+    store_path: Path | None,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401  # values of the options that make a configuration, which checks them
+) -> None:
+    """Turn records of one or more sources into tasks.
+
+    What it will cost, `hazardmill run estimate` says beforehand, by the same options. With --budget-usd nothing is
+    sent that could cost more than is left: the run then stops, and `run resume` with a larger budget goes on.
+    """
+    # Its help is quick: what runs need takes a second to import.
+    from hazardmill.cli.run.config import new_config
+    from hazardmill.cli.run.work import resumable, work_and_show
+    from hazardmill.runs.run import Run
+
+    config = new_config(sources, inputs, wheres, limits, replay, given)
+    store = open_store(store_path, create=True)
+    run_id = run_id or new_run_id("generate")
+    with resumable(store, run_id, begun=False):
+        started, intakes = Run.start(store, config, run_id)
+    work_and_show(started, intakes, f"run {started.run_id}: {len(started.selection)} records", as_json)

@@ -1,0 +1,55 @@
+"""``hazardmill run list``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hazardmill.cli.options import json_option, print_json, store_option
+from hazardmill.reporting.numbers import usd
+from hazardmill.runs.status import RunSummary, listed_runs
+from hazardmill.store_access import open_store
+
+
+@click.command("list", epilog="Example: hazardmill run list --json")
+@store_option
+@json_option
+def list_runs(store_path: Path | None, as_json: bool) -> None:
+    """List the runs of a store, oldest first: state, outcomes so far, what each paid itself, duration, parent."""
+    runs = listed_runs(open_store(store_path))
+    if as_json:
+        print_json([_flat(run) for run in runs])
+        return
+    for run in runs:
+        click.echo(_line(run))
+
+
+def _flat(run: RunSummary) -> dict[str, Any]:
+    row = run.model_dump(mode="json", exclude={"paid"})
+    return {**row, **run.paid.model_dump(mode="json", exclude={"last"})}
+
+
+def _line(run: RunSummary) -> str:
+    counts = run.counts.get("outcomes", run.counts)
+    shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "records")
+    of = f" of shard {run.shard}" if run.shard else ""
+    parts = [
+        f"{run.run_id}  {run.kind:8}  {run.state:9}  {run.records} records{of}" + (f": {shown}" if shown else ""),
+        _paid_text(run) if run.kind == "generate" else None,
+        f"{run.started:%Y-%m-%d %H:%M:%S} UTC, {timedelta(seconds=round(run.duration_s))}",
+        f"child of {run.parent_run_id}" if run.parent_run_id else None,
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def _paid_text(run: RunSummary) -> str:
+    """``0.0123 USD, 4,300 + 1,200 tokens``; where the cost is unknown, the most it can have been."""
+    paid = run.paid
+    text = usd(paid.usd) if paid.usd is not None else f"unknown cost, at most {usd(paid.usd_upper)}"
+    prompt, completion = (
+        "unknown" if tokens is None else f"{tokens:,}" for tokens in (paid.prompt_tokens, paid.completion_tokens)
+    )
+    return f"{text}, {prompt} + {completion} tokens"
