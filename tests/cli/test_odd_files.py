@@ -74,8 +74,9 @@ def test_planning_files_that_are_none_are_refused(
     assert f"{part}: the " in ended.err and " cannot be read: it " in ended.err
 
 
-_WITHOUT_RIGHTS = """
+_WITHOUT_RIGHTS = f"""
 import sys
+sys.path.append({str(Path(__file__).parents[1])!r})
 from hazardmill.cli.main import main
 from factories.odd_files import give_up_rights
 give_up_rights()
