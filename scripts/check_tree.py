@@ -35,7 +35,7 @@ SHORT_INDEX = re.compile(r"\s*-[if](?=[\s=])")
 """As a line of requirements has it."""
 NPM_INDEX = re.compile(r"\s*(?:@[^:=]*:)?\"?registry\"?\s*[=:]")
 MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.])/(?:work|farm|home/[a-z]+|root)/")
-KNOWN_PTH = re.compile(r"distutils-precedence\.pth|_editable_impl_hazardmill\.pth")
+KNOWN_PTH = re.compile(r"distutils-precedence\.pth|(?:_editable_impl)?_hazardmill\.pth")
 """setuptools' own, and the editable install of this project."""
 
 
