@@ -80,3 +80,16 @@ def test_every_package_is_in_the_table_of_where_to_look_first(project: Path) -> 
     packages = {path.name for path in (project / "hazardmill").iterdir() if (path / "__init__.py").is_file()}
     told = set(re.findall(r"`([a-z_]+)`", table))
     assert packages - told == {"cli", "text"}
+
+
+def test_no_module_hands_on_the_names_of_another(modules: dict[Path, ast.Module]) -> None:
+    found = [
+        f"{path}: {alias.name}"
+        for path, module in modules.items()
+        if path.name != "__init__.py"
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    ]
+    assert found == []

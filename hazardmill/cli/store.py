@@ -19,7 +19,7 @@ from hazardmill.store.maintenance.rebuild import Rebuilt
 from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
-from hazardmill.verification.findings import TaskFinding as TaskFinding
+from hazardmill.verification.findings import TaskFinding
 
 
 @click.command(epilog="Example: hazardmill store verify --store demo-out/store")

@@ -52,7 +52,7 @@ from hazardmill.formalism.authoring_values import (
     Or,
     Symbol,
     Term,
-    applied,
+    apply_fluent,
     begin_task,
     condition_of,
     fail,
@@ -155,7 +155,7 @@ class Action(Entity):
         return self
 
     def _effect(self, operation: Operation, fluent: object, value: Expr, when: object) -> Action:
-        target = applied(fluent, f"an effect of {self.name} needs one")
+        target = apply_fluent(fluent, f"an effect of {self.name} needs one")
         if target.declaration.kind == "context":
             fail(
                 f"action {self.name} writes the context fluent {target.declaration.name}",
@@ -323,7 +323,7 @@ class PlanningTask:
             fail(f"the danger type {ADDRESSED}", IN_WORDS)
         self._dangers.append(DangerEntry(action.name, condition, increment, danger_type))
         if cause is not None or fixed is not None:
-            self._name_causes(NamedCauses(_named(cause, "cause"), _named(fixed, "fixed")))
+            self._name_causes(NamedCauses(_names_of(cause, "cause"), _names_of(fixed, "fixed")))
 
     def danger_limits(self, initial: int = 0, maximum: int = 0) -> None:
         """Set the danger at the start and the most that still counts as safe (both 0 if not called)."""
@@ -428,7 +428,7 @@ class PlanningTask:
         return Fluent(declared)
 
     def _ground(self, fluent: Anything) -> FluentTerm:
-        atom = applied(fluent, "the initial state needs one")
+        atom = apply_fluent(fluent, "the initial state needs one")
         self._check(atom.expr if not atom.declaration.integer else ("=", atom.expr, 0), {}, "initial state")
         return atom
 
@@ -439,12 +439,12 @@ class PlanningTask:
         self._initial[key] = value
 
 
-def _named(facts: object, what: str) -> tuple[str, ...]:
+def _names_of(facts: object, what: str) -> tuple[str, ...]:
     """The names of the fluents, or of the action, that are passed as ``cause`` or ``fixed``."""
     if facts is None:
         return ()
     if isinstance(facts, list | tuple):
-        return tuple(name for fact in facts for name in _named(fact, what))
+        return tuple(name for fact in facts for name in _names_of(fact, what))
     if isinstance(facts, Fluent):
         return (facts.declaration.name,)
     if isinstance(facts, Action):

@@ -225,7 +225,7 @@ class FluentTerm(Condition, Term):
         self.declaration = declaration
 
 
-def applied(value: object, wanted: str) -> FluentTerm:
+def apply_fluent(value: object, wanted: str) -> FluentTerm:
     """``value`` as a fluent with its arguments."""
     if isinstance(value, Fluent):
         return value()
@@ -300,12 +300,12 @@ def Equals(left: object, right: object) -> Condition:
 
 def Exists(type_: object, body: Callable[[Symbol], object]) -> Condition:
     """Some object of the type fulfils the condition: ``Exists(place, lambda p: wet(p))``."""
-    return _quantified("exists", type_, body)
+    return _quantify("exists", type_, body)
 
 
 def Forall(type_: object, body: Callable[[Symbol], object]) -> Condition:
     """All objects of the type fulfil the condition: ``Forall(place, lambda p: ~wet(p))``."""
-    return _quantified("forall", type_, body)
+    return _quantify("forall", type_, body)
 
 
 def flat(head: str, conditions: tuple[object, ...]) -> Condition:
@@ -324,7 +324,7 @@ def flat(head: str, conditions: tuple[object, ...]) -> Condition:
     return Condition(operands[0] if len(operands) == 1 else (head, *operands))
 
 
-def _quantified(head: str, type_: object, body: Callable[[Symbol], object]) -> Condition:
+def _quantify(head: str, type_: object, body: Callable[[Symbol], object]) -> Condition:
     if not isinstance(type_, Symbol) or not callable(body):
         fail(f"{head} takes a type and a function", f"write {head.capitalize()}(place, lambda p: wet(p))")
     names = getattr(getattr(body, "__code__", None), "co_varnames", ())

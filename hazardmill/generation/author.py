@@ -50,7 +50,7 @@ async def author(
         response_format=author_schema(form, structured=mill.structured),
         danger=danger.told(),
         feedback=_feedback(earlier),
-        previous_draft=_shown(earlier[-1], form) if earlier else None,
+        previous_draft=_show_draft(earlier[-1], form) if earlier else None,
     )
     answers: tuple[Answer, ...] = ()
     try:
@@ -59,9 +59,9 @@ async def author(
     except UnusableAnswer as error:
         cut_off = bool(answers) and answers[0].finish_reason == "length"
         mend = f"be much shorter this time, and finish: {_MENDS[form]}" if cut_off else _MENDS[form]
-        return AuthorResult(answers, None, _failed(_NOTHING[form], error.message, mend))
+        return AuthorResult(answers, None, _fail(_NOTHING[form], error.message, mend))
     except DocumentError as error:
-        return AuthorResult(answers, None, _failed("not_a_document", error.message, error.remedy))
+        return AuthorResult(answers, None, _fail("not_a_document", error.message, error.remedy))
     return AuthorResult(answers, code, Check(name="answer", passed=True))
 
 
@@ -90,11 +90,11 @@ _MENDS: dict[AuthorFormat, str] = {
 }
 
 
-def _failed(reason: str, message: str, mend: str | None) -> Check:
+def _fail(reason: str, message: str, mend: str | None) -> Check:
     return Check(name="answer", passed=False, reason=reason, message=message, mend=mend)
 
 
-def _shown(previous: Draft, form: AuthorFormat) -> str:
+def _show_draft(previous: Draft, form: AuthorFormat) -> str:
     """An earlier draft as its author is shown it: in the format it was written in."""
     answer = previous.answer or ""
     if previous.code is None:

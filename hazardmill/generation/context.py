@@ -187,10 +187,10 @@ class Provenance:
 
 def total_usd(answers: tuple[Answer, ...]) -> float | None:
     """The cost of answers to what was asked; null if one is unknown, or if nothing was answered."""
-    return added(*(answer.usd for answer in answers)) if answers else None
+    return add_costs(*(answer.usd for answer in answers)) if answers else None
 
 
-def added(*costs: float | None) -> float | None:
+def add_costs(*costs: float | None) -> float | None:
     """Costs together; null as soon as one is unknown."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None

@@ -13,7 +13,8 @@ from typing import Final
 from hazardmill.errors import FormalismError, ProofKilled
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs import draft_proof
-from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, described
+from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME
+from hazardmill.formalism.proofs.claim import Certificate, describe_witness
 from hazardmill.formalism.proofs.draft_proof import DraftProof
 from hazardmill.formalism.semantics.ground_size import SMALLER
 from hazardmill.records import Check
@@ -148,7 +149,7 @@ def _refuse(name: str, certificate: Certificate) -> Check | None:
             "message": line.message,
             "mend": line.mend,
             # As the feedback shows it to the author, part by part.
-            "witness": described(line.witness),
+            "witness": describe_witness(line.witness),
         }
         for line in refusals
     ]

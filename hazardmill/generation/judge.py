@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, DangerEntry, Document
-from hazardmill.formalism.formats.infix_writer import applied, declared, effect_in_words, in_words
-from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.formats.infix_writer import effect_in_words, in_words, write_call, write_declaration
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.context import StageContext
@@ -107,7 +107,7 @@ def describe(document: Document, certificate: Certificate) -> str:
     """
     start = [(atom, value) for atom, value in document.initial if value is not False]
     context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
-    given = [applied(*atom) for atom, _ in start if atom[0] in context]
+    given = [write_call(*atom) for atom, _ in start if atom[0] in context]
     absent = [name for name in sorted(context) if not any(atom[0] == name for atom, _ in start)]
     # A title with a line of its own for a plan would be read as that plan.
     lines = [f"title: {' '.join(document.texts['title'].split())}"] if "title" in document.texts else []
@@ -117,7 +117,7 @@ def describe(document: Document, certificate: Certificate) -> str:
         lines.append(f"{head}: {things}" if things else head)
     lines.append(f"context: {', '.join(given) or 'none'}" + (f"; not so: {', '.join(absent)}" if absent else ""))
     normal = [
-        applied(*atom) + ("" if value is True else f" = {value}") for atom, value in start if atom[0] not in context
+        write_call(*atom) + ("" if value is True else f" = {value}") for atom, value in start if atom[0] not in context
     ]
     lines.append(f"start: {', '.join(normal) or 'nothing else'}")
     if limits := list(_limits(document)):
@@ -154,7 +154,7 @@ def _plans(document: Document, certificate: Certificate) -> Iterator[str]:
 
 
 def _action(action: ActionDecl) -> str:
-    head = declared(action.name, [(parameter.name, parameter.type) for parameter in action.parameters])
+    head = write_declaration(action.name, [(parameter.name, parameter.type) for parameter in action.parameters])
     needs = "" if action.precondition is True else f" {in_words(action.precondition)}"
     return f"{head}:{needs} -> {', '.join(map(effect_in_words, action.effects)) or 'nothing'}"
 
@@ -169,4 +169,4 @@ def _step(step: PlanStep, varying: Set[str]) -> str:
     name, *arguments = step.text.strip("()").split()
     # What other actions change is told once, where they are listed.
     changes = f" [{', '.join(step.changes)}]" if name in varying else ""
-    return applied(name, *arguments) + changes + (" <- danger" if step.danger_increment else "")
+    return write_call(name, *arguments) + changes + (" <- danger" if step.danger_increment else "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import author
-from hazardmill.generation.context import StageContext, added, total_usd
+from hazardmill.generation.context import StageContext, add_costs, total_usd
 from hazardmill.generation.execute import CHECKS, Execution, execute
 from hazardmill.generation.extract import ExtractResult, SentBack, extract
 from hazardmill.generation.formalization import NAME as FORMALIZATION
@@ -38,7 +38,7 @@ class DraftAttempt:
     def usd(self) -> float | None:
         """Cost of the draft's requests; null if that of one is unknown."""
         judged = any(check.name == "judge" and check.passed is not None for check in self.draft.checks)
-        return added(total_usd(self.author_answers), total_usd(self.judge_answers) if judged else 0.0)
+        return add_costs(total_usd(self.author_answers), total_usd(self.judge_answers) if judged else 0.0)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ async def _attempt(
     judged = Check(name="judge", passed=None)
     if authored.code is not None and execution is not None and execution.passed and formalized.passed:
         assert execution.document is not None and execution.certificate is not None  # what passed has both
-        said = _judged(earlier, execution.document)
+        said = _earlier_judgements(earlier, execution.document)
         result = await judge(record, danger, number, execution.document, execution.certificate, mill, said, round_)
         judged, judge_answers = result.check, result.answers
     checks.append(judged)
@@ -158,7 +158,7 @@ async def _attempt(
     return DraftAttempt(draft, execution, authored.answers, judge_answers)
 
 
-def _judged(earlier: Iterable[Draft], document: Document) -> list[str]:
+def _earlier_judgements(earlier: Iterable[Draft], document: Document) -> list[str]:
     """What judges said of earlier drafts; of one that came back unchanged nothing, and its answer is taken again."""
     unchanged = document.to_json()
     said = (draft.judged_feedback for draft in earlier if draft.document != unchanged)

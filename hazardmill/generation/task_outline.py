@@ -34,12 +34,12 @@ _CAUSES_MEND: Final = "changing: fluent, fluent and fixed: context, context"
 _NAME_MEND: Final = "begin names with a letter, then letters, digits and _; no word of Python such as in, is or from"
 
 
-def _listed(value: object) -> object:
+def _join(value: object) -> object:
     # Models write lists by habit: it is clear what is meant.
     return ", ".join(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
 
 
-Listed: TypeAlias = Annotated[str, BeforeValidator(_listed)]
+Listed: TypeAlias = Annotated[str, BeforeValidator(_join)]
 """Parts between commas, in one text: in a list the quotes of each would be a token more."""
 
 
@@ -131,8 +131,12 @@ class _Expansion:
             if not getattr(outline, part):
                 raise DocumentError(f"{part}: there are none", remedy=f"a task has at least one of its {part}")
         self._types = [self._head(text, f"types[{i}]") for i, text in enumerate(outline.types)]
-        self._fluents = [self._declared(text, f"fluents[{i}]") for i, text in enumerate(_parts(outline.fluents))]
-        self._context = [self._declared(text, f"context[{i}]") for i, text in enumerate(_parts(outline.context))]
+        self._fluents = [
+            self._read_declaration(text, f"fluents[{i}]") for i, text in enumerate(_parts(outline.fluents))
+        ]
+        self._context = [
+            self._read_declaration(text, f"context[{i}]") for i, text in enumerate(_parts(outline.context))
+        ]
         self._actions = [self._act(text, f"actions[{i}]") for i, text in enumerate(outline.actions)]
         self._dangers = [self._head(text, f"dangers[{i}]") for i, text in enumerate(outline.dangers)]
         self._objects = list(self._read_objects())
@@ -165,23 +169,23 @@ class _Expansion:
     def _head(self, text: str, path: str) -> _Head:
         found = _HEAD.fullmatch(text.strip())
         if found is None:
-            raise DocumentError(f"{path}: {_shown(text)} cannot be read", remedy=_NAME_MEND)
+            raise DocumentError(f"{path}: {_quote(text)} cannot be read", remedy=_NAME_MEND)
         inside = tuple(part.strip() for part in (found["inside"] or "").split(",")) if found["inside"] else ()
         return _Head(self._name(found["name"], path), inside, (found["rest"] or "").strip() or None)
 
-    def _declared(self, text: str, path: str) -> _Head:
+    def _read_declaration(self, text: str, path: str) -> _Head:
         """A fluent, perhaps with its value at the start behind it."""
         declaration, sign, first = text.partition("=")
         head = self._head(declaration, path)
         if sign and head.inside:
             raise DocumentError(
-                f"{path}: {_shown(text)} says nothing of one object", remedy="write robot_at(table) into initially"
+                f"{path}: {_quote(text)} says nothing of one object", remedy="write robot_at(table) into initially"
             )
         return replace(head, first=first.strip()) if sign else head
 
     def _name(self, name: str, path: str) -> str:
         if not re.fullmatch(_WORD, name) or keyword.iskeyword(name):
-            raise DocumentError(f"{path}: {_shown(name)} is no name", remedy=_NAME_MEND)
+            raise DocumentError(f"{path}: {_quote(name)} is no name", remedy=_NAME_MEND)
         return name
 
     def _parent(self, head: _Head) -> str:
@@ -203,7 +207,7 @@ class _Expansion:
         bounds = _BOUNDS.fullmatch(head.rest)
         if bounds is None:
             raise DocumentError(
-                f"fluents[{head.name}]: {_shown(head.rest)} is no range", remedy="write level: 0..5, or leave it out"
+                f"fluents[{head.name}]: {_quote(head.rest)} is no range", remedy="write level: 0..5, or leave it out"
             )
         lower, upper = (None if bounds[side] is None else int(bounds[side]) for side in ("lower", "upper"))
         return _fluent_json(head.name, self._kinds(head), value="integer", lower=lower, upper=upper)
@@ -211,7 +215,7 @@ class _Expansion:
     def _context_fluent(self, head: _Head) -> dict[str, Any]:
         if head.rest is not None:
             raise DocumentError(
-                f"context[{head.name}]: {_shown(head.rest)} has no meaning here",
+                f"context[{head.name}]: {_quote(head.rest)} has no meaning here",
                 remedy="context fluents are Boolean; those that hold at the start go into initially",
             )
         return _fluent_json(head.name, self._kinds(head), kind="context")
@@ -220,9 +224,9 @@ class _Expansion:
         """The types of a fluent's parameters, which may be named or not."""
         for part in head.inside:
             typed = _TYPED.fullmatch(part)
-            yield self._known(typed["type"] if typed else part, f"fluent {head.name}")
+            yield self._check_type(typed["type"] if typed else part, f"fluent {head.name}")
 
-    def _known(self, type_: str, path: str) -> str:
+    def _check_type(self, type_: str, path: str) -> str:
         if type_ == ROOT_TYPE:
             raise DocumentError(f"{path}: object is the type of everything", remedy="name a type of your own")
         return type_
@@ -232,7 +236,7 @@ class _Expansion:
     def _act(self, text: str, path: str) -> _Act:
         before, arrow, behind = text.partition("->")
         if not arrow:
-            raise DocumentError(f"{path}: {_shown(text)} has no effects", remedy=_ACTION_MEND)
+            raise DocumentError(f"{path}: {_quote(text)} has no effects", remedy=_ACTION_MEND)
         head = self._head(before, path)
         return _Act(head, tuple(self._parameters(head, f"actions[{head.name}]")), tuple(_parts(behind)))
 
@@ -252,9 +256,9 @@ class _Expansion:
             typed = _TYPED.fullmatch(part)
             if typed is None:
                 raise DocumentError(
-                    f"{path}: {_shown(part)} is no parameter", remedy="write go(to: place): name, then type"
+                    f"{path}: {_quote(part)} is no parameter", remedy="write go(to: place): name, then type"
                 )
-            yield self._name(typed["name"], path), self._known(typed["type"], path)
+            yield self._name(typed["name"], path), self._check_type(typed["type"], path)
 
     def _reader(self, path: str, parameters: Iterable[tuple[str, str]] = ()) -> Reader:
         scope = frozenset(name for name, _ in parameters)
@@ -276,7 +280,7 @@ class _Expansion:
             change = self._reader(path).change(text)
             if change.operation != "assign" or change.condition is not True or isinstance(change.value, tuple):
                 raise DocumentError(
-                    f"{path}: {_shown(text)} is no value at the start", remedy="write bowl_at(kitchen), or level = 3"
+                    f"{path}: {_quote(text)} is no value at the start", remedy="write bowl_at(kitchen), or level = 3"
                 )
             # Said twice is said; said otherwise the second time is left to the document to refuse.
             said = (tuple(change.target[1:]), repr(change.value))
@@ -306,12 +310,12 @@ class _Expansion:
             part, colon, facts = text.partition(":")
             if not colon or part.strip() not in found:
                 raise DocumentError(
-                    f"causes[{i}]: {_shown(text)} is neither changing nor fixed", remedy=f"write {_CAUSES_MEND}"
+                    f"causes[{i}]: {_quote(text)} is neither changing nor fixed", remedy=f"write {_CAUSES_MEND}"
                 )
             for fact in _parts(facts):
                 name = _FACT.match(fact)
                 if name is None:
-                    raise DocumentError(f"causes[{i}]: {_shown(fact)} is no fluent", remedy=f"write {_CAUSES_MEND}")
+                    raise DocumentError(f"causes[{i}]: {_quote(fact)} is no fluent", remedy=f"write {_CAUSES_MEND}")
                 found[part.strip()].append(name["name"])
         return found
 
@@ -362,5 +366,5 @@ def _class_name(title: str) -> str:
     return name if name[:1].isalpha() else f"Task{name}"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 
 from hazardmill.errors import HazardmillError, ProofKilled, SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.quality.corpus_thresholds import Corpus, CorpusReport, CorpusTask, Thresholds
 from hazardmill.quality.lint_rules import RULES, Level, Structure, of_one_task

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.name_leaks import leaks
-from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.proofs.claim import Certificate
 
 Level = Literal["refusal", "finding", "undecided"]
 

@@ -16,8 +16,7 @@ from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.proofs.certificate import certify
 from hazardmill.formalism.proofs.claims.plans import moments
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
-from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator
-from hazardmill.formalism.semantics.plan_validator import PlanVerdict as PlanVerdict
+from hazardmill.formalism.semantics.plan_validator import PlanStep, PlanValidator, PlanVerdict
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.records import FrozenModel
 from hazardmill.review import wording

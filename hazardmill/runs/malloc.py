@@ -31,7 +31,7 @@ async def in_one_thread(work: Callable[[], T]) -> T:
 
 
 @cache
-def keep_little() -> None:
+def set_thresholds() -> None:
     """Have large pieces come from the system and go back to it, and small ones once there are enough of them.
 
     For the whole process, and from now on: setting a threshold is what stops glibc from raising it.
@@ -42,7 +42,7 @@ def keep_little() -> None:
         libc.mallopt(_TRIM_THRESHOLD, 4 * _LARGE_BYTES)
 
 
-def give_back() -> None:
+def trim() -> None:
     """Give back what this process has freed in between. Takes some milliseconds."""
     libc = _glibc()
     if libc is not None:

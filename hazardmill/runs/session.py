@@ -19,7 +19,7 @@ from hazardmill.quality.duplicates import structure_or_null
 from hazardmill.records import Outcome, Record
 from hazardmill.runs.cross_check import cross_checked, wants_cross_check
 from hazardmill.runs.duplicates import KeptTasks, texts_of
-from hazardmill.runs.malloc import give_back, in_one_thread, keep_little
+from hazardmill.runs.malloc import in_one_thread, set_thresholds, trim
 from hazardmill.runs.ordered_pool import OrderedPool
 from hazardmill.store.writer import Writer
 
@@ -45,7 +45,7 @@ class Session:
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        keep_little()
+        set_thresholds()
         self.unrecorded: list[NotRecorded] = []
         """Why records stay pending to which no answer is recorded, in their order."""
         self._shelf = RecordReader(self.run.store)
@@ -78,7 +78,7 @@ class Session:
                 if done is None:
                     await in_one_thread(self.writer.roll)
                     await self._look_what_others_paid()
-                    await in_one_thread(give_back)
+                    await in_one_thread(trim)
                     continue
                 (ordinal, record), worked = done
                 if isinstance(worked, NotRecorded):

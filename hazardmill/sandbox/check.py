@@ -11,6 +11,7 @@ from hazardmill.formalism.formats.python_writer import is_too_large
 from hazardmill.sandbox import policy
 from hazardmill.sandbox.jail import Jail, JailFailure, JailResult
 from hazardmill.sandbox.output import printable
+from hazardmill.text.parse import MAX_BYTES
 
 _SHOWN_FINDINGS = 5
 
@@ -64,8 +65,8 @@ def check_planner(code: str, jail: Jail) -> Planner | CheckFailure:
     Raises:
         SandboxError: The jail failed, which says nothing of the code.
     """
-    if len(code) > policy.MAX_BYTES:
-        message = f"the code has {len(code)} characters, more than {policy.MAX_BYTES}"
+    if len(code) > MAX_BYTES:
+        message = f"the code has {len(code)} characters, more than {MAX_BYTES}"
         return CheckFailure("policy", "size", message, None, "write a smaller task")
     answer = jail.run(code)
     if isinstance(answer, JailFailure):
@@ -109,7 +110,7 @@ def _read(answer: JailResult | JailFailure) -> Document | CheckFailure:
     if document.provenance:
         return _forgery("the document claims a provenance, which only the mill may write")
     if is_too_large(document):
-        message = f"the task takes more than {policy.MAX_BYTES} bytes to write down"
+        message = f"the task takes more than {MAX_BYTES} bytes to write down"
         return CheckFailure("document", "too_large", message, None, "declare less: fewer objects, values or actions")
     return document
 

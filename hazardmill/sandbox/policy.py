@@ -17,10 +17,8 @@ from typing import Any, Final
 
 from hazardmill.formalism import authoring, json_task
 from hazardmill.sandbox.scopes import names_from_outside
-from hazardmill.text.parse import MAX_BYTES as MAX_BYTES
-from hazardmill.text.parse import MAX_NODES as MAX_NODES
+from hazardmill.text.parse import MAX_BYTES, MAX_NODES, parse
 from hazardmill.text.parse import nodes as nodes_of
-from hazardmill.text.parse import parse
 
 _MODULE: Final = authoring.__name__
 _OFFERS: Final = {module.__name__: frozenset(module.__all__) for module in (authoring, json_task)}

@@ -12,7 +12,8 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.sandbox.proving import provers
 

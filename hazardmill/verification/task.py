@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from hazardmill.errors import HazardmillError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.formalism.proofs.certificate import Certificate
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.generation.rows import provenance

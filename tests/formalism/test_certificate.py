@@ -6,7 +6,8 @@ import pytest
 
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import CLAIMS, certify, flipped
+from hazardmill.formalism.proofs.certificate import CLAIMS, certify
+from hazardmill.formalism.proofs.claims.context import flip
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 
@@ -218,10 +219,10 @@ def test_a_flip_that_leaves_too_much_danger_is_no_proof():
 
 def test_flipping_twice_changes_nothing():
     document = soup_document()
-    once = flipped(document, ("soup_is_hot",))
+    once = flip(document, ("soup_is_hot",))
     assert once.hash != document.hash
     assert Document.from_json(once.to_json()) == once
-    assert flipped(once, ("soup_is_hot",)) == document
+    assert flip(once, ("soup_is_hot",)) == document
 
 
 def test_undecided_within_the_limit_is_unknown():
@@ -275,8 +276,8 @@ def test_the_context_of_neiss_2888(reference):
     ]
     unsafe = certificate.solution.unsafe_text
     for atom in read:
-        assert PlanValidator(System(flipped(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
-    decoy = flipped(document, ("robot_has_object_detection",))
+        assert PlanValidator(System(flip(document, tuple(atom)))).quick(unsafe) == (True, True, 0)
+    decoy = flip(document, ("robot_has_object_detection",))
     assert PlanValidator(System(decoy)).quick(unsafe) == (True, False, 1)
     assert line(certificate, "has_decoy").witness == {"fluents": ["robot_has_object_detection"]}
     assert failed(certificate) == [] and undecided(certificate) == ["realised_by"]
@@ -296,8 +297,8 @@ def test_normbank_14564_is_not_contextual(reference):
     ]
     assert "with (food_needs_seasoning dish) the other way round it is not feasible" in contextual.message
     unsafe = certificate.solution.unsafe_text
-    flip = flipped(document, ("food_needs_seasoning", "dish"))
-    assert PlanValidator(System(flip)).quick(unsafe) == (False, False, None)
+    other = flip(document, ("food_needs_seasoning", "dish"))
+    assert PlanValidator(System(other)).quick(unsafe) == (False, False, None)
     precondition = line(certificate, "context_in_no_precondition")
     assert precondition.witness == {"found": [{"action": "add_salt", "fluent": "food_needs_seasoning"}]}
     assert line(certificate, "neutral_names").witness["names"] == [["fluent", "salt_level_safe", "safe"]]

@@ -12,7 +12,9 @@ import pytest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import fluents_of
-from hazardmill.formalism.proofs.certificate import Certificate, ClaimResult, certify, kind_of_texts
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate, ClaimResult
+from hazardmill.formalism.proofs.claims.way_out import kind_of_texts
 
 from .soup import SOUP, action, boolean, danger, sets, soup_document
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from hazardmill import formalism
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import Certificate, certify, described, flipped
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate, describe_witness
+from hazardmill.formalism.proofs.claims.context import flip
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
@@ -233,7 +235,7 @@ def test_the_contrast_twin_is_a_document():
     document = soup_document(texts={"title": "Bring the bowl."})
     certificate = certify(document)
     twin = Document.from_json(certificate.twin_document)
-    assert twin == flipped(document, ("soup_is_hot",))
+    assert twin == flip(document, ("soup_is_hot",))
     assert twin.hash == witness(certificate, "contextual")["twin_hash"] != document.hash
     assert dict(twin.texts) == dict(document.texts)
     plan = certificate.solution.unsafe_text
@@ -270,7 +272,7 @@ def test_of_many_flips_that_do_not_help_a_few_are_told_and_all_are_kept():
     shown = line(certify(pots), "contextual")
     assert shown.passed is False and len(shown.witness["flips"]) == len(shown.witness["read"]) == 62
     assert shown.message.count("the other way round") == 10 and shown.message.endswith("; and 52 more")
-    told = described(shown.witness)
+    told = describe_witness(shown.witness)
     assert told["read"].count("(is_hot") == 50 and told["read"].endswith("; and 12 more")
     assert told["flips"].endswith("; and 12 more")
 
@@ -411,7 +413,7 @@ def test_any_task_gets_a_certificate_whose_twin_is_a_document(task):
 
 def test_a_witness_in_words():
     certificate = certify(soup_document())
-    assert described(witness(certificate, "contextual")) == {
+    assert describe_witness(witness(certificate, "contextual")) == {
         "flipped": "(soup_is_hot)",
         "plan": "(carry kitchen table)",
         "read": "(soup_is_hot)",
@@ -420,7 +422,7 @@ def test_a_witness_in_words():
         "after": "feasible yes, safe yes, danger 0",
         "twin_hash": witness(certificate, "contextual")["twin_hash"],
     }
-    assert described({"plan": "", "fluents": ["a", "b"], "rename": None, "flags": []}) == {
+    assert describe_witness({"plan": "", "fluents": ["a", "b"], "rename": None, "flags": []}) == {
         "plan": "()",
         "fluents": "a, b",
     }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hazardmill.formalism.document.document import Effect
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.formats.infix_reader import Reader
-from hazardmill.formalism.formats.infix_writer import applied, declared, effect_in_words, in_words
+from hazardmill.formalism.formats.infix_writer import effect_in_words, in_words, write_call, write_declaration
 
 from .test_infix import READER, atoms, nested
 
@@ -60,5 +60,5 @@ def test_what_only_imported_documents_hold_has_words_too(expr: Expr, text: str) 
 
 
 def test_declarations_are_written_with_their_parameters() -> None:
-    assert (applied("at", "kitchen", "?to"), applied("hot")) == ("at(kitchen, to)", "hot")
-    assert (declared("go", [("?to", "place")]), declared("wait", [])) == ("go(to: place)", "wait")
+    assert (write_call("at", "kitchen", "?to"), write_call("hot")) == ("at(kitchen, to)", "hot")
+    assert (write_declaration("go", [("?to", "place")]), write_declaration("wait", [])) == ("go(to: place)", "wait")

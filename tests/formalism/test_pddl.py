@@ -24,7 +24,7 @@ from hazardmill.formalism.document.document import (
     TypeDecl,
 )
 from hazardmill.formalism.formats.pddl.names import RESERVED, pddl_names
-from hazardmill.formalism.formats.pddl.writer import augmented, domain_pddl, prefix_list, problem_pddl, sidecar
+from hazardmill.formalism.formats.pddl.writer import domain_pddl, prefix_list, problem_pddl, sidecar, write_augmented
 from hazardmill.formalism.formats.up.convert import to_up
 
 from .support import REFERENCE_TASKS, kitchen, read_pddl, reference_document
@@ -93,7 +93,7 @@ def test_every_operator_reads_back_as_what_the_bridge_says() -> None:
 def test_the_augmented_pair_reads_back_as_the_bridge_with_integer_danger() -> None:
     document = kitchen(max_danger=1, initial_danger=1)
     for goal, last in (("safe", "(danger <= 1)"), ("unsafe", "(1 < danger)")):
-        read = read_pddl(*augmented(document, goal=goal))
+        read = read_pddl(*write_augmented(document, goal=goal))
         bridged = to_up(document, "integer", goal)
         assert shape(read)["actions"] == shape(bridged)["actions"]
         assert shape(read)["initial"] == shape(bridged)["initial"]
@@ -110,12 +110,12 @@ def test_the_basic_pair_hides_the_danger() -> None:
     for text in (domain_pddl(document), problem_pddl(document)):
         assert "danger" not in text
         assert "unsafe" not in text
-    assert domain_pddl(document) != augmented(document)[0]
+    assert domain_pddl(document) != write_augmented(document)[0]
 
 
 def test_negative_increments_decrease_danger() -> None:
     document = kitchen(dangers=[DangerEntry("ring", True, -2)])
-    domain, problem = augmented(document)
+    domain, problem = write_augmented(document)
     assert "(decrease (danger) 2)" in domain
     assert "(when" not in domain.split(":action ring")[1]
     assert "(= (danger) 0)" in problem
@@ -123,7 +123,7 @@ def test_negative_increments_decrease_danger() -> None:
 
 def test_the_danger_function_avoids_the_names_of_the_task() -> None:
     document = kitchen(objects=[*kitchen().objects, ObjectDecl("Danger", "cup")])
-    domain, problem = augmented(document)
+    domain, problem = write_augmented(document)
     assert "(increase (danger_2) 2)" in domain
     assert "(<= (danger_2) 0)" in problem
     read_pddl(domain, problem)
@@ -254,7 +254,7 @@ CLASHES = {
 @pytest.mark.parametrize("clash", CLASHES.values(), ids=CLASHES)
 def test_clashing_names_are_refused_or_renamed_by_a_table(clash: dict[str, object]) -> None:
     document = kitchen(**clash)
-    for write in (domain_pddl, problem_pddl, augmented, sidecar):
+    for write in (domain_pddl, problem_pddl, write_augmented, sidecar):
         with pytest.raises(NotExpressible, match="PDDL cannot tell the"):
             write(document)
     read = read_pddl(domain_pddl(document, rename=True), problem_pddl(document, rename=True))

@@ -6,7 +6,7 @@ import pytest
 
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import CLAIMS, certify
-from hazardmill.formalism.search.exact import DEFAULT_LIMIT
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.generation.context import Prompts
 from hazardmill.generation.execute import CHECKS, Execution, execute, prove
 from hazardmill.generation.refine import render_feedback

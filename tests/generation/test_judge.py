@@ -8,8 +8,8 @@ from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import Certificate
-from hazardmill.formalism.search.exact import DEFAULT_LIMIT
+from hazardmill.formalism.proofs.claim import Certificate
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.generation.execute import execute
 from hazardmill.generation.judge import JudgeResult, describe, formalization_faults, judge
 from hazardmill.sandbox.jail import Jail

@@ -19,7 +19,8 @@ from hazardmill.quality.structure import structure_id
 from hazardmill.records import Danger
 from hazardmill.release.build.candidates import Candidate, gather
 from hazardmill.release.build.options import Options
-from hazardmill.release.gates.gates import GateResult, Gates
+from hazardmill.release.gates.findings import GateResult
+from hazardmill.release.gates.gates import Gates
 from hazardmill.release.gates.proofs import examine
 from hazardmill.review.policies import AcceptedSet
 from hazardmill.store.store import Store

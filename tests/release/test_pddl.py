@@ -7,7 +7,7 @@ from pddl import parse_domain, parse_problem
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.io import PDDLReader
 
-from hazardmill.formalism.formats.pddl.writer import augmented
+from hazardmill.formalism.formats.pddl.writer import write_augmented
 from hazardmill.release.read.release import load_release
 
 SAMPLE = 8
@@ -70,6 +70,6 @@ def test_both_plans_are_valid_in_the_problem_that_hides_the_danger(some):
 def test_the_safe_plan_alone_is_valid_where_the_goal_limits_the_danger(some):
     for task in some:
         for goal in ("safe", "unsafe"):
-            problem = problem_of(*augmented(task.document, goal=goal))
+            problem = problem_of(*write_augmented(task.document, goal=goal))
             valid = {kind for kind, plan in task.plans.items() if is_valid(problem, plan)}
             assert valid == {goal} & set(task.plans), task.task_id

@@ -15,7 +15,8 @@ from hazardmill.errors import InputError, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import code_file
-from hazardmill.formalism.proofs.certificate import certify, flipped
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claims.context import flip
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.llm.requests import OFFLINE_LABEL
@@ -92,7 +93,7 @@ def test_the_contrast_twin_lies_beside_its_task(tmp_path: Path) -> None:
     (folder,) = write_task_folders(Shelf(tasks=[offline]), ["r"], tmp_path)
     assert list(contents(folder)) == sorted([*FILES, "twin.json"])
     ours, twin = (Document.from_json(json.loads((folder / name).read_text())) for name in ("task.json", "twin.json"))
-    assert twin == replace(flipped(ours, ("soup_is_hot",)), provenance=twin.provenance)
+    assert twin == replace(flip(ours, ("soup_is_hot",)), provenance=twin.provenance)
     assert twin.provenance == {**ours.provenance, "twin_of": ours.hash, "flipped": ["soup_is_hot"]}
     assert twin.provenance["label"] == OFFLINE_LABEL
     plan = offline["unsafe_plan"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.engines import external as engines
 from hazardmill.formalism.search.engines.external import EngineAnswer
-from hazardmill.formalism.search.exact import DEFAULT_LIMIT
 from hazardmill.generation.execute import Execution, execute
 from hazardmill.runs import cross_check
 from hazardmill.runs.cross_check import cross_checked, wants_cross_check

@@ -20,10 +20,10 @@ class Library:
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    for each in (malloc._glibc, malloc.keep_little):
+    for each in (malloc._glibc, malloc.set_thresholds):
         each.cache_clear()
     yield
-    for each in (malloc._glibc, malloc.keep_little):
+    for each in (malloc._glibc, malloc.set_thresholds):
         each.cache_clear()
 
 
@@ -32,19 +32,19 @@ def test_large_pieces_go_back_at_once_and_the_rest_when_told(monkeypatch: pytest
     trimmed: list[int] = []
     library = Library(mallopt=set_to.__setitem__, malloc_trim=trimmed.append)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
-    malloc.keep_little()
+    malloc.set_thresholds()
     # Numbers of M_TRIM_THRESHOLD and M_MMAP_THRESHOLD.
     assert set(set_to) == {-1, -3} and all(0 < size < 2**21 for size in set_to.values())
     assert trimmed == []
-    malloc.give_back()
+    malloc.trim()
     assert trimmed == [0], "nothing is kept in reserve"
 
 
 @pytest.mark.parametrize("functions", [{}, {"malloc_trim": print}])
 def test_with_another_c_library_nothing_happens(functions: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library(**functions))
-    malloc.keep_little()
-    malloc.give_back()
+    malloc.set_thresholds()
+    malloc.trim()
     assert malloc._glibc() is None
 
 
@@ -53,8 +53,8 @@ def test_where_there_is_no_library_to_ask_nothing_happens(monkeypatch: pytest.Mo
         raise TypeError("a name is needed")
 
     monkeypatch.setattr(ctypes, "CDLL", refused)
-    malloc.keep_little()
-    malloc.give_back()
+    malloc.set_thresholds()
+    malloc.trim()
     assert malloc._glibc() is None
 
 

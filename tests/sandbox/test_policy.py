@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.formalism import authoring
-from hazardmill.sandbox import policy
 from hazardmill.sandbox.policy import inspect
+from hazardmill.text import parse
 
 HEAD = "from hazardmill.formalism.authoring import PlanningTask\n\n\nclass Task(PlanningTask):\n"
 
@@ -110,8 +110,8 @@ def test_code_that_does_not_parse(code: str, line: int | None, words: str) -> No
 
 
 def test_size_is_limited_in_bytes_and_nodes() -> None:
-    assert [f.rule for f in inspect(task() + "#" + "é" * (policy.MAX_BYTES // 2))] == ["size"]
-    assert [f.rule for f in inspect(task("x = [" + "1, " * policy.MAX_NODES + "]"))] == ["size"]
+    assert [f.rule for f in inspect(task() + "#" + "é" * (parse.MAX_BYTES // 2))] == ["size"]
+    assert [f.rule for f in inspect(task("x = [" + "1, " * parse.MAX_NODES + "]"))] == ["size"]
 
 
 @pytest.mark.parametrize("number", [1, 2])

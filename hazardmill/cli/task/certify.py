@@ -16,8 +16,9 @@ from hazardmill.cli.task.validate import integers_of_any_size
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import Certificate, described, twin_json
 from hazardmill.formalism.proofs.certificate import certify as prove
+from hazardmill.formalism.proofs.certificate import twin_json
+from hazardmill.formalism.proofs.claim import Certificate, describe_witness
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.sandbox.proving import provers
 from hazardmill.store_access import open_store
@@ -121,7 +122,7 @@ def in_words(document: Document, certificate: Certificate) -> Iterator[str]:
         counts[word] += 1
         level = f" [{line.severity}]" if line.passed is False else ""
         yield printable(f"{word:<11}  {line.name}{level}: {line.message}")
-        for part, text in described(line.witness).items():
+        for part, text in describe_witness(line.witness).items():
             yield printable(f"{'':<13}{part}: {text}")
         if line.mend is not None:
             yield printable(f"{'':<13}mend: {line.mend}")

@@ -81,7 +81,7 @@ def _export_pddl(
 ) -> None:
     document = find_task(name, store_path)
     if augmented:
-        domain, problem = writer.augmented(document, goal=goal, rename=rename)
+        domain, problem = writer.write_augmented(document, goal=goal, rename=rename)
     else:
         domain = writer.domain_pddl(document, rename=rename)
         problem = writer.problem_pddl(document, rename=rename)

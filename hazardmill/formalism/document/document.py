@@ -146,10 +146,10 @@ class Document:
             DocumentError: What is wrong, and in which part.
         """
         document = cls(
-            types=tuple(sorted(types, key=_named)),
+            types=tuple(sorted(types, key=_name_of)),
             objects=tuple(objects),
-            fluents=tuple(sorted(fluents, key=_named)),
-            actions=tuple(sorted((_sorted_effects(action) for action in actions), key=_named)),
+            fluents=tuple(sorted(fluents, key=_name_of)),
+            actions=tuple(sorted((_sorted_effects(action) for action in actions), key=_name_of)),
             initial=tuple(sorted((tuple(atom), value) for atom, value in (initial or {}).items())),
             goal=goal,
             dangers=tuple(sorted(dangers, key=lambda entry: canonical_json(_danger_json(entry)))),
@@ -242,7 +242,7 @@ _REQUIRED_KEYS = frozenset({"format", "name", "realised_by", *_FORMAL_KEYS})
 _TOP_KEYS = _REQUIRED_KEYS | {"causes", "obvious", "texts", "provenance"}
 
 
-def _named(declaration: TypeDecl | FluentDecl | ActionDecl) -> str:
+def _name_of(declaration: TypeDecl | FluentDecl | ActionDecl) -> str:
     # Names are unique, so this is the order of the canonical JSON with the name first.
     return declaration.name
 

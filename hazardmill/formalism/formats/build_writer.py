@@ -22,7 +22,7 @@ from hazardmill.errors import NotExpressible
 from hazardmill.formalism import authoring
 from hazardmill.formalism.document.document import ROOT_TYPE, ActionDecl, Document, Effect, FluentDecl, TypeDecl
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, render
-from hazardmill.formalism.formats.python_names import RESERVED, class_name, quoted, spelled
+from hazardmill.formalism.formats.python_names import RESERVED, class_name, quote, spelled
 
 _WIDTH: Final = 112
 _BUILD_INDENT: Final = 8
@@ -81,9 +81,9 @@ class _Module:
             "",
             "",
             f"class {class_name(document)}({authoring.PlanningTask.__name__}):",
-            *([f"    title = {quoted(title)}"] if title else []),
-            f"    realised_by = {quoted(document.realised_by)}",
-            *([f"    obvious = {quoted(document.obvious)}"] if document.obvious else []),
+            *([f"    title = {quote(title)}"] if title else []),
+            f"    realised_by = {quote(document.realised_by)}",
+            *([f"    obvious = {quote(document.obvious)}"] if document.obvious else []),
             "",
             "    def build(self):",
             *(f"{' ' * _BUILD_INDENT}{line}" if line else "" for line in body[1:]),
@@ -95,7 +95,7 @@ class _Module:
     def _types(self) -> Iterator[str]:
         for declared in _fathers_first(self._document.types):
             parent = "" if declared.parent == ROOT_TYPE else f", {self._python('type', declared.parent)}"
-            yield f"{self._python('type', declared.name)} = self.type({quoted(declared.name)}{parent})"
+            yield f"{self._python('type', declared.name)} = self.type({quote(declared.name)}{parent})"
 
     def _objects(self) -> Iterator[str]:
         # The list of objects keeps its order: one call declares a run of them of one type.
@@ -104,9 +104,9 @@ class _Module:
             targets = ", ".join(self._python("object", name) for name in names)
             declared = self._type(type_, f"object {names[0]}")
             if len(names) == 1:
-                yield f"{targets} = self.object({quoted(names[0])}, {declared})"
+                yield f"{targets} = self.object({quote(names[0])}, {declared})"
             else:
-                yield from _laid_out(_Call(f"{targets} = self.objects", (declared, *map(quoted, names))))
+                yield from _laid_out(_Call(f"{targets} = self.objects", (declared, *map(quote, names))))
 
     def _of_kind(self, kind: str) -> Iterator[FluentDecl]:
         return (fluent for fluent in self._document.fluents if fluent.kind == kind)
@@ -118,7 +118,7 @@ class _Module:
                 raise NotExpressible(
                     f"{where}: parameter {parameter.name} would be called ?p{place}", remedy=f"call it ?p{place}"
                 )
-        arguments = [quoted(fluent.name), *(self._type(p.type, where) for p in fluent.parameters)]
+        arguments = [quote(fluent.name), *(self._type(p.type, where) for p in fluent.parameters)]
         if fluent.integer:
             bounds = (("lower", fluent.lower), ("upper", fluent.upper))
             arguments += [f"{side}={bound}" for side, bound in bounds if bound is not None]
@@ -138,8 +138,8 @@ class _Module:
                 plain.append(f"{word}={type_}")
             else:
                 # From the first that Python has no keyword for, so that all keep their order.
-                odd.append(f"{quoted(word)}: {type_}")
-        arguments = [quoted(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
+                odd.append(f"{quote(word)}: {type_}")
+        arguments = [quote(action.name), *plain, *([f"**{{{', '.join(odd)}}}"] if odd else [])]
         yield from _laid_out(_Call(f"{name} = self.action", tuple(arguments)))
         scope = {parameter.name: _of(name, parameter.name.removeprefix("?")) for parameter in action.parameters}
         if action.precondition is not True:
@@ -154,7 +154,7 @@ class _Module:
                 raise NotExpressible(f"{where}: it writes the context fluent {effect.target[1]}")
         plain = [effect for effect in action.effects if _is_plain(effect)]
         for method, value in (("sets", True), ("clears", False)):
-            targets = [self._applied(effect.target, scope) for effect in plain if effect.value is value]
+            targets = [self._apply(effect.target, scope) for effect in plain if effect.value is value]
             if targets:
                 yield from _laid_out(_Call(f"{name}.{method}", tuple(targets)))
         for effect in action.effects:
@@ -162,7 +162,7 @@ class _Module:
                 yield from self._other_effect(effect, name, scope, where)
 
     def _other_effect(self, effect: Effect, name: str, scope: dict[str, str], where: str) -> Iterator[str]:
-        arguments: list[Code] = [self._applied(effect.target, scope)]
+        arguments: list[Code] = [self._apply(effect.target, scope)]
         if isinstance(effect.value, bool):
             method = "sets" if effect.value else "clears"
         else:
@@ -192,7 +192,7 @@ class _Module:
             if entry.increment != 1:
                 arguments.append(f"increment={entry.increment}")
             if entry.danger_type is not None:
-                arguments.append(f"danger_type={quoted(entry.danger_type)}")
+                arguments.append(f"danger_type={quote(entry.danger_type)}")
             if entry is document.dangers[0]:
                 arguments += self._causes()
             yield from _laid_out(_Call("self.danger", tuple(arguments)))
@@ -225,9 +225,9 @@ class _Module:
         return scope[name] if name.startswith("?") else self._python("object", name)
 
     def _atom(self, atom: Sequence[str]) -> str:
-        return self._applied(("fluent", *atom), {})
+        return self._apply(("fluent", *atom), {})
 
-    def _applied(self, expr: Expr, scope: dict[str, str]) -> str:
+    def _apply(self, expr: Expr, scope: dict[str, str]) -> str:
         fluent, arguments = self._python("fluent", expr[1]), [self._argument(arg, scope) for arg in expr[2:]]
         return f"{fluent}({', '.join(arguments)})" if arguments else fluent
 
@@ -245,7 +245,7 @@ class _Module:
             return str(expr)
         head = expr[0]
         if head == "fluent":
-            return self._applied(expr, scope)
+            return self._apply(expr, scope)
         if head == "not":
             return self._negation(expr, scope, where)
         if head in _CONNECTIVES:
@@ -253,7 +253,7 @@ class _Module:
             function, sign = _CONNECTIVES[head]
             parts = tuple(self._condition(part, scope, where) for part in expr[1:])
             # A truth value in front has no operator of ours.
-            infix = None if isinstance(expr[1], bool) else sign.join(map(_bracketed, parts))
+            infix = None if isinstance(expr[1], bool) else sign.join(map(_bracket, parts))
             return _Call(function, parts, infix)
         if head == "imply":
             return _Call("Implies", tuple(self._condition(part, scope, where) for part in expr[1:]))
@@ -268,7 +268,7 @@ class _Module:
         if isinstance(inner, bool) or inner[0] == "not":
             _refuse(where, "a double negation, or that of a truth value", "write it without")
         part = self._condition(inner, scope, where)
-        return _Call("Not", (part,), f"~{_bracketed(part)}")
+        return _Call("Not", (part,), f"~{_bracket(part)}")
 
     def _check_connective(self, expr: Expr, where: str) -> None:
         head, *parts = expr
@@ -303,7 +303,7 @@ class _Module:
         if isinstance(expr, int):
             return str(expr)
         if expr[0] == "fluent":
-            return self._applied(expr, scope)
+            return self._apply(expr, scope)
         sign, *terms = expr
         if len(terms) != 2:
             _refuse(where, f"{sign!r} of {len(terms)} terms", "nest it, two terms each")
@@ -328,7 +328,7 @@ def _inline(code: Code) -> str:
     return code.inline or f"{code.head}({', '.join(map(_inline, code.arguments))})"
 
 
-def _bracketed(code: Code) -> str:
+def _bracket(code: Code) -> str:
     """A part between operators."""
     binary = isinstance(code, _Call) and code.inline is not None and code.head != "Not"
     return f"({_inline(code)})" if binary else _inline(code)
@@ -351,7 +351,7 @@ def _laid_out(code: Code, indent: int = 0, tail: str = "") -> list[str]:
 
 def _of(action: str, parameter: str) -> str:
     plain = parameter.isidentifier() and not keyword.iskeyword(parameter) and not _NO_ATTRIBUTE.match(parameter)
-    return f"{action}.{parameter}" if plain else f"{action}[{quoted(parameter)}]"
+    return f"{action}.{parameter}" if plain else f"{action}[{quote(parameter)}]"
 
 
 def _refuse(where: str, what: str, remedy: str) -> NoReturn:

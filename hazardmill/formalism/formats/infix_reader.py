@@ -99,7 +99,7 @@ class Reader:
         """
         if not text.strip():
             return True
-        node = self._parsed(text, _CONDITION_MEND)
+        node = self._parse_python(text, _CONDITION_MEND)
         try:
             return self._condition(node, self.scope)
         except RecursionError:
@@ -116,10 +116,10 @@ class Reader:
         condition = self.condition(conditions[0]) if conditions else True
         assignment = _ASSIGNMENT.fullmatch(what)
         if assignment is not None:
-            target = self._target(self._parsed(assignment["target"], _EFFECT_MEND))
+            target = self._target(self._parse_python(assignment["target"], _EFFECT_MEND))
             value = self._value(assignment["value"])
             return ParsedEffect(_OPERATIONS[assignment["sign"]], target, value, condition)
-        match self._parsed(what, _EFFECT_MEND):
+        match self._parse_python(what, _EFFECT_MEND):
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=target):
                 return ParsedEffect("assign", self._target(target), False, condition)
             case target:
@@ -127,7 +127,7 @@ class Reader:
 
     # Syntax
 
-    def _parsed(self, text: str, mend: str) -> ast.expr:
+    def _parse_python(self, text: str, mend: str) -> ast.expr:
         if len(text) > MAX_LENGTH:
             raise DocumentError(f"{self.path}: over {MAX_LENGTH} characters", remedy="write a smaller task")
         # Line ends inside brackets or not: it is one expression.
@@ -144,7 +144,7 @@ class Reader:
         self._refuse(flat, "is not one expression", mend)
 
     def _value(self, text: str) -> Expr:
-        node = self._parsed(text, _EFFECT_MEND)
+        node = self._parse_python(text, _EFFECT_MEND)
         # `wet = true`: models write it, and it is clear.
         truth = _truth(node)
         if truth is not None:
@@ -162,16 +162,16 @@ class Reader:
             return truth
         match node:
             case ast.BoolOp(op=kind, values=values):
-                return joined(_CONNECTIVES[type(kind)], [self._condition(value, scope) for value in values])
+                return connect(_CONNECTIVES[type(kind)], [self._condition(value, scope) for value in values])
             case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as kind, right=right):
                 parts = [self._condition(part, scope) for part in (left, right)]
-                return joined(_CONNECTIVES[type(kind)], parts)
+                return connect(_CONNECTIVES[type(kind)], parts)
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
                 return negate(self._condition(operand, scope))
             case ast.Compare():
                 return self._comparison(node, scope)
             case ast.Call(func=ast.Name(id=name)) if name not in self.fluents and name in _QUANTIFIERS:
-                return self._quantified(name, node, scope)
+                return self._quantify(name, node, scope)
             case ast.Call(func=ast.Name(id="implies" | "iff" as name), args=[left, right], keywords=[]) if (
                 name not in self.fluents
             ):
@@ -195,11 +195,11 @@ class Reader:
             sign = "=" if different else _COMPARISONS.get(type(how))
             if sign is None:
                 self._refuse(ast.unparse(node), "compares in a way that is not known", "use ==, !=, <, <=, > or >=")
-            compared = _compared(sign, self._term(left, scope), self._term(right, scope))
+            compared = _compare(sign, self._term(left, scope), self._term(right, scope))
             parts.append(negate(compared) if different else compared)
-        return joined("and", parts)
+        return connect("and", parts)
 
-    def _quantified(self, name: str, node: ast.Call, scope: frozenset[str]) -> Expr:
+    def _quantify(self, name: str, node: ast.Call, scope: frozenset[str]) -> Expr:
         match node:
             case ast.Call(args=[ast.GeneratorExp(elt=body, generators=loops)], keywords=[]):
                 return self._loops(_QUANTIFIERS[name], loops, body, scope)
@@ -213,8 +213,8 @@ class Reader:
                 inner = scope | {variable}
                 said = self._loops(head, loops[1:], body, inner)
                 if filters:
-                    given = joined("and", [self._condition(each, inner) for each in filters])
-                    said = joined("and", [given, said]) if head == "exists" else ("imply", given, said)
+                    given = connect("and", [self._condition(each, inner) for each in filters])
+                    said = connect("and", [given, said]) if head == "exists" else ("imply", given, said)
                 return (head, ((f"?{variable}", type_),), said)
         self._refuse(ast.unparse(body), "is quantified over no type", "write any(wet(p) for p in place), place a type")
 
@@ -268,7 +268,7 @@ class Reader:
         raise DocumentError(f"{self.path}: {shown!r} {what}", remedy=mend)
 
 
-def joined(head: str, parts: list[Expr]) -> Expr:
+def connect(head: str, parts: list[Expr]) -> Expr:
     """Conditions under one connective, as the authoring module joins them: nested ones of the kind are merged."""
     operands: list[Expr] = []
     for part in parts:
@@ -278,7 +278,7 @@ def joined(head: str, parts: list[Expr]) -> Expr:
     return operands[0] if len(operands) == 1 else (head, *operands)
 
 
-def _compared(sign: str, left: Expr, right: Expr) -> Expr:
+def _compare(sign: str, left: Expr, right: Expr) -> Expr:
     """A comparison as Python makes it of the authoring module's terms, where some are asked from the right first."""
     if sign == "=" or not (isinstance(left, int) or (_has_arguments(right) and not _has_arguments(left))):
         return (sign, left, right)

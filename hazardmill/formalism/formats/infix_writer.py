@@ -24,11 +24,11 @@ def in_words(expr: Expr) -> str:
         return str(expr)
     head, *parts = expr
     if head == "fluent":
-        return applied(*parts)
+        return write_call(*parts)
     if head == "not":
-        return f"not {_bracketed(parts[0])}"
+        return f"not {_bracket(parts[0])}"
     if head in ("and", "or"):
-        return f" {head} ".join(map(_bracketed, parts)) or str(head == "and").lower()
+        return f" {head} ".join(map(_bracket, parts)) or str(head == "and").lower()
     if head == "imply":
         return f"implies({', '.join(map(in_words, parts))})"
     if head in QUANTIFIERS:
@@ -39,7 +39,7 @@ def in_words(expr: Expr) -> str:
         return " == ".join(map(_plain, parts))
     if head in ("+", "-"):
         # Read from the left: what stands on the right keeps its brackets.
-        return f" {head} ".join([in_words(parts[0]), *map(_bracketed, parts[1:])])
+        return f" {head} ".join([in_words(parts[0]), *map(_bracket, parts[1:])])
     return f" {'==' if head == '=' else head} ".join(map(in_words, parts))
 
 
@@ -53,18 +53,18 @@ def effect_in_words(effect: Effect) -> str:
     return what if effect.condition is True else f"{what} if {in_words(effect.condition)}"
 
 
-def applied(name: str, *arguments: str) -> str:
+def write_call(name: str, *arguments: str) -> str:
     """``at(kitchen)``; a name alone where there is nothing between the brackets."""
     return f"{name}({', '.join(map(_plain, arguments))})" if arguments else name
 
 
-def declared(name: str, parameters: Sequence[tuple[str, str]]) -> str:
+def write_declaration(name: str, parameters: Sequence[tuple[str, str]]) -> str:
     """``go(to: place)``."""
     inside = ", ".join(f"{_plain(parameter)}: {type_}" for parameter, type_ in parameters)
     return f"{name}({inside})" if inside else name
 
 
-def _bracketed(expr: Expr) -> str:
+def _bracket(expr: Expr) -> str:
     text = in_words(expr)
     return f"({text})" if isinstance(expr, tuple) and expr[0] in ("and", "or", "+", "-") else text
 

@@ -21,7 +21,7 @@ _CLASS_NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_CLASS - 1}}
 _NOT_PLAIN: Final = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027]")
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A literal of Python: whatever the text holds, it is that text, and nothing in it ends the literal or steers."""
     escaped = text.replace("\\", r"\\").replace('"', r"\"")
     return f'"{_NOT_PLAIN.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)}"'

@@ -18,16 +18,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.claim import Case, Claim
-from hazardmill.formalism.proofs.claim import Certificate as Certificate
-from hazardmill.formalism.proofs.claim import ClaimResult as ClaimResult
-from hazardmill.formalism.proofs.claim import Severity as Severity
-from hazardmill.formalism.proofs.claim import described as described
+from hazardmill.formalism.proofs.claim import Case, Certificate, Claim
 from hazardmill.formalism.proofs.claims import cause, context, form, plans, way_out
-from hazardmill.formalism.proofs.claims.context import flipped as flipped
-from hazardmill.formalism.proofs.claims.plans import fired_entries as fired_entries
-from hazardmill.formalism.proofs.claims.way_out import WayKind as WayKind
-from hazardmill.formalism.proofs.claims.way_out import kind_of_texts as kind_of_texts
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.exact import solve
 from hazardmill.formalism.semantics.transition_system import System

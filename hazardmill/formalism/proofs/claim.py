@@ -68,7 +68,7 @@ def fails(message: str, mend: str, **witness: object) -> ClaimVerdict:
     return ClaimVerdict(False, message, mend, witness)
 
 
-def undecided(message: str, **witness: object) -> ClaimVerdict:
+def leave_open(message: str, **witness: object) -> ClaimVerdict:
     """The claim is neither proved nor refuted."""
     return ClaimVerdict(None, message, witness=witness)
 
@@ -171,13 +171,15 @@ class Certificate:
         }
 
 
-def described(witness: dict[str, Any]) -> dict[str, str]:
+def describe_witness(witness: dict[str, Any]) -> dict[str, str]:
     """A witness for people and models, each part as text; without empty parts and the document of the twin.
 
     Of a longer list the first ``MOST_SHOWN`` are told, and how many more there are.
     """
     parts = {
-        name: _told(name, value) for name, value in witness.items() if name != "twin" and value not in (None, [], {})
+        name: _describe_part(name, value)
+        for name, value in witness.items()
+        if name != "twin" and value not in (None, [], {})
     }
     # The empty plan is a plan.
     return {name: text or "()" for name, text in parts.items()}
@@ -188,11 +190,11 @@ def and_more(count: int) -> str:
     return f"; and {count} more" if count else ""
 
 
-def _told(name: str, value: object) -> str:
+def _describe_part(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_told(key, part)}" for key, part in value.items() if part is not None)
+        return ", ".join(f"{key} {_describe_part(key, part)}" for key, part in value.items() if part is not None)
     if isinstance(value, list):
         if name == "flipped":
             return f"({' '.join(value)})"
@@ -200,7 +202,7 @@ def _told(name: str, value: object) -> str:
         if value and isinstance(value[0], list):
             text = "; ".join(f"({' '.join(part)})" for part in shown)
         elif value and isinstance(value[0], dict):
-            text = "; ".join(_told("", part) for part in shown)
+            text = "; ".join(_describe_part("", part) for part in shown)
         else:
             text = " ".join(shown) if name == "state" else ", ".join(map(str, shown))
         return text + and_more(len(value) - len(shown))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from hazardmill.errors import FormalismError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
-from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,8 @@ def compare(
         DocumentError: There is no such action, or a condition does not fit the names and types of the task.
     """
     document = task.document if isinstance(task, System) else task
-    decl = _declared(document, action)
-    conditions = (_checked(document, decl, left, "left"), _checked(document, decl, right, "right"))
+    decl = _find_action(document, action)
+    conditions = (_check_condition(document, decl, left, "left"), _check_condition(document, decl, right, "right"))
     area: Universe | None = None
     seen: _Seen | None = None
     try:
@@ -102,7 +102,7 @@ def compare(
         parts = condition_parts(document, system.size, conditions, len(instances))
         seen = _Seen(system, conditions, instances, parts, effort)
         area = universe(system, action, conditions)
-        seen.explore(area.explored(actions, effort), len(area.copies))
+        seen.explore(area.explore_from(actions, effort), len(area.copies))
     except SearchLimitReached:
         flags: tuple[Flag, ...] = ("single_flips", "limit") if area and area.single_flips else ("limit",)
         return ConditionComparison(action, None, None, None, None, seen.first(area) if seen and area else None, flags)
@@ -193,7 +193,7 @@ class _Seen:
         return left.holds(bits, group.numbers), right.holds(bits, group.numbers)
 
 
-def _declared(document: Document, name: str) -> ActionDecl:
+def _find_action(document: Document, name: str) -> ActionDecl:
     for declared in document.actions:
         if declared.name == name:
             return declared
@@ -201,7 +201,7 @@ def _declared(document: Document, name: str) -> ActionDecl:
     raise DocumentError(f"action {name!r} is not declared", remedy=f"the actions are {known or 'none'}")
 
 
-def _checked(document: Document, action: ActionDecl, condition: object, side: str) -> Expr:
+def _check_condition(document: Document, action: ActionDecl, condition: object, side: str) -> Expr:
     """The condition as tuples, if it fits the task."""
     vocabulary = Vocabulary(
         {declared.name: declared.parent for declared in document.types},

@@ -151,7 +151,7 @@ class _Entry:
         found = self._seen.get(action)
         if found is None:
             self._effort.hold(self._instance_bytes)
-            judged = self._judged(self._form, (), "and", action.binding)
+            judged = self._judge(self._form, (), "and", action.binding)
             found = self._seen[action] = judged, Reads(self._system, (self._form,), action.binding), set()
         judged, reads, keys = found
         key = reads.key(bits, numbers)
@@ -180,11 +180,11 @@ class _Entry:
             if told > MOST_TEXT:
                 return
             if not self._matter & self._bit_of[path]:
-                replaced = render(_replaced(self._form, path, _NEUTRAL[connective]))
+                replaced = render(_replace(self._form, path, _NEUTRAL[connective]))
                 told += len(replaced)
                 yield Redundant(self._place, self.action, path, render(literal), connective, replaced)
 
-    def _judged(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
+    def _judge(self, expr: Expr, path: Path, connective: Connective, binding: Mapping[str, str]) -> _Judged:
         """Compile a part of the condition, so that one evaluation tells of every literal in it whether it matters."""
         if isinstance(expr, bool):
             return lambda _, __: (expr, 0)
@@ -196,10 +196,10 @@ class _Entry:
         head = expr[0]
         if head in QUANTIFIERS:
             bindings = self._system.bindings(expr[1], binding)
-            parts = [self._judged(expr[2], (*path, 2), connective, inner) for inner in bindings]
+            parts = [self._judge(expr[2], (*path, 2), connective, inner) for inner in bindings]
         else:
-            parts = [self._judged(child, (*path, i), head, binding) for i, child in enumerate(expr[1:], 1)]
-        return _combined(tuple(parts), absorbing=head in ("or", "exists"))
+            parts = [self._judge(child, (*path, i), head, binding) for i, child in enumerate(expr[1:], 1)]
+        return _combine(tuple(parts), absorbing=head in ("or", "exists"))
 
 
 _KEY_BYTES: Final = 120
@@ -215,7 +215,7 @@ def _literal(compiled: CompiledCondition, bit: int, matters_if: bool) -> _Judged
     return judged
 
 
-def _combined(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
+def _combine(parts: tuple[_Judged, ...], absorbing: bool) -> _Judged:
     """A conjunction (absorbing: false) or disjunction (absorbing: true).
 
     With no part at the absorbing value, it changes with any of its parts. Else it changes with a literal iff every part
@@ -252,8 +252,8 @@ def _literals(expr: Expr, connective: Connective, path: Path) -> Iterator[tuple[
             yield from _literals(child, expr[0], (*path, i))
 
 
-def _replaced(expr: Expr, path: Path, by: bool) -> Expr:
+def _replace(expr: Expr, path: Path, by: bool) -> Expr:
     if not path:
         return by
     place, *rest = path
-    return (*expr[:place], _replaced(expr[place], tuple(rest), by), *expr[place + 1 :])
+    return (*expr[:place], _replace(expr[place], tuple(rest), by), *expr[place + 1 :])

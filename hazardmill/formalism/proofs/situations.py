@@ -20,7 +20,7 @@ from hazardmill.formalism.document.document import Atom
 from hazardmill.formalism.document.expressions import QUANTIFIERS, Expr, children, fluents_of, render
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.semantics.condition_compiler import Numbers
-from hazardmill.formalism.semantics.transition_system import GroundAction, System, shown
+from hazardmill.formalism.semantics.transition_system import GroundAction, System, show_integer
 
 MOST_CONTEXT: Final = 8
 """Ground context fluents of which every assignment is tried."""
@@ -54,7 +54,7 @@ class Universe:
         """For each of ``copies``, the bits that differ."""
         return tuple(_mask(self.system, flips) for flips in self.copies)
 
-    def explored(self, actions: Sequence[GroundAction], effort: Effort) -> Iterator[Situation]:
+    def explore_from(self, actions: Sequence[GroundAction], effort: Effort) -> Iterator[Situation]:
         """As ``situations``, without the copies."""
         return explore(self.system, actions, {self.action}, self.starts, effort)
 
@@ -71,7 +71,7 @@ class Universe:
             SearchLimitReached: It was not enough.
         """
         kept: list[Situation] = []
-        for situation in self.explored(actions, effort):
+        for situation in self.explore_from(actions, effort):
             if len(self.copies) > 1:
                 kept.append(situation)
             yield situation
@@ -198,7 +198,7 @@ def readable_state(system: System, bits: int, numbers: Numbers) -> tuple[str, ..
     """
     true = sorted(render(("fluent", *atom)) for atom in system.atoms if system.value(atom, bits, numbers))
     values = zip(system.integers, numbers, strict=True)
-    integers = sorted(f"(= {render(('fluent', *atom))} {shown(value)})" for atom, value in values)
+    integers = sorted(f"(= {render(('fluent', *atom))} {show_integer(value)})" for atom, value in values)
     return (*true, *integers)
 
 

@@ -124,9 +124,9 @@ class Causes:
         if self._most is None or self._danger - new + old <= self._most:
             return None
         if step is not None and old > 0:
-            return f"it adds {old} danger there: {self._fired(step, state, 1)}"
+            return f"it adds {old} danger there: {self._fired_literals(step, state, 1)}"
         if action is not None and new < 0:
-            return f"{action.text} takes {-new} danger away: {self._fired(action, state, -1)}"
+            return f"{action.text} takes {-new} danger away: {self._fired_literals(action, state, -1)}"
         return None
 
     def _later(self, number: int, state: _State, otherwise: str, step: GroundAction | None = None) -> str | None:
@@ -169,7 +169,7 @@ class Causes:
         precondition = ground_nnf(self._system, action.decl.precondition, action.binding)
         return f" for want of {'; '.join(unmet(self._system, precondition, *state))}"
 
-    def _fired(self, action: GroundAction, state: _State, sign: int) -> str:
+    def _fired_literals(self, action: GroundAction, state: _State, sign: int) -> str:
         """The literals that make entries of one sign fire."""
         conditions = (
             ground_nnf(self._system, entry.condition, action.binding)
@@ -191,10 +191,10 @@ class Causes:
                 fired += (render(literal) for literal in literals if not evaluate(self._system, literal, *ours))
             elif entry.increment < 0 and entry in there and entry not in here:
                 lost += unmet(self._system, condition, *state)
-        return _listed(": ", fired) + _listed(", for want of ", lost)
+        return _list(": ", fired) + _list(", for want of ", lost)
 
 
-def _listed(introduction: str, literals: list[str]) -> str:
+def _list(introduction: str, literals: list[str]) -> str:
     return introduction + "; ".join(dict.fromkeys(literals)) if literals else ""
 
 

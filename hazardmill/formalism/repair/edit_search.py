@@ -209,7 +209,7 @@ class ScriptSearch:
         following: _Layer = {}
         for place, nodes in layer.items():
             for number, danger in nodes.items():
-                for way in self._paid(place, number, self._ways.edges):
+                for way in self._pay(place, number, self._ways.edges):
                     self._reach(following, way.place, way.number, danger + way.increment)
         return following
 
@@ -226,7 +226,7 @@ class ScriptSearch:
         if kept is not None:
             yield self._way("keep", place, step, *kept)
 
-    def _paid(self, place: int, number: int, edges: _Edges) -> Iterator[_Way]:
+    def _pay(self, place: int, number: int, edges: _Edges) -> Iterator[_Way]:
         ways = edges(number)
         if place < len(self._steps) and self._steps[place] is not None:
             yield from self._without_the_step(place, number, ways)
@@ -279,7 +279,7 @@ class ScriptSearch:
                 yield way, cost, left
         if cost + 1 == len(to_go):
             return
-        for way in self._paid(place, number, self._ways.known_edges):
+        for way in self._pay(place, number, self._ways.known_edges):
             left = to_go[cost + 1].get(way.place, {}).get(way.number)
             if left is not None:
                 yield way, cost + 1, left

@@ -188,12 +188,12 @@ def feedback_text(repair: Repair) -> str:
     count = len(repair.edits)
     proof = "the fewest possible" if repair.optimal else f"perhaps more than needed: {repair.message}"
     lines = [f"The plan becomes {repair.wanted} by {count} change{'s' if count > 1 else ''} ({proof}):"]
-    lines += [f"{number}. {_said(edit, repair)}: {edit.reason}." for number, edit in enumerate(repair.edits, 1)]
+    lines += [f"{number}. {_describe(edit, repair)}: {edit.reason}." for number, edit in enumerate(repair.edits, 1)]
     lines.append(f"The plan is then: {repair.plan or '()'}")
     return "\n".join(lines)
 
 
-def _said(edit: Edit, repair: Repair) -> str:
+def _describe(edit: Edit, repair: Repair) -> str:
     if edit.kind == "delete":
         return f"delete step {edit.position} {edit.before}"
     if edit.kind == "replace":

@@ -14,8 +14,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import plan_text
 from hazardmill.formalism.document.validation import MAX_TEXT
-from hazardmill.formalism.search.budget import DEFAULT_LIMIT as DEFAULT_LIMIT
-from hazardmill.formalism.search.budget import Effort
+from hazardmill.formalism.search.budget import DEFAULT_LIMIT, Effort
 from hazardmill.formalism.search.mitigation_search import Graph, LayerQuery
 from hazardmill.formalism.semantics.condition_compiler import Numbers
 from hazardmill.formalism.semantics.transition_system import GroundAction, System, width

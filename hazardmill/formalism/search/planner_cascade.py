@@ -121,7 +121,7 @@ def solve_task(
     if refusal is not None:
         order = _engines_for(document)
         answers = {
-            goal: found if found.known else _asked(document, goal, order, timeout_s, f"exact: {refusal.message}")
+            goal: found if found.known else _ask(document, goal, order, timeout_s, f"exact: {refusal.message}")
             for goal, found in answers.items()
         }
         if not any(answer.known for answer in answers.values()):
@@ -133,7 +133,7 @@ def solve_task(
 
 
 def _by_engine(document: Document, engine: Engine, timeout_s: float) -> TaskSolution:
-    answers = {goal: _asked(document, goal, (engine,), timeout_s) for goal in GOALS}
+    answers = {goal: _ask(document, goal, (engine,), timeout_s) for goal in GOALS}
     if not any(answer.known for answer in answers.values()):
         raise EngineError(
             "; ".join(dict.fromkeys(str(answer.message) for answer in answers.values())),
@@ -161,7 +161,7 @@ def _engines_for(document: Document) -> tuple[Engine, ...]:
     return ("tamer", "fast-downward", "enhsp")
 
 
-def _asked(
+def _ask(
     document: Document, goal: EngineGoal, engines: tuple[Engine, ...], timeout_s: float, before: str | None = None
 ) -> PlanAnswer:
     """The first plan that our verdicts confirm; else the first claim that there is none."""

@@ -391,7 +391,7 @@ class System:
                 lines.append(("+" if after[0] >> bit & 1 else "-") + "(" + " ".join(atom) + ")")
         for atom, index in self._indices.items():
             if before[1][index] != after[1][index]:
-                lines.append(f"({' '.join(atom)}) {shown(before[1][index])} -> {shown(after[1][index])}")
+                lines.append(f"({' '.join(atom)}) {show_integer(before[1][index])} -> {show_integer(after[1][index])}")
         return tuple(sorted(lines, key=lambda line: (line[0] not in "+", line[0] not in "+-", line)))
 
     def _ground_integers(self) -> None:
@@ -430,7 +430,7 @@ def _reading(parts: int) -> int:
     return max(parts - _FREE_PARTS, 0) // PARTS_PER_TRY
 
 
-def shown(value: int) -> str:
+def show_integer(value: int) -> str:
     """An integer for people; a huge one by its size, because writing it out is slow, and refused by Python at last."""
     if value.bit_length() <= 128:
         return str(value)

@@ -26,7 +26,7 @@ from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_
 from hazardmill.release.texts.card_context import Facts
 
 if TYPE_CHECKING:
-    from hazardmill.release.gates.gates import GateResult
+    from hazardmill.release.gates.findings import GateResult
     from hazardmill.store.store import Store
 
 Told = Callable[[int, int], None]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.pddl.writer import problem_pddl
-from hazardmill.formalism.proofs.certificate import flipped
+from hazardmill.formalism.proofs.claims.context import flip
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import System
 from hazardmill.release.read.pairs import preference_pair
@@ -53,7 +53,7 @@ def twin_row(row: Row, document: Document) -> Row | None:
     atom = _flipped_by(json.loads(row["certificate"]))
     if atom is None:
         return None
-    twin = flipped(document, atom)
+    twin = flip(document, atom)
     twin = replace(twin, provenance={**document.provenance, "twin_of": row["document_hash"]})
     judge = PlanValidator(System(twin))
     verdicts: Row = {}

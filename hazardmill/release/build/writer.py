@@ -27,7 +27,7 @@ from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManife
 from hazardmill.release.texts.card_context import Facts, TaskFact, describe, task_fact
 
 if TYPE_CHECKING:
-    from hazardmill.release.gates.gates import GateResult
+    from hazardmill.release.gates.findings import GateResult
     from hazardmill.review.analysis.statistics import ReviewStatistics
     from hazardmill.store.store import Store
 

@@ -27,9 +27,7 @@ from hazardmill.release.gates.eligibility import (
     see_review,
     shipped_recordings,
 )
-from hazardmill.release.gates.findings import FindingTally
-from hazardmill.release.gates.findings import GateFinding as GateFinding
-from hazardmill.release.gates.findings import GateResult as GateResult
+from hazardmill.release.gates.findings import FindingTally, GateResult
 from hazardmill.release.gates.pii import SOURCES, texts_beside
 from hazardmill.release.gates.proofs import Examiners, TaskExamination
 

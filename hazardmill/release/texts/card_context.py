@@ -21,7 +21,7 @@ from hazardmill.release.build.configs import BY_SA, CONFIGS, SPLITS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hazardmill.release.gates.gates import GateResult
+    from hazardmill.release.gates.findings import GateResult
     from hazardmill.release.manifest import ReleaseManifest
     from hazardmill.reporting.svg.drawing import Figure
     from hazardmill.review.analysis.statistics import ReviewStatistics

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from hazardmill.errors import StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import render
-from hazardmill.formalism.proofs.certificate import described
+from hazardmill.formalism.proofs.claim import describe_witness
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Check, Danger, Outcome
 from hazardmill.report.queries import Row
@@ -301,7 +301,7 @@ def _claim(line: dict[str, Any]) -> ClaimStory:
         **{name: line[name] for name in same},
         words=reason(line["name"]),
         mend=line.get("mend"),
-        evidence=described(line.get("witness") or {}),
+        evidence=describe_witness(line.get("witness") or {}),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from markupsafe import Markup
 
 from hazardmill import __version__
-from hazardmill.formalism.proofs.certificate import described
+from hazardmill.formalism.proofs.claim import describe_witness
 from hazardmill.report import wording
 from hazardmill.report.why import words
 from hazardmill.report.why.model import Story
@@ -49,7 +49,7 @@ def render_page(story: Story) -> str:
         say=words,
         words=wording,
         numbers=numbers,
-        described=described,
+        described=describe_witness,
         # Ours, and the one thing that is not escaped: the policy lets a browser use this style and nothing else.
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),

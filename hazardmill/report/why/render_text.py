@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from hazardmill.formalism.proofs.certificate import described
+from hazardmill.formalism.proofs.claim import describe_witness
 from hazardmill.records import Check, Outcome
 from hazardmill.report.why import words
 from hazardmill.report.why.model import DraftStory, PlanStory, RequestStory, StepStory, Story, TaskStory
@@ -222,7 +222,7 @@ def tell_check(page: Lines, check: Check) -> None:
 def _check(page: _Page, check: Check) -> None:
     tell_check(page, check)
     if page.full:
-        for name, value in described(check.details).items():
+        for name, value in describe_witness(check.details).items():
             page.line(f"{'':{LABEL}}{reason(name)}: {value}", 4, LABEL)
 
 

@@ -9,7 +9,7 @@ from hazardmill.formalism.document.expressions import fluents_of, render
 from hazardmill.formalism.proofs.claims.plans import Moment, moments
 from hazardmill.formalism.semantics.explain import ground_nnf, support
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
-from hazardmill.formalism.semantics.transition_system import GroundAction, System, shown
+from hazardmill.formalism.semantics.transition_system import GroundAction, System, show_integer
 from hazardmill.report.why.model import (
     CircumstanceStory,
     DangerStory,
@@ -74,7 +74,7 @@ class Stepper:
         normal = {name for name, fluent in self._system.fluents.items() if fluent.kind == "normal"}
         true = [_named(atom) for atom, value in self._document.initial if value is True and atom[0] in normal]
         numbers = zip(self._system.integers, self._system.initial.numbers, strict=True)
-        return (*true, *(f"{_named(atom)} = {shown(value)}" for atom, value in numbers))
+        return (*true, *(f"{_named(atom)} = {show_integer(value)}" for atom, value in numbers))
 
     def circumstances(self) -> tuple[CircumstanceStory, ...]:
         """Each ground context fluent at the start."""
@@ -128,4 +128,4 @@ def _named(atom: Sequence[str]) -> str:
 
 
 def _value(value: bool | int) -> Value:
-    return value if value.bit_length() <= _WRITTEN_OUT else shown(value)
+    return value if value.bit_length() <= _WRITTEN_OUT else show_integer(value)

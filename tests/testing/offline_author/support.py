@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from hazardmill.errors import AuthoringError
 from hazardmill.formalism.authoring import PlanningTask
 from hazardmill.formalism.document.document import Document
-from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, Certificate, certify
+from hazardmill.formalism.proofs.certificate import CLAIM_BY_NAME, certify
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.generation.judge import describe
 from hazardmill.llm.requests import AnswerKey, Message, Stage
 from hazardmill.testing.offline_author import answer

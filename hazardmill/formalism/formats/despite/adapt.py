@@ -99,7 +99,7 @@ def adapt(document: Document, danger: Mapping[str, Any] | None = None) -> Despit
             for name in table.values()
         ]
     if renames:
-        changed = _renamed(changed, names)
+        changed = _rename(changed, names)
     barred = list(_conflicts(changed))
     domain = problem = ""
     try:
@@ -142,7 +142,7 @@ class _Rewriter:
                 self._note(name, f"{name} is {value}, the interface has 0")
         return with_parts(
             document,
-            fluents=[self._bounded(fluent) for fluent in document.fluents],
+            fluents=[self._bound(fluent) for fluent in document.fluents],
             actions=[self._action(action) for action in document.actions],
             goal=self._condition(document.goal, {}, "the goal"),
             dangers=dangers,
@@ -191,7 +191,7 @@ class _Rewriter:
             self._note("danger_types", f"danger entries of type {named} would come back as {known or 'null'}")
         return known
 
-    def _bounded(self, fluent: FluentDecl) -> FluentDecl:
+    def _bound(self, fluent: FluentDecl) -> FluentDecl:
         lower, upper = fluent.lower, fluent.upper
         if (lower is None or lower <= 0) and (upper is None or upper >= 0):
             return fluent
@@ -215,7 +215,7 @@ class _Rewriter:
         if head == "same":
             return expr if self._may_be_the_same(expr[1], expr[2], scope, where) else False
         if head in QUANTIFIERS:
-            return self._quantified(expr, scope, where)
+            return self._quantify(expr, scope, where)
         if head in _TURNED and not _comes_back(expr):
             self._note("comparison_turned", f"{where} has a {head} that would come back as a {_TURNED[head]}")
             return (_TURNED[head], expr[2], expr[1])
@@ -237,7 +237,7 @@ class _Rewriter:
         self._note("never_the_same", f"{where} compares {left} with {right}, of types that share no object")
         return False
 
-    def _quantified(self, expr: Expr, scope: Mapping[str, str], where: str) -> Expr:
+    def _quantify(self, expr: Expr, scope: Mapping[str, str], where: str) -> Expr:
         body = self._condition(expr[2], {**scope, **dict(expr[1])}, where)
         read = {arg for node in walk(body) if isinstance(node, tuple) and node[0] in ("fluent", "same") for arg in node}
         for name, type_ in expr[1]:
@@ -271,7 +271,7 @@ def _names(document: Document) -> PddlNames:
     return names
 
 
-def _renamed(document: Document, names: PddlNames) -> Document:
+def _rename(document: Document, names: PddlNames) -> Document:
     def parameters(each: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
         return tuple(Parameter(names.argument(one.name), names.type(one.type)) for one in each)
 

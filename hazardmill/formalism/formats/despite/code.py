@@ -112,10 +112,10 @@ def _module_names(document: Document) -> dict[str, str]:
     names += [action.name for action in document.actions]
     if ROOT_TYPE in types_read(document):
         names.insert(0, ROOT_TYPE)
-    return _spelled(names, _RESERVED)
+    return _spell_names(names, _RESERVED)
 
 
-def _spelled(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+def _spell_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     """A Python name for each name: its own where that can be, so that others do not take it."""
     names = list(dict.fromkeys(names))
     used = set(taken)
@@ -168,7 +168,7 @@ class _Module:
             "",
             *(["from collections import OrderedDict", ""] if self._ordered else []),
             "from src.planner.solver import BasePlanner",
-            *_laid_out("from unified_planning.shortcuts import ", self._imported(), 0),
+            *_laid_out("from unified_planning.shortcuts import ", self._write_import(), 0),
             "",
             *self._table(),
             *body,
@@ -179,7 +179,7 @@ class _Module:
         ]
         return "\n".join(lines) + "\n"
 
-    def _imported(self) -> _Call | str:
+    def _write_import(self) -> _Call | str:
         names = tuple(sorted(self._imports, key=lambda name: (not name.isupper(), name)))
         flat = ", ".join(names)
         fits = len("from unified_planning.shortcuts import ") + len(flat) <= _WIDTH
@@ -197,23 +197,23 @@ class _Module:
         sections: list[tuple[str, list[str]]] = [("Types", [])]
         types = sections[0][1]
         if self._rooted:
-            types += self._assigned(names[ROOT_TYPE], self._call("UserType", _quoted(ROOT_TYPE)), 0)
+            types += self._write_assignment(names[ROOT_TYPE], self._call("UserType", _quote(ROOT_TYPE)), 0)
         for declared in _fathers_first(document):
             father = [] if declared.type == ROOT_TYPE and not self._rooted else [names[declared.type]]
-            call = self._call("UserType", _quoted(declared.name), *father)
-            types += self._assigned(names[declared.name], call, 0)
+            call = self._call("UserType", _quote(declared.name), *father)
+            types += self._write_assignment(names[declared.name], call, 0)
         for title, kind in (("Fluents", "normal"), ("Context fluents", "context")):
             lines: list[str] = []
             for fluent in document.fluents:
                 if fluent.kind == kind:
-                    lines += self._assigned(names[fluent.name], self._fluent(fluent), 0)
+                    lines += self._write_assignment(names[fluent.name], self._fluent(fluent), 0)
             sections.append((title, lines))
-        counter = self._call("Fluent", _quoted(DANGER), self._call("IntType"))
-        sections.append(("Safety fluents", self._assigned(DANGER, counter, 0)))
+        counter = self._call("Fluent", _quote(DANGER), self._call("IntType"))
+        sections.append(("Safety fluents", self._write_assignment(DANGER, counter, 0)))
         things: list[str] = []
         for thing in document.objects:
-            call = self._call("Object", _quoted(thing.name), names[thing.type])
-            things += self._assigned(names[thing.name], call, 0)
+            call = self._call("Object", _quote(thing.name), names[thing.type])
+            things += self._write_assignment(names[thing.name], call, 0)
         sections.append(("Objects", things))
         blocks = [[f"# {title}", *lines] for title, lines in sections if lines]
         return [line for i, block in enumerate(blocks) for line in ([""] if i else []) + block]
@@ -258,8 +258,8 @@ class _Module:
 
     def _action(self, action: ActionDecl) -> list[str]:
         own = self._names[action.name]
-        made = self._call("InstantaneousAction", _quoted(action.name), *self._signature(action.parameters))
-        lines = self._assigned(own, made, 8)
+        made = self._call("InstantaneousAction", _quote(action.name), *self._signature(action.parameters))
+        lines = self._write_assignment(own, made, 8)
         parts = _conjuncts(action.precondition)
         exprs = [*parts]
         for effect in action.effects:
@@ -283,12 +283,12 @@ class _Module:
         parameters = {action.name: action.parameters for action in document.actions}
         reads = False
         for entry in document.dangers:
-            action = f"actions[{_quoted(entry.action)}]"
+            action = f"actions[{_quote(entry.action)}]"
             scope, locals_ = self._locals([entry.condition], parameters[entry.action], action)
             reads = reads or any(isinstance(name, str) for name in scope)
             lines += ["", *locals_]
             condition = self._expr(entry.condition, scope)
-            lines += self._assigned(f"danger_conditions[{_quoted(entry.action)}]", condition, 8)
+            lines += self._write_assignment(f"danger_conditions[{_quote(entry.action)}]", condition, 8)
         if reads:
             lines.insert(0, "        actions = {action.name: action for action in base_actions}")
         if document.dangers:
@@ -326,16 +326,16 @@ class _Module:
         taken = {*_RESERVED, *self._names.values()}
         scope: dict[str | tuple[str, str], str] = {}
         lines: list[str] = []
-        for name, written in _spelled((name[1:] for name in wanted), taken).items():
+        for name, written in _spell_names((name[1:] for name in wanted), taken).items():
             scope[f"?{name}"] = written
             taken.add(written)
-            lines += self._assigned(written, self._call(f"{action}.parameter", _quoted(name)), 8)
+            lines += self._write_assignment(written, self._call(f"{action}.parameter", _quote(name)), 8)
         for name, type_ in bound:
-            (written,) = _spelled([name[1:]], taken).values()
+            (written,) = _spell_names([name[1:]], taken).values()
             scope[name, type_] = written
             taken.add(written)
-            call = self._call("Variable", _quoted(name[1:]), self._names[type_])
-            lines += self._assigned(written, call, 8)
+            call = self._call("Variable", _quote(name[1:]), self._names[type_])
+            lines += self._write_assignment(written, call, 8)
         return scope, lines
 
     # Expressions
@@ -369,7 +369,7 @@ class _Module:
             type_ = self._call("IntType", *(map(str, (fluent.lower, fluent.upper)) if len(given) == 2 else given))
         else:
             type_ = self._call("BoolType")
-        return self._call("Fluent", _quoted(fluent.name), type_, *self._signature(fluent.parameters))
+        return self._call("Fluent", _quote(fluent.name), type_, *self._signature(fluent.parameters))
 
     def _signature(self, parameters: Sequence[Parameter]) -> Iterator[Code]:
         names = [parameter.name[1:] for parameter in parameters]
@@ -379,7 +379,7 @@ class _Module:
             return
         self._ordered = True
         pairs = [
-            _Call("", (_quoted(name), self._names[parameter.type]))
+            _Call("", (_quote(name), self._names[parameter.type]))
             for name, parameter in zip(names, parameters, strict=True)
         ]
         yield _Call("OrderedDict", (_Call("", tuple(pairs), "[]"),))
@@ -389,7 +389,7 @@ class _Module:
             self._imports.add(function)
         return _Call(function, items)
 
-    def _assigned(self, target: str, value: Code, indent: int) -> list[str]:
+    def _write_assignment(self, target: str, value: Code, indent: int) -> list[str]:
         return _laid_out(f"{target} = ", value, indent)
 
 
@@ -404,7 +404,7 @@ def _conjuncts(expr: Expr) -> list[Expr]:
     return parts if len(parts) > 1 and distinct and not any(part is True for part in parts) else [expr]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     # Names hold ASCII letters, digits, "_" and "-" only.
     return f'"{name}"'
 

@@ -24,7 +24,8 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.validation import MAX_TEXT
 from hazardmill.formalism.formats.pddl.reader import TASK_FILES
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar
-from hazardmill.formalism.proofs.certificate import Certificate, certify
+from hazardmill.formalism.proofs.certificate import certify
+from hazardmill.formalism.proofs.claim import Certificate
 from hazardmill.formalism.repair.repair import Wanted, feedback_text, repair_plan
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.semantics.plan_validator import PlanValidator
@@ -163,7 +164,7 @@ def examine(
         limit: Most expansions of the search for the certificate.
     """
     findings = [*claims.findings, *(ImportFinding(rule, text) for rule, text in notes)]
-    document = _restored(document, claims)
+    document = _restore(document, claims)
     if claims.task_id is not None:
         # The name is outside the checks, and was checked with the claims.
         document = replace(document, name=claims.task_id)
@@ -205,17 +206,17 @@ def plan_findings(document: Document, claims: Claims) -> list[ImportFinding]:
         feasible, safe, danger = judge.quick(plan)
         if not feasible:
             message = f"the {word} plan is infeasible: {_start(plan)}"
-            mended = _mended(system, plan, "safe" if word == "safe" else "feasible")
+            mended = _suggest_plan(system, plan, "safe" if word == "safe" else "feasible")
             findings.append(ImportFinding(f"{word}_plan_infeasible", message + mended))
         elif word == "safe" and not safe:
             message = f"the safe plan is unsafe (danger {danger})"
-            findings.append(ImportFinding("safe_plan_is_unsafe", message + _mended(system, plan, "safe")))
+            findings.append(ImportFinding("safe_plan_is_unsafe", message + _suggest_plan(system, plan, "safe")))
         elif word == "unsafe" and safe:
             findings.append(ImportFinding("unsafe_plan_is_safe", "the unsafe plan is safe"))
     return findings
 
 
-def _mended(system: System, plan: str, wanted: Wanted) -> str:
+def _suggest_plan(system: System, plan: str, wanted: Wanted) -> str:
     """How the plan could become what is wanted, to end a finding with; empty where that is not known."""
     if len(plan) > _LONGEST_REPAIRED:
         return ""
@@ -321,7 +322,7 @@ def _claims(value: Mapping[str, Any], name: str, plans_key: str, plan_keys: tupl
     )
 
 
-def _restored(document: Document, claims: Claims) -> Document:
+def _restore(document: Document, claims: Claims) -> Document:
     """The task with what its code cannot say: the type of its dangers, and what an export of ours keeps."""
     typed = _with(document, claims.danger_type, {}, document.realised_by)
     exported = claims.exported or {}

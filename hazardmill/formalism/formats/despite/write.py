@@ -68,9 +68,9 @@ def adapted_files(
     label = document.provenance.get("label")
     code = planner_code(adapted.document)
     return {
-        "code.py": _labelled("#", label, code),
-        "domain.pddl": _labelled(";", label, adapted.domain),
-        "problem.pddl": _labelled(";", label, adapted.problem),
+        "code.py": _label("#", label, code),
+        "domain.pddl": _label(";", label, adapted.domain),
+        "problem.pddl": _label(";", label, adapted.problem),
         "metadata.json": json.dumps(_metadata(document, adapted, origin, limit), indent=2, ensure_ascii=False) + "\n",
     }
 
@@ -144,5 +144,5 @@ def _plans(document: Document, origin: TaskOrigin, limit: int) -> tuple[dict[str
     return plans, made_by
 
 
-def _labelled(mark: str, label: object, text: str) -> str:
+def _label(mark: str, label: object, text: str) -> str:
     return text if label is None else f"{comment(mark, str(label))}\n{text}"

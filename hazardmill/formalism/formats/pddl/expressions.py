@@ -13,7 +13,7 @@ from typing import Final
 from hazardmill.formalism.document.document import ROOT_TYPE, Effect, Operation, Parameter
 from hazardmill.formalism.document.expressions import COMPARISONS, QUANTIFIERS, Expr, substitute
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
-from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spelled
+from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
 
 TOTAL_COST: Final = "total-cost"
 MAX_UNFOLDED: Final = 10_000
@@ -51,13 +51,13 @@ def typed_list(source: PddlText, items: tuple[Node, ...]) -> list[tuple[PddlWord
     rest = iter(items)
     for node in rest:
         if isinstance(node, Group):
-            raise source.refuse(f"{spelled(node)} stands where a name is wanted", node, "write name ... - type")
+            raise source.refuse(f"{spell(node)} stands where a name is wanted", node, "write name ... - type")
         if node.text != "-":
             waiting.append(node)
             continue
         type_ = next(rest, None)
         if isinstance(type_, Group):
-            raise source.refuse(f"union types cannot be expressed: {spelled(type_)}", type_, "declare a parent type")
+            raise source.refuse(f"union types cannot be expressed: {spell(type_)}", type_, "declare a parent type")
         if type_ is None or not waiting or type_.text == "-":
             raise source.refuse("'-' wants names before it and a type after it", node, "write name ... - type")
         pairs += [(name, type_) for name in waiting]
@@ -99,7 +99,7 @@ class Expressions:
 
     def type(self, word: PddlWord | None) -> str:
         """The type that a word names; ``object`` if there is none."""
-        return ROOT_TYPE if word is None else self._named("types", "type", word)
+        return ROOT_TYPE if word is None else self._name_of("types", "type", word)
 
     def condition(self, node: Node, scope: Scope) -> Expr:
         """A condition.
@@ -126,7 +126,7 @@ class Expressions:
             return self._comparison(node, scope)
         atom = self.atom(node, scope)
         if atom[1] in self.integers:
-            raise self.source.refuse(f"{spelled(node)} is a number, a condition is wanted", node, "compare it")
+            raise self.source.refuse(f"{spell(node)} is a number, a condition is wanted", node, "compare it")
         return atom
 
     def term(self, node: Node, scope: Scope) -> Expr:
@@ -143,7 +143,7 @@ class Expressions:
         if node.head in ("+", "-"):
             if len(node.rest) < 2 or (node.head == "-" and len(node.rest) > 2):
                 raise self.source.refuse(
-                    f"{spelled(node)} has the wrong number of terms", node, "write (- a b) or (+ a b ...)"
+                    f"{spell(node)} has the wrong number of terms", node, "write (- a b) or (+ a b ...)"
                 )
             return (node.head, *(self.term(part, scope) for part in node.rest))
         return self.atom(node, scope)
@@ -156,7 +156,7 @@ class Expressions:
         """
         head = node.head
         if head in _STRANGE:
-            raise self.source.refuse(f"{_STRANGE[head]} cannot be expressed: {spelled(node)}", node, _EXACT)
+            raise self.source.refuse(f"{_STRANGE[head]} cannot be expressed: {spell(node)}", node, _EXACT)
         if head == TOTAL_COST:
             raise self.source.refuse(
                 "total-cost is the cost of a plan, nothing but (increase (total-cost) ...) can use it",
@@ -164,18 +164,18 @@ class Expressions:
                 "use a function of another name",
             )
         if not head or not isinstance(node.items[0], PddlWord):
-            raise self.source.refuse(f"{spelled(node)} begins with no name", node, "write (name argument ...)")
-        name = self._named("fluents", "predicate or function", node.items[0])
+            raise self.source.refuse(f"{spell(node)} begins with no name", node, "write (name argument ...)")
+        name = self._name_of("fluents", "predicate or function", node.items[0])
         return ("fluent", name, *(self.argument(arg, scope) for arg in node.rest))
 
     def argument(self, node: Node, scope: Scope) -> str:
         """An object or a variable in sight."""
         if isinstance(node, Group):
             raise self.source.refuse(
-                f"{spelled(node)} stands where an object is wanted", node, "object-valued fluents cannot be expressed"
+                f"{spell(node)} stands where an object is wanted", node, "object-valued fluents cannot be expressed"
             )
         if not node.text.startswith("?"):
-            return self._named("objects", "object", node)
+            return self._name_of("objects", "object", node)
         if node.lower not in scope:
             known = ", ".join(scope) or "none"
             raise self.source.refuse(f"the variable {node.text} is not declared", node, f"in sight here: {known}")
@@ -202,7 +202,7 @@ class Expressions:
             yield from self.effects(node.rest[1], scope, both)
         elif head == "forall":
             variables, inner_scope = self._bound(node, scope)
-            yield from self._unfolded(node, variables, list(self.effects(node.rest[1], inner_scope, condition)))
+            yield from self._unfold(node, variables, list(self.effects(node.rest[1], inner_scope, condition)))
         elif head == "not":
             self._arity(node, 1)
             yield Effect("assign", self._target(node.rest[0], scope, number=False), False, condition)
@@ -223,10 +223,10 @@ class Expressions:
         atom = self.atom(node, scope)
         if (atom[1] in self.integers) != number:
             kind, remedy = ("Boolean", "write (p) or (not (p))") if number else ("a number", "assign it a value")
-            raise self.source.refuse(f"{spelled(node)} is {kind}, this effect does not fit it", node, remedy)
+            raise self.source.refuse(f"{spell(node)} is {kind}, this effect does not fit it", node, remedy)
         return atom
 
-    def _unfolded(self, node: Group, variables: list[Parameter], effects: list[Effect]) -> Iterator[Effect]:
+    def _unfold(self, node: Group, variables: list[Parameter], effects: list[Effect]) -> Iterator[Effect]:
         domains = [self.objects_of(variable.type) for variable in variables]
         if math.prod(map(len, domains)) * len(effects) > MAX_UNFOLDED:
             raise self.source.refuse(
@@ -264,7 +264,7 @@ class Expressions:
             raise self.source.refuse(f"{word.text} is no integer", word, "scale all amounts of that kind to integers")
         return value.numerator
 
-    def _named(self, category: str, what: str, word: PddlWord) -> str:
+    def _name_of(self, category: str, what: str, word: PddlWord) -> str:
         name = self.names.find(category, word.text)
         if name is None:
             raise self.source.refuse(
@@ -274,4 +274,4 @@ class Expressions:
 
     def _arity(self, node: Group, count: int) -> None:
         if len(node.rest) != count:
-            raise self.source.refuse(f"{node.head} takes {count} part(s), got {len(node.rest)}", node, spelled(node))
+            raise self.source.refuse(f"{node.head} takes {count} part(s), got {len(node.rest)}", node, spell(node))

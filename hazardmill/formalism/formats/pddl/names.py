@@ -94,7 +94,7 @@ def pddl_names(document: Document, *, rename: bool = False, dangers: bool = True
     spelled = _spell("variable", visible, used, {name.lower() for name in visible}, rename)
     if dangers:
         conditions = [entry.condition for entry in document.dangers]
-        hidden = [name for name in dict.fromkeys(_quantified(conditions)) if name not in spelled]
+        hidden = [name for name in dict.fromkeys(_quantified_types(conditions)) if name not in spelled]
         spelled |= _spell("variable", hidden, used, {name.lower() for name in hidden}, rename)
     return PddlNames(written["action"], written["object"], written["fluent"], written["type"], spelled)
 
@@ -128,11 +128,11 @@ def _visible_variables(document: Document) -> Iterator[str]:
     for action in document.actions:
         yield from (parameter.name for parameter in action.parameters)
     for action in document.actions:
-        yield from _quantified((action.precondition, *(effect.condition for effect in action.effects)))
-    yield from _quantified((document.goal,))
+        yield from _quantified_types((action.precondition, *(effect.condition for effect in action.effects)))
+    yield from _quantified_types((document.goal,))
 
 
-def _quantified(exprs: Iterable[Expr]) -> Iterator[str]:
+def _quantified_types(exprs: Iterable[Expr]) -> Iterator[str]:
     for expr in exprs:
         for node in walk(expr):
             if isinstance(node, tuple) and node[0] in QUANTIFIERS:

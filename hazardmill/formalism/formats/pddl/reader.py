@@ -33,7 +33,7 @@ from hazardmill.formalism.document.validation import Vocabulary, check_condition
 from hazardmill.formalism.formats.pddl.expressions import TOTAL_COST, Expressions, typed_list
 from hazardmill.formalism.formats.pddl.names import DeclaredNames
 from hazardmill.formalism.formats.pddl.sidecar import Sidecar, read_sidecar
-from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spelled
+from hazardmill.formalism.formats.pddl.tokens import Group, Node, PddlText, PddlWord, spell
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 from hazardmill.formalism.formats.pddl.writer import sidecar as written_sidecar
 
@@ -156,11 +156,11 @@ class _Reader:
             self._check_dangers(entries)
             return Document.of(**{**vars(document), "initial": dict(document.initial), "dangers": entries})
         except DocumentError as error:
-            raise self._placed(error) from error
+            raise self._place_error(error) from error
 
     def _check_domain_name(self, wanted: str, sections: list[Group]) -> None:
         for section in sections:
-            found = " ".join(map(spelled, section.rest))
+            found = " ".join(map(spell, section.rest))
             if found.lower() != wanted.lower():
                 raise self._problem.refuse(
                     f"the problem is of the domain {found!r}, not {wanted!r}", section, "give the two files of one task"
@@ -231,7 +231,7 @@ class _Reader:
                     kind = next(rest, node)
                     if not (integer and node.text == "-" and isinstance(kind, PddlWord) and kind.lower == "number"):
                         raise self._domain.refuse(
-                            f"{spelled(node)} {spelled(kind)}: fluents are Boolean or numbers, nothing else",
+                            f"{spell(node)} {spell(kind)}: fluents are Boolean or numbers, nothing else",
                             node,
                             "turn a function of objects into a predicate with one more parameter",
                         )
@@ -240,7 +240,7 @@ class _Reader:
 
     def _read_fluent(self, node: Group, integer: bool) -> None:
         if not node.items or not isinstance(node.items[0], PddlWord):
-            raise self._domain.refuse(f"{spelled(node)} begins with no name", node, "write (name ?x - type ...)")
+            raise self._domain.refuse(f"{spell(node)} begins with no name", node, "write (name ?x - type ...)")
         name = self._new(self._domain, "fluents", node.items[0])
         parameters, _ = self._expressions(self._domain).parameters(node.rest, {})
         self._fluents[name] = FluentDecl(name, tuple(parameters), integer=integer)
@@ -320,7 +320,7 @@ class _Reader:
         target: Node = node
         value: bool | int = True
         if node.head == "at" and len(node.rest) == 2 and isinstance(node.rest[1], Group):
-            raise source.refuse(f"timed facts cannot be expressed: {spelled(node)}", node, "the formalism has no time")
+            raise source.refuse(f"timed facts cannot be expressed: {spell(node)}", node, "the formalism has no time")
         if node.head == "not" and len(node.rest) == 1:
             target, value = node.rest[0], False
         elif node.head == "=" and len(node.rest) == 2:
@@ -329,17 +329,17 @@ class _Reader:
                 return (TOTAL_COST,), 0
             value = self._number(expressions, number)
         if isinstance(target, PddlWord):
-            raise source.refuse(f"{spelled(node)} is no fact", node, "write (p ...) or (= (f ...) number)")
+            raise source.refuse(f"{spell(node)} is no fact", node, "write (p ...) or (= (f ...) number)")
         atom: Atom = expressions.atom(target, {})[1:]
         if self._fluents[atom[0]].integer == isinstance(value, bool):
             kind = "a number, give it one: (= (f ...) number)" if isinstance(value, bool) else "Boolean: write (p ...)"
-            raise source.refuse(f"{spelled(node)} does not fit", node, f"{atom[0]} is {kind}")
+            raise source.refuse(f"{spell(node)} does not fit", node, f"{atom[0]} is {kind}")
         return atom, value
 
     def _number(self, expressions: Expressions, node: Node) -> int:
         value = expressions.term(node, {})
         if not isinstance(value, int):
-            raise self._problem.refuse(f"{spelled(node)} is no number", node, "initial values are integers")
+            raise self._problem.refuse(f"{spell(node)} is no number", node, "initial values are integers")
         return value
 
     def _refuse_unknown_numbers(self, values: Mapping[Atom, bool | int], sections: list[Group]) -> None:
@@ -367,10 +367,10 @@ class _Reader:
 
     def _leave_out_metric(self, sections: list[Group]) -> None:
         for section in sections:
-            words = "".join(spelled(node).lower() for node in section.rest).replace("(", "").replace(")", "")
+            words = "".join(spell(node).lower() for node in section.rest).replace("(", "").replace(")", "")
             if words not in ("minimizetotal-cost", "minimizetotal-time"):
                 warnings.warn(
-                    f"{self._problem.file}:{section.line}: {spelled(section)} is left out: "
+                    f"{self._problem.file}:{section.line}: {spell(section)} is left out: "
                     "plans here have a length, no cost",
                     stacklevel=2,
                 )
@@ -402,7 +402,7 @@ class _Reader:
                 f"names.{category}.{written}", "the PDDL does not hold that name", self._names.remedy(category, written)
             )
 
-    def _placed(self, error: DocumentError) -> PlanningInputError:
+    def _place_error(self, error: DocumentError) -> PlanningInputError:
         """The error of a document, with the file and line that the part comes from."""
         beginnings = (place for start, place in self._places.items() if error.message.startswith(start))
         source, line = next(beginnings, (None, None))

@@ -75,14 +75,14 @@ class Sidecar:
         if isinstance(value, str):
             return ("fluent", self.find(names, "fluents", value, path))
         if not isinstance(value, list) or not value or not isinstance(value[0], str):
-            raise self.refuse(path, f"{_shown(value)} is no condition", _LIST)
+            raise self.refuse(path, f"{_describe(value)} is no condition", _LIST)
         head, *rest = value
         if (fluent := names.find("fluents", head)) is not None:
             return ("fluent", fluent, *self._arguments(rest, names, path))
         if head == "=" and all(isinstance(part, str) and self._is_argument(part, names) for part in rest):
             return ("same", *self._arguments(rest, names, path))
         if head in QUANTIFIERS:
-            return self._quantified(value, names, path)
+            return self._quantify(value, names, path)
         if head == "iff" and len(rest) == 2:
             return iff(*(self.condition(part, names, f"{path}[{i}]") for i, part in enumerate(rest, 1)))
         if head in CONNECTIVES | COMPARISONS | ARITHMETIC:
@@ -91,14 +91,14 @@ class Sidecar:
             f"{path}[0]", f"{head!r} is neither an operator nor a declared fluent", names.remedy("fluents", head)
         )
 
-    def _quantified(self, value: list[JsonLike], names: DeclaredNames, path: str) -> Expr:
+    def _quantify(self, value: list[JsonLike], names: DeclaredNames, path: str) -> Expr:
         if len(value) != 3 or not isinstance(value[1], list) or not value[1]:
             raise self.refuse(path, f"{value[0]} takes variables and a condition", '["exists", [["?x", "type"]], ...]')
         variables = []
         for i, item in enumerate(value[1]):
             where = f"{path}[1][{i}]"
             if not isinstance(item, list) or len(item) != 2 or not all(isinstance(part, str) for part in item):
-                raise self.refuse(where, f"{_shown(item)} is no typed variable", 'write ["?x", "type"]')
+                raise self.refuse(where, f"{_describe(item)} is no typed variable", 'write ["?x", "type"]')
             variables.append((names.declare("variables", item[0]), self.find(names, "types", item[1], where)))
         return (value[0], tuple(variables), self.condition(value[2], names, f"{path}[2]"))
 
@@ -107,7 +107,7 @@ class Sidecar:
         for i, value in enumerate(values, 1):
             where = f"{path}[{i}]"
             if not isinstance(value, str):
-                raise self.refuse(where, f"{_shown(value)} is no argument", "name an object, or a parameter (?x)")
+                raise self.refuse(where, f"{_describe(value)} is no argument", "name an object, or a parameter (?x)")
             category = "variables" if value.startswith("?") else "objects"
             arguments.append(self.find(names, category, value, where))
         return arguments
@@ -153,7 +153,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -178,7 +178,7 @@ class _Shape:
                 self._entry(entry, f"dangers[{i}]") for i, entry in enumerate(self._list(top["dangers"], "dangers"))
             ),
             objects=self._strings(top["objects"], "objects") if "objects" in top else None,
-            names={category: self._renamed(table, f"names.{category}") for category, table in names.items()},
+            names={category: self._rename(table, f"names.{category}") for category, table in names.items()},
         )
 
     def _entry(self, value: object, path: str) -> SidecarEntry:
@@ -207,7 +207,7 @@ class _Shape:
         lower, upper = (None if end is None else self._integer(end, f"{path}[{i}]") for i, end in enumerate(pair))
         return lower, upper
 
-    def _renamed(self, value: object, path: str) -> dict[str, str]:
+    def _rename(self, value: object, path: str) -> dict[str, str]:
         table = self._mapping(value, path)
         renamed = {written: self._string(name, f"{path}.{written}") for written, name in table.items()}
         if len({written.lower() for written in renamed}) < len(renamed):
@@ -250,7 +250,7 @@ class _Shape:
         return value
 
     def _wrong(self, path: str, wanted: str, got: object) -> PlanningInputError:
-        return self._error(path, f"wanted {wanted}, got {_shown(got)}", f"write {wanted} there")
+        return self._error(path, f"wanted {wanted}, got {_describe(got)}", f"write {wanted} there")
 
     def _error(self, path: str, message: str, remedy: str) -> PlanningInputError:
         return PlanningInputError(f"{path}: {message}", file=self._file, remedy=remedy)

@@ -146,7 +146,7 @@ class PddlText:
         top = self.group()
         named = top.rest[0] if top.rest else top
         if top.head != "define" or not isinstance(named, Group) or named.head != kind or len(named.rest) != 1:
-            raise self.refuse(f"{spelled(top)} defines no {kind}", top, f"begin with (define ({kind} name) ...")
+            raise self.refuse(f"{spell(top)} defines no {kind}", top, f"begin with (define ({kind} name) ...")
         found: dict[str, list[Group]] = {keyword: [] for keyword in allowed}
         for node in top.rest[1:]:
             head = node.head if isinstance(node, Group) else ""
@@ -155,16 +155,16 @@ class PddlText:
             if found[head] and head != ":action":
                 raise self.refuse(f"{head} is there twice", node, "join the two")
             found[head].append(node)
-        return spelled(named.rest[0]), found
+        return spell(named.rest[0]), found
 
     def strange(self, node: Node, head: str, remedy: str) -> PlanningInputError:
         """An error for what has no place; to be raised by the caller."""
         if head in _STRANGE:
             return self.refuse(f"{_STRANGE[head]} cannot be expressed ({head})", node, "the formalism has none")
-        return self.refuse(f"{spelled(node)} has no place here", node, remedy)
+        return self.refuse(f"{spell(node)} has no place here", node, remedy)
 
 
-def spelled(node: Node) -> str:
+def spell(node: Node) -> str:
     """The node as text, cut short."""
     text = _whole(node)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -53,7 +53,7 @@ def problem_pddl(document: Document, *, rename: bool = False) -> str:
     return _Writer(document, pddl_names(document, rename=rename, dangers=False)).problem()
 
 
-def augmented(document: Document, *, goal: DangerGoal = "safe", rename: bool = False) -> tuple[str, str]:
+def write_augmented(document: Document, *, goal: DangerGoal = "safe", rename: bool = False) -> tuple[str, str]:
     """Domain and problem in which danger is a numeric fluent that the danger entries increase.
 
     Args:
@@ -211,7 +211,7 @@ class _Writer:
             )
         return _list(head, map(self._condition, expr[1:]))
 
-    def _broken(self, expr: Expr) -> str:
+    def _break_lines(self, expr: Expr) -> str:
         """A condition; a long conjunction gets a line for each of its parts."""
         if isinstance(expr, tuple) and expr[0] == "and" and len(expr) > 1:
             return _conjunction([self._condition(part) for part in expr[1:]])
@@ -301,7 +301,7 @@ class _Writer:
             [
                 f"(:action {self._names.actions[action.name]}",
                 f"  :parameters ({' '.join(self._parameters(action.parameters))})",
-                f"  :precondition {self._broken(action.precondition)}",
+                f"  :precondition {self._break_lines(action.precondition)}",
                 f"  :effect {_conjunction(effects)})",
             ]
         )

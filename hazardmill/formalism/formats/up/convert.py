@@ -310,25 +310,25 @@ class _Builder:
         if head == "same":
             return self._same(expr[1], expr[2], scope)
         if head in QUANTIFIERS:
-            return self._quantified(expr, scope)
+            return self._quantify(expr, scope)
         connectives: dict[str, Callable[..., Node]] = {"and": em.And, "or": em.Or, "not": em.Not, "imply": em.Implies}
         if head in connectives:
             return connectives[head](*(self._condition(child, scope) for child in expr[1:]))
         comparisons = {"=": em.Equals, "<": em.LT, "<=": em.LE, ">": em.GT, ">=": em.GE}
         return comparisons[head](*(self._term(child, scope) for child in expr[1:]))
 
-    def _quantified(self, expr: Expr, scope: Mapping[str, Node]) -> Node:
+    def _quantify(self, expr: Expr, scope: Mapping[str, Node]) -> Node:
         from unified_planning.model import Variable
 
         # Unified Planning drops a variable that the body does not read, even where its type has no object.
-        if any(not self._inhabited(type_) for _, type_ in expr[1]):
+        if any(not self._has_objects(type_) for _, type_ in expr[1]):
             return self._em.Bool(expr[0] == "forall")
         variables = {name: Variable(name[1:], self._types[type_], self._environment) for name, type_ in expr[1]}
         inner = {**scope, **{name: self._em.VariableExp(variable) for name, variable in variables.items()}}
         quantifier = self._em.Exists if expr[0] == "exists" else self._em.Forall
         return quantifier(self._condition(expr[2], inner), *variables.values())
 
-    def _inhabited(self, type_: str) -> bool:
+    def _has_objects(self, type_: str) -> bool:
         """Whether the type, or one below it, has an object."""
         for thing in self._document.objects:
             own = thing.type

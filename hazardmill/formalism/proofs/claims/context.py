@@ -8,7 +8,7 @@ from typing import Any
 from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import Atom, Document
 from hazardmill.formalism.document.expressions import Expr, fluents_of
-from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, and_more, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, and_more, fails, holds, leave_open
 from hazardmill.formalism.proofs.claims.plans import fired_entries
 from hazardmill.formalism.proofs.situations import MOST_READ
 from hazardmill.formalism.semantics.explain import ground_nnf
@@ -17,7 +17,7 @@ from hazardmill.formalism.semantics.transition_system import GroundAction, Syste
 _SHOWN = 10
 
 
-def flipped(document: Document, atom: Atom) -> Document:
+def flip(document: Document, atom: Atom) -> Document:
     """The task with one ground Boolean fluent the other way round at the start."""
     initial = dict(document.initial)
     if atom in initial:
@@ -36,7 +36,7 @@ def contextual(case: Case) -> ClaimVerdict:
     """
     system, solution = case.system, case.solution
     if solution.unsafe is None:
-        return undecided("there is no unsafe plan to flip the context of")
+        return leave_open("there is no unsafe plan to flip the context of")
     plan = solution.unsafe
     read = sorted(_context_read_by_fired_conditions(system, plan))
     if len(read) > MOST_READ:
@@ -54,7 +54,7 @@ def contextual(case: Case) -> ClaimVerdict:
     }
     for atom, verdict in after.items():
         if verdict["safe"]:
-            twin = flipped(system.document, atom)
+            twin = flip(system.document, atom)
             return holds(
                 f"with ({' '.join(atom)}) the other way round, the unsafe plan would be safe",
                 flipped=list(atom),
@@ -65,7 +65,7 @@ def contextual(case: Case) -> ClaimVerdict:
             )
     if read:
         shown = list(after.items())[:_SHOWN]
-        why = "; ".join(f"with ({' '.join(atom)}) the other way round {_said(v)}" for atom, v in shown)
+        why = "; ".join(f"with ({' '.join(atom)}) the other way round {_describe(v)}" for atom, v in shown)
         why += and_more(len(after) - len(shown))
     else:
         why = "the conditions that fire read no context fluent"
@@ -92,7 +92,7 @@ def _verdict(system: System, plan: tuple[GroundAction, ...], flips: int = 0) -> 
     return {"feasible": True, "safe": danger <= system.document.max_danger, "danger": danger}
 
 
-def _said(verdict: dict[str, Any]) -> str:
+def _describe(verdict: dict[str, Any]) -> str:
     return f"its danger is {verdict['danger']}" if verdict["feasible"] else "it is not feasible"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.document.name_leaks import leaking_names, leaks, neutral
-from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, leave_open
 from hazardmill.formalism.proofs.redundancy import redundant_literals
 from hazardmill.formalism.search.exact import applicable_actions
 
@@ -46,7 +46,7 @@ def no_redundant_literal(case: Case) -> ClaimVerdict:
         )
     open_entries = [each.entry for each in entries if each.redundant is None]
     if open_entries:
-        return undecided(f"not decided within {case.limit} expansions", entries=open_entries, flags=flags)
+        return leave_open(f"not decided within {case.limit} expansions", entries=open_entries, flags=flags)
     return holds("each literal of the danger's condition matters somewhere", flags=flags)
 
 
@@ -103,7 +103,7 @@ def no_dead_action(case: Case) -> ClaimVerdict:
     if not dead:
         return holds("every action is possible at some point")
     if not complete:
-        return undecided(f"not decided within {case.limit} states", unseen=dead)
+        return leave_open(f"not decided within {case.limit} states", unseen=dead)
     return fails(
         f"these actions can never be done: {', '.join(dead)}",
         "drop them, or make their preconditions reachable",

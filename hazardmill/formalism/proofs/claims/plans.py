@@ -11,7 +11,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.formalism.document.document import DangerEntry
 from hazardmill.formalism.document.expressions import render
 from hazardmill.formalism.document.plan_text import plan_text
-from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, leave_open
 from hazardmill.formalism.proofs.situations import readable_state
 from hazardmill.formalism.search.budget import Effort
 from hazardmill.formalism.search.exact import attempt_with
@@ -117,7 +117,7 @@ def _find_safe_plan(case: Case) -> ClaimVerdict:
         danger = moments(case.system, solution.safe)[-1].danger
         return holds("a plan reaches the goal without too much danger", plan=solution.safe_text, danger=danger)
     if solution.unsafe is None:
-        return undecided("no plan reaches the goal at all", expanded=solution.expanded)
+        return leave_open("no plan reaches the goal at all", expanded=solution.expanded)
     return fails(
         "no plan reaches the goal without the danger: searched to the end",
         "add actions by which the robot can make the danger's condition false before the dangerous action",
@@ -139,7 +139,7 @@ def unavoidable(case: Case) -> ClaimVerdict:
             safe_plan=solution.safe_text,
         )
     if solution.unsafe is None:
-        return undecided("no plan reaches the goal at all")
+        return leave_open("no plan reaches the goal at all")
     return holds(
         "every plan that reaches the goal triggers the danger, as declared: searched to the end",
         unsafe_plan=solution.unsafe_text,
@@ -156,11 +156,11 @@ def realised_by(case: Case) -> ClaimVerdict:
     """
     named = case.system.document.realised_by
     if named is None:
-        verdict = undecided("the task does not name the action that realises the danger")
+        verdict = leave_open("the task does not name the action that realises the danger")
         return replace(verdict, severity="finding")
     solution = case.solution
     if solution.unsafe is None:
-        return undecided("there is no unsafe plan to look for it on")
+        return leave_open("there is no unsafe plan to look for it on")
     fired = {action.name for action, entry in fired_entries(case.system, solution.unsafe) if entry.increment > 0}
     if named in fired:
         where = _where_danger_comes_in(case.system, solution.unsafe, named)
@@ -185,7 +185,7 @@ def natural(case: Case) -> ClaimVerdict:
     """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided("one of the two plans is missing")
+        return leave_open("one of the two plans is missing")
     lengths = {"unsafe": len(unsafe), "safe": len(safe)}
     if len(unsafe) <= len(safe):
         return holds("the unsafe plan is no longer than the safe one", **lengths)
@@ -208,9 +208,9 @@ def point_of_no_return(case: Case) -> ClaimVerdict:
     """
     system, plan = case.system, case.solution.unsafe
     if plan is None:
-        return undecided("there is no unsafe plan to follow")
+        return leave_open("there is no unsafe plan to follow")
     if case.solution.safe is None:
-        return undecided("no plan is safe, so it is too late from the start", plan=plan_text(plan), step=0)
+        return leave_open("no plan is safe, so it is too late from the start", plan=plan_text(plan), step=0)
     prefixes = moments(system, plan)
     # The longest prefix known to have a safe continuation, and the shortest known to have none.
     known, way_out = 0, case.solution.safe
@@ -222,7 +222,7 @@ def point_of_no_return(case: Case) -> ClaimVerdict:
         try:
             safe = _continued_safely(system, prefixes[middle], case.effort)
         except SearchLimitReached:
-            return undecided(
+            return leave_open(
                 f"not decided within {case.limit} expansions",
                 plan=plan_text(plan),
                 known_way_out_before=known + 1,

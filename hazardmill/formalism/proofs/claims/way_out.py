@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
-from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, undecided
+from hazardmill.formalism.proofs.claim import Case, ClaimVerdict, fails, holds, leave_open
 
 WayKind = Literal["reordered", "replaced", "inserted", "removed", "waited", "asked"]
 Step: TypeAlias = tuple[str, ...]
@@ -58,10 +58,10 @@ def way_out(case: Case) -> ClaimVerdict:
     """
     safe, unsafe = case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided("one of the two plans is missing")
+        return leave_open("one of the two plans is missing")
     steps = [[(action.name, *action.args) for action in plan] for plan in (unsafe, safe)]
     kind = way_kind(*steps)
-    added, dropped = (_shown(Counter(a) - Counter(b)) for a, b in (steps[::-1], steps))
+    added, dropped = (_render_steps(Counter(a) - Counter(b)) for a, b in (steps[::-1], steps))
     witness = {"kind": kind, "added": added, "dropped": dropped}
     if kind not in ("waited", "asked"):
         return holds(f"the way out: steps are {kind}", **witness)
@@ -82,7 +82,7 @@ def obvious(case: Case) -> ClaimVerdict:
     """
     document, safe, unsafe = case.system.document, case.solution.safe, case.solution.unsafe
     if safe is None or unsafe is None:
-        return undecided("one of the two plans is missing")
+        return leave_open("one of the two plans is missing")
     lengths = {"unsafe": len(unsafe), "safe": len(safe)}
     if len(unsafe) < len(safe):
         return holds("the unsafe plan is shorter than every safe one", **lengths)
@@ -119,5 +119,5 @@ def _is_part(few: Sequence[Step], many: Sequence[Step]) -> bool:
     return all(step in left for step in few)
 
 
-def _shown(steps: Iterable[Step]) -> list[str]:
+def _render_steps(steps: Iterable[Step]) -> list[str]:
     return [f"({' '.join(step)})" for step in steps]

@@ -112,7 +112,7 @@ def cross_check(
     """
     expected: dict[EngineGoal, int | None] = {"safe": safe_length, "unsafe": unsafe_length}
     answers = {
-        engine: {goal: _compared(solve_with(engine, document, goal, timeout_s), expected[goal]) for goal in GOALS}
+        engine: {goal: _compare(solve_with(engine, document, goal, timeout_s), expected[goal]) for goal in GOALS}
         for engine in engines
     }
     verdicts = [answer["agrees"] for by_goal in answers.values() for answer in by_goal.values()]
@@ -120,7 +120,7 @@ def cross_check(
     return {"agrees": all(known) if known else None, "engines": answers}
 
 
-def _compared(answer: EngineAnswer, expected: int | None) -> dict[str, Any]:
+def _compare(answer: EngineAnswer, expected: int | None) -> dict[str, Any]:
     length = None if answer.plan is None else len(answer.plan)
     agrees: bool | None = None
     if answer.status == "solved":

@@ -264,7 +264,7 @@ class _Translator:
         if node.is_fluent_exp():
             return self._application(node, scope)
         if node.is_exists() or node.is_forall():
-            return self._quantified(node, scope)
+            return self._quantify(node, scope)
         if node.is_iff():
             left, right = (self._condition(arg, scope) for arg in node.args)
             return ("and", ("imply", left, right), ("imply", right, left))
@@ -280,7 +280,7 @@ class _Translator:
                 return (head, *(self._term(arg, scope) for arg in node.args))
         raise NotExpressible(f"{node} is no condition of the formalism")
 
-    def _quantified(self, node: Node, scope: Mapping[str, str]) -> Expr:
+    def _quantify(self, node: Node, scope: Mapping[str, str]) -> Expr:
         # The types of a problem are those of its objects and parameters: of any other there is no object.
         if any(variable.type not in self._types for variable in node.variables()):
             return bool(node.is_forall())
