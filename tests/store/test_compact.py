@@ -19,7 +19,7 @@ from hazardmill.cli.task import export_despite, lint
 from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
 from hazardmill.ingest.intake import RecordReader
 from hazardmill.report import folders, html, summary
-from hazardmill.store import Store
+from hazardmill.store import Store, read_only_sql
 from hazardmill.store.files import manifests
 from hazardmill.store.files.layout import Layout
 from hazardmill.store.files.locks import Lock
@@ -244,7 +244,7 @@ def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.Mo
     with filled.writer("r0") as writer:
         writer.append_sync({"tasks": [row("tasks", run_id="r0", task_id=name) for name in ("t:1", "t:2", "t:3")]})
     monkeypatch.setattr(export_despite, "_BATCH", 1)
-    for module, name in ((query, "_only_reads"), (export_despite, "_first_of_all")):
+    for module, name in ((read_only_sql, "_check_only_reads"), (export_despite, "_first_of_all")):
         fill(filled, 2)
         monkeypatch.setattr(module, name, after_a_compaction(filled, getattr(module, name)))
     sql = "SELECT max(drafts) AS most FROM outcomes"
