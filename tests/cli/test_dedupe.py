@@ -14,8 +14,8 @@ from report.support import outcome, row
 from report.support import task as task_row
 from store.test_compact import after_a_compaction
 
-from hazardmill.cli import dedupe as command
-from hazardmill.quality import other_corpus
+from hazardmill.cli import ticker
+from hazardmill.quality import dedupe, other_corpus
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
@@ -134,7 +134,7 @@ def test_what_was_proved_of_avoidability_counts_not_what_was_claimed(hazardmill:
 def test_unreadable_tasks_are_told_and_the_rest_goes_on(
     hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "_FETCHED", 2)
+    monkeypatch.setattr(dedupe, "_FETCHED", 2)
     stored("s", ladder(1), ladder(2, "{"), ladder(3, '{"format": 1}'), ladder(4, called("n", max_danger=1)))
     ended = hazardmill("dedupe", "--store", "s", "--json")
     assert ended.code == 1
@@ -142,7 +142,7 @@ def test_unreadable_tasks_are_told_and_the_rest_goes_on(
     assert ended.json["tasks"] == 4 and ended.json["near_text"] == 1
 
 
-@pytest.mark.parametrize("module", [command, other_corpus])
+@pytest.mark.parametrize("module", [dedupe, other_corpus])
 def test_a_compaction_meanwhile_changes_nothing(
     hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
@@ -151,7 +151,7 @@ def test_a_compaction_meanwhile_changes_nothing(
         stored(place, ladder(3), run_id="b", day=2)
     words = ("dedupe", "--store", "s", "--against", "t", "--json")
     whole = hazardmill(*words).json
-    compacted = Store("s" if module is command else "t")
+    compacted = Store("s" if module is dedupe else "t")
     monkeypatch.setattr(module, "_first_of_all", after_a_compaction(compacted, module._first_of_all))
     assert hazardmill(*words).json == whole
     assert len(compacted.snapshot().manifests) == 1
@@ -235,7 +235,7 @@ def test_errors(hazardmill: Hazardmill) -> None:
 
 
 def test_it_says_how_far_it_is(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_SAY_EVERY_S", -1.0)
+    monkeypatch.setattr(ticker, "EVERY_S", -1.0)
     stored("s", ladder(1))
     Path("web.txt").write_text("text")
     ended = hazardmill("dedupe", "--store", "s", "--against", "web.txt", "--json")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
+from hazardmill.cli.ticker import Ticker
 from hazardmill.evaluation.difficulty.release import card_lines, panel_of, read_panel, write_difficulty
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.release.read.release import load_release
 from hazardmill.text.printable import printable
-
-_EVERY_S: Final = 3.0
 
 
 @click.command(epilog="Example: hazardmill evaluate difficulty evaluations/a --release releases/1.0.0 --out difficulty")
@@ -59,8 +57,15 @@ def difficulty(
     release = load_release(release_name)
     rows = read_panel(results, release)
     panel = panel_of(rows, named)
-    progress = _Progress(len(release), as_json)
-    summary = write_difficulty(release, rows, panel, out, limit=limit or DEFAULT_LIMIT, on_task=progress.task)
+    ticker = Ticker(quiet=as_json)
+    summary = write_difficulty(
+        release,
+        rows,
+        panel,
+        out,
+        limit=limit or DEFAULT_LIMIT,
+        on_task=lambda done: ticker.tell(f"{done}/{len(release)} tasks"),
+    )
     if as_json:
         print_json({**summary, "card": card_lines(summary), "folder": str(out)})
         return
@@ -88,18 +93,3 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     if summary["own_unknown"]:
         told.append(f"exact search met its limit of {summary['limit']} expansions at {summary['own_unknown']} tasks")
     return told
-
-
-class _Progress:
-    """A line on standard error every few seconds."""
-
-    def __init__(self, total: int, quiet: bool) -> None:
-        self._total = total
-        self._quiet = quiet
-        self._last = time.monotonic()
-
-    def task(self, done: int) -> None:
-        """So many are done."""
-        if not self._quiet and time.monotonic() - self._last >= _EVERY_S:
-            self._last = time.monotonic()
-            click.echo(f"{done}/{self._total} tasks", err=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option
 from hazardmill.cli.task.lint import thresholds_of
+from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import ReleaseRefused, UsageError
 from hazardmill.release.build.build import Built
 from hazardmill.release.build.build import build as build_release
@@ -23,7 +23,6 @@ from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable
 
 _POLICIES: Final = ("any-reject", "majority", "adjudicated", "none")
-_EVERY_S: Final = 3.0
 
 
 @click.command(epilog="Example: hazardmill release build --version 1.0.0 --policy majority --out releases/1.0.0")
@@ -119,9 +118,12 @@ def build(
         )
     except ValidationError as error:
         raise _usage(error) from None
+    ticker = Ticker(quiet=as_json)
     place = out or Path("releases") / f"{name}-{version}"
     try:
-        built = build_release(open_store(store_path), folder, options, place, _told(quiet=as_json))
+        built = build_release(
+            open_store(store_path), folder, options, place, lambda done, of: ticker.tell(f"{done:,} of {of:,} tasks")
+        )
     except ReleaseRefused as refused:
         if as_json:
             print_json({"refused": refused.message, "findings": list(refused.findings)})
@@ -151,19 +153,6 @@ def _usage(error: ValidationError) -> UsageError:
     return UsageError(
         f"--{option}: {first['msg'].removeprefix('Value error, ')}", remedy="see: hazardmill release build --help"
     )
-
-
-def _told(*, quiet: bool) -> Callable[[int, int], None]:
-    """Tells every few seconds how far it is."""
-    last = time.monotonic()
-
-    def told(done: int, of: int) -> None:
-        nonlocal last
-        if not quiet and time.monotonic() - last >= _EVERY_S:
-            last = time.monotonic()
-            click.echo(f"{done:,} of {of:,} tasks", err=True)
-
-    return told
 
 
 def _in_json(built: Built, options: Options) -> dict[str, object]:
