@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from hazardmill.reporting.markdown import grid_markdown
 from hazardmill.reporting.table import Grid
-from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.render import grids as review_grids
 from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
 from hazardmill.review.assignments.publish import give_tasks
 from hazardmill.review.assignments.sampler import Wish
@@ -90,7 +91,7 @@ async def review(
 
 
 def _markdown(figures: ReviewStatistics, imported: ImportSummary | None) -> str:
-    grids = [Grid(title, heads, tuple(rows), words=len(heads)) for title, heads, rows in tables(figures)]
+    grids = [replace(grid, words=len(grid.head)) for grid in review_grids(figures)]
     if imported is not None:
         counts = (("new", imported.new), ("known", imported.known), ("refused", len(imported.refused)))
         rows = tuple((name, f"{count:,}") for name, count in (*counts, ("conflicts", len(imported.conflicts))))

@@ -14,7 +14,7 @@ from hazardmill.report.despite_reference import PublishedComparison, loss_beside
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
 from hazardmill.report.sankey import danger_flows
 from hazardmill.report.wording import OUTCOME_WORDS, reason, token_sum, usd_sum
-from hazardmill.reporting.numbers import UNKNOWN, count, plural, share
+from hazardmill.reporting.numbers import UNKNOWN, count, plural, share, share_of
 from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
 from hazardmill.reporting.svg.drawing import (
     BLUE,
@@ -96,10 +96,7 @@ def funnel_bars(funnel: Funnel) -> Figure:
     grid = Grid(
         title,
         ("Records", "Number", "Share"),
-        tuple(
-            (words, count(width), share(width / total.records if total.records else None))
-            for words, _, width, _ in bars
-        ),
+        tuple((words, count(width), share_of(width, total.records)) for words, _, width, _ in bars),
     )
     if not total.records:
         return nothing("funnel", title, "no records", grid)

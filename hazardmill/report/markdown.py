@@ -15,18 +15,12 @@ from hazardmill.report import tables
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import ReportData, gather
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.markdown import grid_markdown, plain
-from hazardmill.reporting.numbers import NONE, UNKNOWN
-from hazardmill.reporting.svg.drawing import Figure
-from hazardmill.reporting.table import Grid
+from hazardmill.reporting.markdown import code, figure_files, fold_grid, grid_markdown, picture, plain
+from hazardmill.reporting.numbers import UNKNOWN
 from hazardmill.review.analysis.statistics import ReviewStatistics
-from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-FIGURES: Final = "report-figures"
-"""Folder of the figures, beside the file."""
 
 _OFFLINE: Final = (
     "> **Written by the offline author.** Answers in these runs came from hazardmill's rule-based stand-in"
@@ -77,15 +71,15 @@ def render_markdown(
     """
     contents = gather(connection, run_ids, sources, review)
     text = "\n\n".join(_blocks(contents)) + "\n"
-    return text, {_address(figure): f"{figure.standalone}\n" for figure in contents.figures}
+    return text, figure_files(contents.figures)
 
 
 def _blocks(it: ReportData) -> Iterator[str]:
     figures = {figure.name: figure for figure in it.figures}
     yield "# From records to proved tasks"
-    yield f"Report of {', '.join(map(_code, it.run_ids))}, written by hazardmill {__version__}."
+    yield f"Report of {', '.join(map(code, it.run_ids))}, written by hazardmill {__version__}."
     if it.sources:
-        yield (f"Restricted to {', '.join(map(_code, it.sources))}; requests made for no one record are left out.")
+        yield (f"Restricted to {', '.join(map(code, it.sources))}; requests made for no one record are left out.")
     if it.offline:
         yield _OFFLINE
     if it.recorded is not None:
@@ -98,16 +92,16 @@ def _blocks(it: ReportData) -> Iterator[str]:
     yield grid_markdown(tables.way(it.funnel))
     yield "\n".join(f"- {plain(note)}" for note in it.notes)
     for name in ("funnel", "losses", "drafts"):
-        yield _picture(figures[name])
+        yield picture(figures[name])
     if it.funnel.draft_failures:
-        yield _folded(tables.draft_failures(it.funnel))
+        yield fold_grid(tables.draft_failures(it.funnel))
     yield "## What it cost"
     yield grid_markdown(tables.cost_of_task(it.cost))
-    yield _picture(figures["cost"])
-    yield _folded(tables.spend(it.cost))
+    yield picture(figures["cost"])
+    yield fold_grid(tables.spend(it.cost))
     yield "## What the tasks are about"
     for name in ("flows", "groups", "types", "effort"):
-        yield _picture(figures[name])
+        yield picture(figures[name])
     yield "## The tasks as a corpus"
     for grid in it.gates:
         yield grid_markdown(grid)
@@ -115,30 +109,12 @@ def _blocks(it: ReportData) -> Iterator[str]:
         yield "## Who reviewed the tasks"
         yield plain(it.reviewed)
         for grid in it.reviews:
-            yield _folded(grid)
+            yield fold_grid(grid)
     yield "## Beside the published figures of DESPITE"
-    yield _picture(figures["published"])
+    yield picture(figures["published"])
     yield grid_markdown(it.published)
 
 
 def _run(run: dict[str, object]) -> str:
     parts = (run["kind"], run["state"], run["began"], run["models"], run["backends"], run["jails"])
-    return f"- {_code(str(run['run_id']))}: {', '.join(plain(str(part or UNKNOWN)) for part in parts)}"
-
-
-def _picture(figure: Figure) -> str:
-    shown = f"![{plain(' '.join(figure.alt.split()))}]({_address(figure)})"
-    note = [plain(figure.note)] if figure.note else []
-    return "\n\n".join([f"### {plain(figure.title)}", shown, *note, _folded(figure.grid, "The numbers")])
-
-
-def _folded(grid: Grid, summary: str | None = None) -> str:
-    return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
-
-
-def _address(figure: Figure) -> str:
-    return f"{FIGURES}/{figure.name}.svg"
-
-
-def _code(text: str) -> str:
-    return f"`{printable(text).replace('`', ' ')}`" if text.strip() else NONE
+    return f"- {code(str(run['run_id']))}: {', '.join(plain(str(part or UNKNOWN)) for part in parts)}"

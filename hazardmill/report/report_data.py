@@ -23,7 +23,7 @@ from hazardmill.report.wording import usd_per_task
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
-from hazardmill.review.analysis.render import tables as review_tables
+from hazardmill.review.analysis.render import grids as review_grids
 from hazardmill.review.analysis.statistics import ReviewStatistics
 from hazardmill.review.models import counted, is_model, who
 
@@ -117,7 +117,7 @@ class ReportData:
         """The figures of the review as tables; none if there is no review."""
         if self.review is None or not self.review.reviewers:
             return []
-        return [Grid(title, heads, tuple(rows)) for title, heads, rows in review_tables(self.review)]
+        return list(review_grids(self.review))
 
     @property
     def published(self) -> Grid:

@@ -12,6 +12,7 @@ from hazardmill.records import DangerGroup
 from hazardmill.report.dangers import GROUP_COLOURS, TYPES
 from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.drawing import GREEN, INK, MUTED, Figure, draw, nothing, printable
+from hazardmill.reporting.svg.sankey import draw_band, shorten_label
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _MOST_GAP: Final = 0.55
 _THICK: Final = 0.16
 _APART: Final = 2.02
 """Inches from one step to the next."""
+_ALPHA: Final = 0.38
 _LABEL: Final = 22
 """Characters of a label."""
 
@@ -172,8 +174,7 @@ def _links(ways: Counter[tuple[str, ...]], step: int) -> Counter[tuple[str, str,
 
 
 def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]], scale: float, height: float) -> None:
-    from matplotlib.patches import Patch, PathPatch, Rectangle
-    from matplotlib.path import Path
+    from matplotlib.patches import Patch, Rectangle
 
     axes.set_axis_off()
     groups = _names(ways, _GROUP)
@@ -189,30 +190,19 @@ def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]
             sorted(links, key=lambda link: (groups.index(link[2]), list(left).index(link[0]))), 1, right, links, scale
         )
         start, end = step * _APART + _THICK, (step + 1) * _APART
-        middle = (start + end) / 2
         for link in sorted(links):
-            thick = links[link] * scale
-            a, b = leaving[link], coming[link]
-            corners = [
-                (start, a), (middle, a), (middle, b), (end, b),
-                (end, b + thick), (middle, b + thick), (middle, a + thick), (start, a + thick),
-                (start, a),
-            ]  # fmt: skip
-            curve = [Path.CURVE4] * 3
-            codes = [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY]
-            axes.add_patch(PathPatch(Path(corners, codes), facecolor=colours[link[2]], alpha=0.38, linewidth=0))
+            corners = (start, leaving[link]), (end, coming[link])
+            draw_band(axes, *corners, links[link] * scale, colours[link[2]], _ALPHA)
     for step, column in enumerate(columns):
         x = step * _APART
         axes.text(x, -0.28, STEPS[step], fontsize=9.5, color=MUTED, va="bottom")
         for node in column:
             thick = node.tasks * scale
             axes.add_patch(Rectangle((x, node.top), _THICK, thick, facecolor=INK, linewidth=0))
-            name = printable(node.name)
-            name = name if len(name) <= _LABEL else f"{name[: _LABEL - 4].rstrip()} ..."
             axes.text(
                 x + _THICK + 0.06,
                 node.top + thick / 2,
-                f"{name}  {count(node.tasks)}",
+                f"{shorten_label(node.name, _LABEL)}  {count(node.tasks)}",
                 fontsize=9.5,
                 color=INK,
                 va="center_baseline",

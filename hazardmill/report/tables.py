@@ -8,7 +8,7 @@ from typing import Final
 from hazardmill.report.cost import Cost, Spend
 from hazardmill.report.funnel import LOSSES, DraftYield, Funnel, FunnelCounts
 from hazardmill.report.wording import OUTCOME_WORDS, reason, token_sum, usd_per_task, usd_sum
-from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.numbers import count, plural, share, share_of
 from hazardmill.reporting.table import Grid
 
 WAY: Final = (
@@ -46,12 +46,12 @@ def losses(funnel: Funnel) -> Grid:
     """Every loss with its reason, in the order of the way, the commonest reason first."""
     records = funnel.total.records
     rows = [
-        (OUTCOME_WORDS[outcome], reason(code), count(number), share(number / records if records else None))
+        (OUTCOME_WORDS[outcome], reason(code), count(number), share_of(number, records))
         for outcome in LOSSES
         for code, number in funnel.reasons(outcome)
     ]
     lost = sum(funnel.total.of(outcome) for outcome in LOSSES)
-    rows.append(("all losses", "", count(lost), share(lost / records if records else None)))
+    rows.append(("all losses", "", count(lost), share_of(lost, records)))
     return Grid("Losses", ("Lost as", "Reason", "Records", "Share"), tuple(rows), words=2)
 
 
@@ -64,8 +64,7 @@ def draft_failures(funnel: Funnel) -> Grid:
 def yields(drafts: Sequence[DraftYield]) -> Grid:
     """Drafts by number: made, passed, accepted as tasks."""
     rows = [
-        (str(d.number), count(d.made), count(d.passed), count(d.accepted), share(d.passed / d.made if d.made else None))
-        for d in drafts
+        (str(d.number), count(d.made), count(d.passed), count(d.accepted), share_of(d.passed, d.made)) for d in drafts
     ]
     return Grid("Yield by draft", ("Draft", "Made", "Passed", "Tasks", "Yield"), tuple(rows))
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from hazardmill.reporting.numbers import NONE
+from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
+from hazardmill.text.printable import printable
+
+FIGURES: Final = "report-figures"
+"""Folder of the figures of a text, beside it."""
 
 _MARKS: Final = re.compile(r"[\\|*_`\[\]]")
 """Signs that mean something within a line of Markdown."""
@@ -17,6 +23,33 @@ def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
     rule = ["---" if place < grid.words else "---:" for place in range(len(grid.head))]
     title = [f"### {plain(grid.title)}", ""] if titled else []
     return "\n".join([*title, _line(grid.head), _line(rule), *map(_line, grid.rows)])
+
+
+def fold_grid(grid: Grid, summary: str | None = None) -> str:
+    """A table that a reader opens, below its title or a summary."""
+    return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
+
+
+def picture(figure: Figure) -> str:
+    """A figure in a file beside the text, with its note and its numbers."""
+    image = f"![{plain(' '.join(figure.alt.split()))}]({figure_address(figure)})"
+    note = [plain(figure.note)] if figure.note else []
+    return "\n\n".join([f"### {plain(figure.title)}", image, *note, fold_grid(figure.grid, "The numbers")])
+
+
+def figure_address(figure: Figure) -> str:
+    """Where its file lies, seen from the text."""
+    return f"{FIGURES}/{figure.name}.svg"
+
+
+def figure_files(figures: Iterable[Figure]) -> dict[str, str]:
+    """The files of figures: address to content."""
+    return {figure_address(figure): f"{figure.standalone}\n" for figure in figures}
+
+
+def code(text: str) -> str:
+    """Text as code: within backticks nothing means anything but a backtick."""
+    return f"`{printable(text).replace('`', ' ')}`" if text.strip() else NONE
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 UNKNOWN: Final = "unknown"
@@ -18,6 +19,26 @@ def count(number: int) -> str:
 def share(value: float | None) -> str:
     """``46.0 %``, or a dash for a share of nothing."""
     return NONE if value is None else f"{100 * value:.1f} %"
+
+
+def share_of(part: float, whole: float) -> str:
+    """The share of a part, or a dash where there is no whole."""
+    return share(part / whole if whole else None)
+
+
+def per_cent(value: float) -> str:
+    """``46.0%``, as terminals have it."""
+    return f"{value:.1%}"
+
+
+def points(value: float) -> str:
+    """``+3.0``, of what is in per cent already."""
+    return f"{value:+.1f}"
+
+
+def decimals(digits: int) -> Callable[[float], str]:
+    """Writes numbers with so many decimals."""
+    return lambda value: f"{value:.{digits}f}"
 
 
 def usd(value: float | None) -> str:

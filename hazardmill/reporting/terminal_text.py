@@ -1,15 +1,29 @@
-"""Lines of text for a terminal: paragraphs, named values, and text of others as it is."""
+"""Lines of text for a terminal: paragraphs, named values, plain tables, and text of others as it is."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hazardmill.reporting.table import Grid
 from hazardmill.text.printable import printable
 
 LABEL: Final = 15
 """Columns of a field's name."""
+
+
+def render_grid(grid: Grid) -> Iterator[str]:
+    """The lines of a table without rules: its title, an empty line, its columns flush left, an empty line."""
+    yield printable(grid.title)
+    yield ""
+    # Heads of two columns say nothing that the title does not.
+    rows = [grid.head, *grid.rows] if len(grid.head) > 2 else list(grid.rows)
+    widths = [max((len(row[place]) for row in rows), default=0) for place in range(len(grid.head))]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield printable(f"  {'  '.join(cells)}".rstrip())
+    yield ""
 
 
 class Lines:

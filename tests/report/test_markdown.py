@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.report.markdown import FIGURES, render_markdown, write_markdown
+from hazardmill.report.markdown import render_markdown, write_markdown
+from hazardmill.reporting.markdown import FIGURES
 
 from .support import DANGER, Shelf, connect, mill, task
 

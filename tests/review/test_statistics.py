@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hazardmill.review.analysis.judge_accuracy import IN_THE_RUBRIC
-from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.render import grids
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.assignments.publish import give_disputed, give_tasks
@@ -171,7 +171,7 @@ def test_before_anything_is_decided_every_figure_is_unknown_with_a_reason(folder
     for found_none in (found.agreement.alpha, found.agreement.fleiss, found.intent.kappa):
         assert found_none.value is None and found_none.why
     assert found.time.median is None and found.accepted.counts == {"accepted": 0, "waiting": 12}
-    told = [cell for _, _, rows in tables(found) for row in rows for cell in row]
+    told = [cell for grid in grids(found) for row in grid.rows for cell in row]
     assert any("unknown" in cell for cell in told) and not any("nan" in cell for cell in told)
 
 
@@ -182,6 +182,6 @@ def test_a_review_that_nobody_was_given_has_figures_too(folder, pool):
 
 def test_models_that_review_are_never_told_as_people(folder, pool):
     give_tasks(folder, pool, Wish(("model-a", "model-b")))
-    told = [text for title, heads, rows in tables(statistics(folder, pool)) for text in (title, *heads, *sum(rows, ()))]
+    told = [text for grid in grids(statistics(folder, pool)) for text in (grid.title, *grid.head, *sum(grid.rows, ()))]
     assert "Rejected by language models" in told and "The judge beside language models" in told
     assert not any("people" in text for text in told)

@@ -22,10 +22,11 @@ from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
 from hazardmill.evaluation.score_file import turned_away
 from hazardmill.release.read.release import load_release
-from hazardmill.statistics.estimate import Estimate, Proportion
+from hazardmill.reporting.estimates import render_interval
+from hazardmill.reporting.numbers import per_cent
+from hazardmill.statistics.estimate import LEVEL, Estimate, Proportion
 from hazardmill.text.printable import printable
 
-_LEVEL: Final = 0.95
 _TITLES: Final = {
     "dangers": "dangerous steps of a plan",
     "condition": "when an action is dangerous",
@@ -85,7 +86,7 @@ def abilities(
     folder = out or Path("evaluations") / run.run_id
     table = answered(run, tasks, folder, store_path, quiet=as_json)
     away = turned_away(table)
-    found = ability_figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
+    found = ability_figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
     digest = digest_of(table)
     begin_folder(folder, run.run_id)
     write_ability_rows(table, folder)
@@ -97,7 +98,7 @@ def abilities(
             "tasks": tasks.name,
             "tasks_digest": tasks.digest,
             "tasks_in_release": tasks.released,
-            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
+            "intervals": {"level": LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
             "abilities": [each.model_dump(mode="json") for each in found],
             "decided_by": run.decided_by,
             "rows": table.num_rows,
@@ -141,6 +142,7 @@ def _ratio(ratio: Ratio) -> str:
 
 
 def _estimate(figure: Estimate) -> str:
-    if figure.value is None or figure.low is None or figure.high is None:
+    interval = render_interval(figure, per_cent)
+    if figure.value is None or interval is None:
         return "not defined"
-    return f"{figure.value:.1%} [{figure.low:.1%} to {figure.high:.1%}]"
+    return f"{per_cent(figure.value)} [{interval}]"

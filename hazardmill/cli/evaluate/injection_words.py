@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import parts_of
 from hazardmill.evaluation.metrics import Cluster, figures
-from hazardmill.statistics.estimate import Proportion
+from hazardmill.reporting.estimates import render_estimate
+from hazardmill.reporting.numbers import per_cent
 
 _SHOWN = ("F", "S", "SI")
 
@@ -45,7 +46,9 @@ def injected_lines(
     yield f"with distractors, {injection['seeds']} draws of each level together ({level:.0%} intervals):"
     for each in figures(pooled, resamples=resamples, level=level, seed=seed, cluster=cluster):
         arm, _, number = (each.variant or "").partition(" ")
-        rates = "; ".join(f"{name} {_rate(each.rates[name])}" for name in _SHOWN)
+        rates = "; ".join(
+            f"{name} {render_estimate(each.rates[name], per_cent, unknown='not defined')}" for name in _SHOWN
+        )
         yield f"  {each.model}, {int(number):2} {arm}: {rates}; {each.answers} answers on {each.tasks} tasks"
     refused = Counter[tuple[str, int]]()
     for variant, times in injection["refused"].items():
@@ -56,9 +59,3 @@ def injected_lines(
         yield f"  {many} {kind} could not be added {count} times: not with a proof that nothing changes"
     for example in injection["examples"][:1]:
         yield f"  the first of these: {example['task_id']}, {example['variant']}: {example['why']}"
-
-
-def _rate(rate: Proportion) -> str:
-    if rate.value is None or rate.low is None or rate.high is None:
-        return "not defined"
-    return f"{rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"

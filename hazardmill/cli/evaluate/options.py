@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from hazardmill.cli.options import FiniteRange, answer_limits
 from hazardmill.settings import load_settings
+from hazardmill.statistics.bootstrap import RESAMPLES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,7 +43,7 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
         ),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."),
         click.option(
-            "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap."
+            "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap."
         ),
         click.option(
             "--cluster",

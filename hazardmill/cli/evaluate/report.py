@@ -8,6 +8,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
+from hazardmill.statistics.bootstrap import RESAMPLES
 
 
 @click.command(epilog="Example: hazardmill evaluate report evaluations/* --csv sizes.csv --release releases/1.0.0")
@@ -38,7 +39,7 @@ from hazardmill.errors import UsageError
     show_default=True,
     help="Tasks that a bin of difficulty has to have; smaller ones are merged.",
 )
-@click.option("--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap.")
+@click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of every bootstrap.")
 @json_option
 def report(

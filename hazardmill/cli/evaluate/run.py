@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import pyarrow as pa
@@ -25,9 +25,9 @@ from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
 from hazardmill.evaluation.tasks import TWIN
 from hazardmill.release.read.release import load_release
+from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.statistics.estimate import LEVEL
 from hazardmill.text.printable import printable
-
-_LEVEL: Final = 0.95
 
 
 @click.command(epilog="Example: hazardmill evaluate score --release releases/1.0.0 --plans plans.jsonl --split test")
@@ -192,8 +192,8 @@ def finish(
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
     plain = [each for each in found if parts_of(each.variant) is None]
-    of_injection = injected_lines(table, made.get("injection"), resamples, _LEVEL, seed, cluster)
-    for line in [*lines(plain, _LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
+    of_injection = injected_lines(table, made.get("injection"), resamples, LEVEL, seed, cluster)
+    for line in [*lines(plain, LEVEL), *of_injection, *turned_away_lines(away, table.num_rows)]:
         click.echo(printable(line))
     for model, count in lacking.items():
         click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))
@@ -209,11 +209,11 @@ def written(
     made: dict[str, Any],
     *,
     cluster: Cluster = "task",
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[list[Figures], dict[str, Any]]:
     """Work the figures out, and write rows and figures: the figures, and the summary that is written."""
-    found = figures(table, resamples=resamples, level=_LEVEL, seed=seed, cluster=cluster)
+    found = figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
     summary = write_folder(
         folder,
         table,
@@ -224,7 +224,7 @@ def written(
             "tasks_in_release": tasks.released,
             "missing": missing(table, tasks.released),
             "turned_away": turned_away(table),
-            "intervals": {"level": _LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
+            "intervals": {"level": LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
             "models": [each.model_dump(mode="json") for each in found],
             **made,
         },

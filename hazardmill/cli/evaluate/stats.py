@@ -8,6 +8,7 @@ import click
 
 from hazardmill.cli.options import json_option, print_json
 from hazardmill.errors import UsageError
+from hazardmill.reporting.terminal_text import render_grid
 from hazardmill.text.printable import printable
 
 
@@ -45,7 +46,7 @@ def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least:
     """
     try:
         from hazardmill.evaluation.stats.figures import statistics
-        from hazardmill.evaluation.stats.render import tables
+        from hazardmill.evaluation.stats.render import grids
     except ImportError as error:
         raise UsageError(
             f"statistics need what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"
@@ -55,14 +56,8 @@ def stats(results: Path, pairs: tuple[str, ...], parameters: Path | None, least:
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
-    for title, heads, rows in tables(found):
-        click.echo(printable(f"{title}\n", keep="\n"))
-        # Heads of two columns say nothing that the title does not.
-        shown = [heads, *rows] if len(heads) > 2 else rows
-        widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(heads))]
-        for row in shown:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            click.echo(printable(f"  {'  '.join(cells)}".rstrip()))
-        click.echo()
+    for grid in grids(found):
+        for line in render_grid(grid):
+            click.echo(line)
     for note in found.notes:
         click.echo(printable(f"note: {note}"))

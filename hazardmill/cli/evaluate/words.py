@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hazardmill.evaluation.metrics import Figures
+from hazardmill.reporting.estimates import render_interval
+from hazardmill.reporting.numbers import per_cent
 from hazardmill.statistics.estimate import Proportion
 
 _SHOWN: Final = ("F", "S", "SP", "SI", "SI_nonempty")
@@ -72,6 +74,7 @@ def _rate(rate: Proportion, level: float) -> str:
     if rate.value is None:
         return "not defined: there are none"
     of = f"({rate.count} of {rate.n})"
-    if rate.low is None or rate.high is None:
-        return f"{rate.value:6.1%}  {of}"
-    return f"{rate.value:6.1%}  {level:.0%} interval {rate.low:.1%} to {rate.high:.1%}  {of}"
+    interval = render_interval(rate, per_cent)
+    return (
+        f"{rate.value:6.1%}  {of}" if interval is None else f"{rate.value:6.1%}  {level:.0%} interval {interval}  {of}"
+    )

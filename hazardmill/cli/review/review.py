@@ -11,8 +11,9 @@ import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
+from hazardmill.reporting.terminal_text import render_grid
 from hazardmill.review.analysis.intent import read_plans
-from hazardmill.review.analysis.render import tables
+from hazardmill.review.analysis.render import grids
 from hazardmill.review.analysis.statistics import statistics
 from hazardmill.review.assignments.publish import BatchSummary, give_disputed, give_plans, give_tasks
 from hazardmill.review.assignments.publish import unblind as open_eyes
@@ -158,15 +159,9 @@ def stats(policy: str, seed: int, folder: Path, store_path: Path | None, as_json
         print_json(figures.model_dump(mode="json"))
         return
 
-    for title, heads, rows in tables(figures):
-        click.echo(f"{title}\n")
-        # Heads of two columns say nothing that the title does not.
-        shown = [heads, *rows] if len(heads) > 2 else rows
-        widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(heads))]
-        for row in shown:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            click.echo(printable(f"  {'  '.join(cells)}".rstrip()))
-        click.echo()
+    for grid in grids(figures):
+        for line in render_grid(grid):
+            click.echo(line)
     if figures.stale:
         click.echo(f"{figures.stale} decisions are on tasks that have changed since: they come again")
 

@@ -9,6 +9,7 @@ import click
 
 from hazardmill.errors import HazardmillError
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.text.printable import printable
 
 
@@ -43,7 +44,7 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="What they were asked about.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap.")
+@click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
     """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""

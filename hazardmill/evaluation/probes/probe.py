@@ -26,7 +26,8 @@ from hazardmill.evaluation.results import read_results
 from hazardmill.formalism.document.name_leaks import tokens
 from hazardmill.formalism.document.plan_text import parse_plan
 from hazardmill.records import FrozenModel
-from hazardmill.reporting.numbers import plural
+from hazardmill.reporting.estimates import render_interval
+from hazardmill.reporting.numbers import per_cent, plural, points
 from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames
 
@@ -273,13 +274,14 @@ def lines(probe: LeakProbe) -> Iterator[str]:
 
 
 def _share(found: Estimate, level: float) -> str:
-    if found.value is None or found.low is None or found.high is None:
+    if found.value is None:
         return "not known for any task"
-    return f"{found.value:.1%}, {level:.0%} interval {found.low:.1%} to {found.high:.1%}, {found.n} tasks"
+    return f"{per_cent(found.value)}, {level:.0%} interval {render_interval(found, per_cent)}, {found.n} tasks"
 
 
 def _points(found: Estimate, level: float) -> str:
-    if found.value is None or found.low is None or found.high is None:
+    if found.value is None or found.low is None:
         return "not known for any task"
-    told = f"{100 * found.value:+.1f} points, {level:.0%} interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    return f"{told}, {found.n} tasks: {'a leak' if found.low > 0 else 'no leak shown'}"
+    interval = render_interval(found, lambda end: points(100 * end))
+    words = f"{points(100 * found.value)} points, {level:.0%} interval {interval}"
+    return f"{words}, {found.n} tasks: {'a leak' if found.low > 0 else 'no leak shown'}"

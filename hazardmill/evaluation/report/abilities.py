@@ -21,13 +21,13 @@ from hazardmill.evaluation.abilities.abilities import (
     DangersScore,
     Score,
 )
-from hazardmill.evaluation.report.axes import missing, style
 from hazardmill.evaluation.report.load import ABILITIES
 from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_run, short
 from hazardmill.evaluation.report.model_results import IntervalOptions
-from hazardmill.evaluation.report.words import interval, told
+from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.records import FrozenModel, Text
 from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.axes import missing, style
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.bootstrap import bootstrap, known
@@ -160,7 +160,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
             (
                 labelled(model),
                 count(sum(line.model == model for line in lines)),
-                *(f"{told(rates[name])}, n {rates[name].n}" for name in AXES),
+                *(f"{render_rate(rates[name])}, n {rates[name].n}" for name in AXES),
             )
             for model, rates in found.items()
         ),
@@ -172,7 +172,8 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
         _paint(axes, found)
 
     said = "; ".join(
-        f"{labelled(model)}: " + ", ".join(f"{name} {told(rates[key])}" for name, key in zip(names, AXES, strict=True))
+        f"{labelled(model)}: "
+        + ", ".join(f"{name} {render_rate(rates[key])}" for name, key in zip(names, AXES, strict=True))
         for model, rates in found.items()
     )
     note = "Per cent, from 0 in the middle to 100; bands are 95 % intervals over tasks. A gap is not known."

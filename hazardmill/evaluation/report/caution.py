@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
-from hazardmill.evaluation.report.words import interval, told_of
+from hazardmill.evaluation.report.words import interval, render_rate_of
 from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.axes import missing, whiskers
 from hazardmill.reporting.svg.drawing import GREEN, ORANGE, PAPER, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import Proportion
@@ -32,7 +32,7 @@ def over_caution(panel: ResultPanel) -> Figure:
     grid = Grid(
         title,
         ("Model", "Twins", *heads),
-        tuple((labelled(each.model), count(_twins(each)), *map(told_of, _rates(each))) for each in members),
+        tuple((labelled(each.model), count(_twins(each)), *map(render_rate_of, _rates(each))) for each in members),
     )
     if not members:
         why = "no model has answers on contrast twins beside those on released tasks: `hazardmill evaluate run --twins`"

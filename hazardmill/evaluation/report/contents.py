@@ -23,6 +23,7 @@ from hazardmill.evaluation.report.violins import difficulty_violins
 from hazardmill.evaluation.stats.rates import ModelRates, read_parameters, read_rates
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.drawing import Figure
+from hazardmill.statistics.bootstrap import RESAMPLES
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def gather(
     Raises:
         InputError: What is read is not usable, or of another release.
     """
-    how = how or IntervalOptions(resamples=10_000, seed=0)
+    how = how or IntervalOptions(resamples=RESAMPLES, seed=0)
     results = read(paths)
     abilities = read_abilities(results.folders)
     if release is not None:

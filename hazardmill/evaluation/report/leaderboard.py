@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, labelled
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
-from hazardmill.evaluation.report.words import last_pass, told
+from hazardmill.evaluation.report.words import last_pass, render_rate
 from hazardmill.reporting.markdown import grid_markdown, plain
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural
 from hazardmill.reporting.table import Grid
@@ -136,9 +136,9 @@ def _line(member: ModelResults, rank: int | None) -> tuple[str, ...]:
         NONE if rank is None else str(rank),
         labelled(member.model),
         count(member.judged),
-        *(told(rates[name]) for name in ("S", "F", "SP", "SI")),
-        NONE if last is None else f"{told(last[1])}, k = {last[0]}",
-        *(told(rates[name]) for name in ("empty", "refused")),
+        *(render_rate(rates[name]) for name in ("S", "F", "SP", "SI")),
+        NONE if last is None else f"{render_rate(last[1])}, k = {last[0]}",
+        *(render_rate(rates[name]) for name in ("empty", "refused")),
     )
 
 

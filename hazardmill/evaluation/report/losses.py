@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.failures import UNSPECIFIED
-from hazardmill.evaluation.report.axes import missing
 from hazardmill.evaluation.report.model_names import RULES, labelled
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.reporting.numbers import count, plural, share
-from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw, printable
+from hazardmill.reporting.svg.axes import missing
+from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw
+from hazardmill.reporting.svg.sankey import draw_band, shorten_label
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _THICK: Final = 0.14
 _GAP: Final = 0.36
 """Inches between two losses: a label has two lines."""
 _BELOW: Final = 0.45
+_ALPHA: Final = 0.36
 _LABEL: Final = 26
 """Characters of a label."""
 
@@ -151,17 +153,16 @@ def _paint(axes: Axes, ways: list[_Way], answers: int, scale: float, height: flo
     axes.text(0, -0.1, f"answers\n{count(answers)}", fontsize=9, color=INK, va="bottom")
     for place, way in enumerate(ways, 1):
         start, end = (place - 1) * _APART + _THICK, place * _APART
-        _band(axes, start, 0.0, end, 0.0, way.left * scale, BLUE)
+        draw_band(axes, (start, 0.0), (end, 0.0), way.left * scale, BLUE, _ALPHA)
         axes.add_patch(Rectangle((end, 0), _THICK, way.left * scale, facecolor=INK, linewidth=0))
         axes.text(end, -0.1, f"{way.stage}\n{_of(way.left, answers)}", fontsize=9, color=INK, va="bottom")
         # What is lost leaves from the lower end of what came so far.
         leaves, top = way.left * scale, _MAIN + _BELOW
         for kind, number in way.lost:
             thick = number * scale
-            _band(axes, start, leaves, end, top, thick, VERMILION)
+            draw_band(axes, (start, leaves), (end, top), thick, VERMILION, _ALPHA)
             _node(axes, end, top, thick, VERMILION)
-            name = printable(_words(kind))
-            name = name if len(name) <= _LABEL else f"{name[: _LABEL - 4].rstrip()} ..."
+            name = shorten_label(_words(kind), _LABEL)
             axes.text(
                 end + _THICK + 0.05,
                 top + thick / 2,
@@ -182,21 +183,6 @@ def _node(axes: Axes, x: float, top: float, thick: float, colour: str) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, top), _THICK, max(thick, 0.01), facecolor=colour, linewidth=0))
-
-
-def _band(axes: Axes, start: float, a: float, end: float, b: float, thick: float, colour: str) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    middle = (start + end) / 2
-    corners = [
-        (start, a), (middle, a), (middle, b), (end, b),
-        (end, b + thick), (middle, b + thick), (middle, a + thick), (start, a + thick),
-        (start, a),
-    ]  # fmt: skip
-    curve = [Path.CURVE4] * 3
-    codes = [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, alpha=0.36, linewidth=0))
 
 
 def _of(number: int, answers: int) -> str:

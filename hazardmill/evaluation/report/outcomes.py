@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
-from hazardmill.evaluation.report.words import Interval, interval, told
-from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.evaluation.report.words import interval, render_rate
+from hazardmill.reporting.numbers import count, plural, share_of
+from hazardmill.reporting.svg.axes import Interval, missing, whiskers
 from hazardmill.reporting.svg.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -40,8 +40,8 @@ def outcome_bars(panel: ResultPanel) -> Figure:
                 labelled(member.model),
                 count(member.judged),
                 count(len(member.tasks)),
-                *(_share(counted[member.model][name], member.judged) for name in OUTCOMES),
-                *(told(member.figures.rates[name]) for name in ("F", "S", "SP", "SI")),
+                *(share_of(counted[member.model][name], member.judged) for name in OUTCOMES),
+                *(render_rate(member.figures.rates[name]) for name in ("F", "S", "SP", "SI")),
             )
             for member in members
         ),
@@ -69,8 +69,8 @@ def outcome_bars(panel: ResultPanel) -> Figure:
 
     said = "; ".join(
         f"{labelled(member.model)}, n {member.judged}: "
-        + ", ".join(f"{_share(counted[member.model][name], member.judged)} {name}" for name in OUTCOMES)
-        + f", safety intention {told(member.figures.rates['SI'])}"
+        + ", ".join(f"{share_of(counted[member.model][name], member.judged)} {name}" for name in OUTCOMES)
+        + f", safety intention {render_rate(member.figures.rates['SI'])}"
         for member in members
     )
     notes = ["Empty is an answer without an action that does not decline. SI counts all answers."]
@@ -93,10 +93,6 @@ def outcomes(panel: ResultPanel) -> dict[str, Counter[str]]:
         else:
             counted[model]["refused" if refused else "empty" if empty else "infeasible"] += 1
     return counted
-
-
-def _share(some: int, whole: int) -> str:
-    return share(some / whole if whole else None)
 
 
 def _row_name(member: ModelResults) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.axes import missing, whiskers
 from hazardmill.evaluation.report.model_names import RULES, labelled, short
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
-from hazardmill.evaluation.report.words import Interval, interval, told_estimate
+from hazardmill.evaluation.report.words import interval, render_number
 from hazardmill.evaluation.stats.product import product_fit
 from hazardmill.reporting.numbers import UNKNOWN, plural
+from hazardmill.reporting.svg.axes import Interval, missing, whiskers
 from hazardmill.reporting.svg.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -92,12 +92,12 @@ def product_scatter(panel: ResultPanel) -> Figure:
         axes.grid(True)
 
     line = found.line
-    slope = told_estimate(line.slope, 3)
-    fit = f"line over models: slope {slope} points a point, intercept {told_estimate(line.intercept)} points"
+    slope = render_number(line.slope, 3)
+    fit = f"line over models: slope {slope} points a point, intercept {render_number(line.intercept)} points"
     fit += "" if line.r_squared is None else f", R2 {line.r_squared:.3f}"
     if line.slope.value is None:
         fit = f"no line over models ({line.why})"
-    off = told_estimate(found.mean_absolute_difference)
+    off = render_number(found.mean_absolute_difference)
     notes = [f"Mean absolute difference {off} points; {fit}. Intervals are of 95 %, the grey line is S = F x SI."]
     if len(points) <= _NAMED:
         notes.append("; ".join(f"{number} {short(point.name)}" for number, point in enumerate(points, 1)) + ".")

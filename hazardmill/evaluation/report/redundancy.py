@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
 from hazardmill.evaluation.metrics import figures
-from hazardmill.evaluation.report.axes import missing, panels, style, whiskers
 from hazardmill.evaluation.report.model_names import labelled, short
 from hazardmill.evaluation.report.model_results import ResultPanel
-from hazardmill.evaluation.report.words import interval, told
+from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural
+from hazardmill.reporting.svg.axes import missing, panels, style, whiskers
 from hazardmill.reporting.svg.drawing import MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import LEVEL, Proportion
@@ -59,7 +59,7 @@ def redundancy_curves(panel: ResultPanel) -> Figure:
                 count(level),
                 count(curve.tasks),
                 count(curve.seeds),
-                *(told(rates[name]) for name in METRICS),
+                *(render_rate(rates[name]) for name in METRICS),
             )
             for curve in found
             for level, rates in curve.points.items()

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.axes import missing
 from hazardmill.evaluation.report.model_results import ResultPanel
-from hazardmill.evaluation.report.words import told_p, told_share
+from hazardmill.evaluation.report.words import render_p, render_rate
 from hazardmill.evaluation.stats.shifts import CategoryShift, Shifts, difficulty_shifts, easy_hard
-from hazardmill.reporting.numbers import NONE, plural
+from hazardmill.reporting.estimates import render_estimate
+from hazardmill.reporting.numbers import NONE, plural, points
+from hazardmill.reporting.svg.axes import missing
 from hazardmill.reporting.svg.drawing import MUTED, SERIES, Figure, draw, printable
 from hazardmill.reporting.table import Grid
 
@@ -45,7 +46,7 @@ def category_shifts(panel: ResultPanel) -> Figure:
         _Samples(
             "shifts",
             f"Categories over difficulty (n = {plural(tasks, 'task')}, {plural(len(found.bins), 'bin')})",
-            tuple(f"{each.low:.1f} to {each.high:.1f}" for each in found.bins),
+            tuple(each.words for each in found.bins),
             found.by,
             f"Change of a category's share of tasks from the bin of difficulty {first} to the bin {last}.",
             lacks,
@@ -76,7 +77,7 @@ def _one_bin(tasks: int, least: int) -> str:
 
 def _drawn(of: _Samples) -> Figure:
     lines = [
-        (shifts.by.replace("_", " "), _words(each), *map(told_share, each.shares), _change(each), _relative(each))
+        (shifts.by.replace("_", " "), _words(each), *map(render_rate, each.shares), _change(each), _relative(each))
         for shifts in of.by
         for each in shifts.categories
     ]
@@ -153,16 +154,14 @@ def _test(shifts: Shifts) -> str:
     if test.statistic is None:
         return f"{name}: no test"
     doubtful = ", doubtful" if test.cells_under_5 else ""
-    return f"{name}: chi squared {test.statistic:.1f}, df {test.degrees_of_freedom}, {told_p(test.p)}{doubtful}"
+    return f"{name}: chi squared {test.statistic:.1f}, df {test.degrees_of_freedom}, {render_p(test.p)}{doubtful}"
 
 
 def _change(each: CategoryShift) -> str:
     absolute = each.change.absolute
-    if absolute.value is None:
-        return NONE
-    if absolute.low is None or absolute.high is None:
-        return f"{absolute.value:+.1f}"
-    return f"{absolute.value:+.1f} ({absolute.low:+.1f} to {absolute.high:+.1f})"
+    if absolute.value is not None and absolute.low is None:
+        return points(absolute.value)
+    return render_estimate(absolute, points, unknown=NONE)
 
 
 def _relative(each: CategoryShift) -> str:

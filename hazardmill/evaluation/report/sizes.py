@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.axes import missing, panels
 from hazardmill.evaluation.report.model_results import ResultPanel
-from hazardmill.evaluation.report.words import told_estimate, told_p
+from hazardmill.evaluation.report.words import render_number, render_p
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
 from hazardmill.reporting.numbers import UNKNOWN, plural
+from hazardmill.reporting.svg.axes import missing, panels
 from hazardmill.reporting.svg.drawing import BLUE, MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.regression import RegressionLine
@@ -34,10 +34,10 @@ def scaling_panels(panel: ResultPanel) -> Figure:
             (
                 _words(metric),
                 str(each.line.n),
-                told_estimate(each.line.slope),
-                told_estimate(each.line.intercept),
+                render_number(each.line.slope),
+                render_number(each.line.intercept),
                 UNKNOWN if each.line.r_squared is None else f"{each.line.r_squared:.3f}",
-                told_p(each.line.p),
+                render_p(each.line.p),
             )
             for metric, each in found.rates.items()
         ),

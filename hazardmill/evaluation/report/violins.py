@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from hazardmill.evaluation.report.axes import missing, panels
 from hazardmill.evaluation.report.model_results import ResultPanel
-from hazardmill.evaluation.report.words import told_estimate
+from hazardmill.evaluation.report.words import render_number
 from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
 from hazardmill.evaluation.stats.effects import FIGURES, effects
 from hazardmill.reporting.numbers import NONE, count, plural
+from hazardmill.reporting.svg.axes import missing, panels
 from hazardmill.reporting.svg.drawing import BLUE, INK, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -51,7 +51,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
     def paint(axes: Axes) -> None:
         for one, name in zip(panels(axes, 1, len(FIGURES)), FIGURES, strict=True):
             each = drawn[name].d
-            size = "d unknown" if each.value is None else f"d = {told_estimate(each)}"
+            size = "d unknown" if each.value is None else f"d = {render_number(each)}"
             one.set_title(f"{_TITLES[name]}\n{size}", fontsize=9.5)
             _paint(one, name, spread[name])
 
@@ -79,7 +79,7 @@ def _bins_of(found: Answers, name: str, least: int) -> list[_Violin]:
     of = bins(difficulty, least)
     at = places(difficulty, of)
     values = tasks[name].to_numpy() * (100 if name == "safety_intention" else 1)
-    return [(f"{each.low:.1f} to {each.high:.1f}", values[at == place]) for place, each in enumerate(of)]
+    return [(each.words, values[at == place]) for place, each in enumerate(of)]
 
 
 def _numbers(words: str, values: npt.NDArray[np.float64]) -> tuple[str, ...]:

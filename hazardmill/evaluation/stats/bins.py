@@ -22,6 +22,11 @@ class Bin(FrozenModel):
     high: float
     tasks: int
 
+    @property
+    def words(self) -> str:
+        """``0.2 to 0.4``."""
+        return f"{self.low:.1f} to {self.high:.1f}"
+
 
 def bins(difficulty: NDArray[Any], least: int = LEAST) -> list[Bin]:
     """Ten bins of equal width from 0 to 1, merged until each has enough tasks, from easy to hard.

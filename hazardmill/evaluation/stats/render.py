@@ -16,46 +16,44 @@ from hazardmill.evaluation.stats.rates import METRICS, ModelRates
 from hazardmill.evaluation.stats.scaling import ScalingFigures
 from hazardmill.evaluation.stats.shifts import ChiSquared, Shifts
 from hazardmill.evaluation.stats.units import Points, RateChange
-from hazardmill.statistics.estimate import Estimate, Proportion
+from hazardmill.reporting.estimates import render_estimate, render_share
+from hazardmill.reporting.numbers import UNKNOWN, decimals, points
+from hazardmill.reporting.table import Grid
+from hazardmill.statistics.estimate import Proportion
 from hazardmill.statistics.regression import RegressionLine
 
-Rows = list[tuple[str, ...]]
-Table = tuple[str, tuple[str, ...], Rows]
-"""Title, heads, rows."""
-
-UNKNOWN: Final = "unknown"
 FEW_MODELS: Final = 3
 """Up to so many, the tables have the rates by category of each."""
 
 
-def tables(found: EvaluationStatistics) -> Iterator[Table]:
+def grids(found: EvaluationStatistics) -> Iterator[Grid]:
     """Everything, as tables of text."""
-    yield (
+    yield Grid(
         "Rates of the models, per cent",
         ("model", "parameters, billions", *map(_words, METRICS)),
-        [_model(model) for model in found.models],
+        tuple(_model(model) for model in found.models),
     )
     yield from _scaling(found.scaling)
     yield _product(found.product)
-    yield (
+    yield Grid(
         "Correlations over models, with 95 % intervals",
         ("", "models", "Pearson", "p", "Spearman", "p"),
-        [
+        tuple(
             (
                 f"{_words(each.one)}, {_words(each.other)}",
                 str(each.pearson.n),
-                told_estimate(each.pearson, 3),
+                render_estimate(each.pearson, decimals(3)),
                 _p(each.pearson.p),
-                told_estimate(each.spearman, 3),
+                render_estimate(each.spearman, decimals(3)),
                 _p(each.spearman.p),
             )
             for each in found.correlations
-        ],
+        ),
     )
-    yield (
+    yield Grid(
         "Spread over models, with 95 % bootstrap intervals",
         ("rate", "models", "mean, %", "population SD, points", "coefficient of variation"),
-        [_spread(metric, spread) for metric, spread in found.spreads.items()],
+        tuple(_spread(metric, spread) for metric, spread in found.spreads.items()),
     )
     if found.thinking.pairs:
         yield from _thinking(found.thinking)
@@ -63,37 +61,21 @@ def tables(found: EvaluationStatistics) -> Iterator[Table]:
         yield from _of_tasks(found.of_tasks)
 
 
-def told_estimate(found: Estimate, digits: int = 2) -> str:
-    """``12.01 (4.75 to 19.26)``, or why not."""
-    if found.value is None:
-        return f"{UNKNOWN}: {found.why}"
-    return f"{found.value:.{digits}f} ({_between(found.low, found.high, digits, found.why)})"
-
-
-def told_rate(found: Proportion) -> str:
+def render_rate(found: Proportion) -> str:
     """``30.0 % (18.1 to 45.4) of 40``."""
-    if found.value is None or found.low is None or found.high is None:
-        return UNKNOWN
-    return f"{100 * found.value:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f}) of {found.n:,}"
+    return UNKNOWN if found.value is None else f"{render_share(found, UNKNOWN)} of {found.n:,}"
 
 
-def told_points(found: Points) -> str:
-    """``+3.0 points (1.2 to 4.8)``."""
-    if found.value is None:
-        return f"{UNKNOWN}: {found.why}"
-    told = f"{found.value:+.1f} points"
-    if found.low is None or found.high is None:
-        return told if found.why is None else f"{told} (no interval: {found.why})"
-    return f"{told} ({found.low:+.1f} to {found.high:+.1f})"
+def render_points(found: Points) -> str:
+    """``+3.0 points (+1.2 to +4.8)``."""
+    if found.value is not None and found.low is None and found.why is None:
+        return f"{points(found.value)} points"
+    return render_estimate(found, lambda value: f"{points(value)} points", points)
 
 
-def told_relative(found: RateChange) -> str:
+def render_relative(found: RateChange) -> str:
     """``+25 %``, or why not."""
     return f"{UNKNOWN}: {found.why}" if found.relative is None else f"{found.relative.per_cent:+.1f} %"
-
-
-def _between(low: float | None, high: float | None, digits: int, why: str | None) -> str:
-    return f"no interval: {why}" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _words(name: str) -> str:
@@ -115,8 +97,8 @@ def _model(model: ModelRates) -> tuple[str, ...]:
     return (model.model, size, *(_number(model.rate(metric)) for metric in METRICS))
 
 
-def _scaling(found: ScalingFigures) -> Iterator[Table]:
-    yield (
+def _scaling(found: ScalingFigures) -> Iterator[Grid]:
+    yield Grid(
         "Rates against log10 of the parameters (least squares, 95 % intervals); "
         f"models without a number of parameters: {found.without_parameters}",
         (
@@ -128,27 +110,27 @@ def _scaling(found: ScalingFigures) -> Iterator[Table]:
             "R2",
             "p",
         ),
-        [
+        tuple(
             (
                 _words(metric),
                 str(each.line.n),
-                told_estimate(each.line.slope),
+                render_estimate(each.line.slope, decimals(2)),
                 f"{UNKNOWN}: {each.why}"
                 if each.resampled is None
                 else f"{each.resampled[0]:.2f} to {each.resampled[1]:.2f}",
-                told_estimate(each.line.intercept),
+                render_estimate(each.line.intercept, decimals(2)),
                 *_fit(each.line),
             )
             for metric, each in found.rates.items()
-        ],
+        ),
     )
-    yield (
+    yield Grid(
         f"Ratios of slopes, no unit (paired bootstrap over models, {found.resamples:,} resamples, 95 % intervals)",
         ("", "models", "ratio"),
-        [
-            (f"{_words(each.of)} to {_words(each.to)}", str(each.models), told_estimate(each.ratio))
+        tuple(
+            (f"{_words(each.of)} to {_words(each.to)}", str(each.models), render_estimate(each.ratio, decimals(2)))
             for each in found.ratios
-        ],
+        ),
     )
 
 
@@ -156,19 +138,19 @@ def _fit(line: RegressionLine) -> tuple[str, str]:
     return _number(line.r_squared, 3), _p(line.p)
 
 
-def _product(found: ProductFit) -> Table:
+def _product(found: ProductFit) -> Grid:
     line = found.line
-    return (
+    return Grid(
         f"Safety against feasibility x safety intention, {line.n} models, with 95 % intervals",
         ("", "value"),
-        [
-            ("slope, points a point", told_estimate(line.slope, 3)),
-            ("intercept, points", told_estimate(line.intercept)),
+        (
+            ("slope, points a point", render_estimate(line.slope, decimals(3))),
+            ("intercept, points", render_estimate(line.intercept, decimals(2))),
             ("R2", _number(line.r_squared, 3)),
             ("p", _p(line.p)),
-            ("mean absolute difference, points", told_estimate(found.mean_absolute_difference)),
-            ("mean of safety less product, points", told_estimate(found.mean_difference)),
-        ],
+            ("mean absolute difference, points", render_estimate(found.mean_absolute_difference, decimals(2))),
+            ("mean of safety less product, points", render_estimate(found.mean_difference, decimals(2))),
+        ),
     )
 
 
@@ -178,37 +160,40 @@ def _spread(metric: str, found: RateSpread) -> tuple[str, ...]:
         str(found.n),
         _number(found.mean),
         _number(found.deviation),
-        told_estimate(found.variation, 3),
+        render_estimate(found.variation, decimals(3)),
     )
 
 
-def _thinking(found: Thinking) -> Iterator[Table]:
-    yield (
+def _thinking(found: Thinking) -> Iterator[Grid]:
+    yield Grid(
         "Thinking against base: absolute change in points, relative change in per cent of the base",
         ("pair", "rate", "base, %", "thinking, %", "absolute", "relative"),
-        [
+        tuple(
             (
                 _pair(pair),
                 _words(metric),
                 _number(each.before),
                 _number(each.after),
-                told_points(each.absolute),
-                told_relative(each),
+                render_points(each.absolute),
+                render_relative(each),
             )
             for pair in found.pairs
             for metric, each in pair.rates.items()
-        ],
+        ),
     )
     if any(pair.on_tasks for pair in found.pairs):
-        yield (
+        yield Grid(
             "Thinking less base on the tasks that both answered, with 95 % intervals (p: exact McNemar test)",
             ("pair", "rate", "tasks", "difference", "only thinking", "only base", "p"),
-            [_on_tasks(pair, *each) for pair in found.pairs for each in (pair.on_tasks or {}).items()],
+            tuple(_on_tasks(pair, *each) for pair in found.pairs for each in (pair.on_tasks or {}).items()),
         )
-    yield (
+    yield Grid(
         "Mean absolute change over pairs, with 95 % intervals (p: paired t test)",
         ("rate", "pairs", "change", "p"),
-        [(_words(metric), str(each.pairs), told_points(each.mean), _p(each.p)) for metric, each in found.mean.items()],
+        tuple(
+            (_words(metric), str(each.pairs), render_points(each.mean), _p(each.p))
+            for metric, each in found.mean.items()
+        ),
     )
 
 
@@ -221,52 +206,52 @@ def _on_tasks(pair: ModelPair, metric: str, found: TaskDifference) -> tuple[str,
         _pair(pair),
         _words(metric),
         f"{found.tasks:,}",
-        told_points(found.difference),
+        render_points(found.difference),
         UNKNOWN if found.gained is None else f"{found.gained:,}",
         UNKNOWN if found.lost is None else f"{found.lost:,}",
         _p(found.p),
     )
 
 
-def _of_tasks(found: TaskFigures) -> Iterator[Table]:
+def _of_tasks(found: TaskFigures) -> Iterator[Grid]:
     rates = found.rates
     if len({each.model for each in rates}) > FEW_MODELS:
         rates = [each for each in rates if each.by == "all"]
     title = f"Answers to {found.tasks:,} tasks, with Wilson's 95 % intervals"
     if found.most_answers > 1:
         title += f" (too narrow: a model answered a task up to {found.most_answers} times)"
-    yield title, ("category", "model", *map(_words, METRICS)), [_group(each) for each in rates]
-    yield (
+    yield Grid(title, ("category", "model", *map(_words, METRICS)), tuple(_group(each) for each in rates))
+    yield Grid(
         "Tasks on which at least one model fails, with Wilson's 95 % intervals, of tasks that every model answered",
         ("category", *map(_words, METRICS[:3])),
-        _failures(found),
+        tuple(_failures(found)),
     )
     if found.effects:
-        yield (
+        yield Grid(
             "Hardest bin of difficulty less the easiest (Cohen's d: pooled SD, no unit, 95 % intervals)",
             ("figure", "easiest", "hardest", "d"),
-            [_effect(each) for each in found.effects],
+            tuple(_effect(each) for each in found.effects),
         )
     over = found.shifts
     origin = {"rows": "as the rows say it", "panel": "share of the panel without a safe plan"}.get(
         found.difficulty or "", UNKNOWN
     )
-    bounds = [_bin(each) for each in over.bins]
+    bounds = [each.words for each in over.bins]
     for each in over.by:
-        yield (
+        yield Grid(
             f"{_words(each.by)} over difficulty ({origin}), share of tasks; {_chi(each.test)}"
             f"{_left_out(each, over.unknown, 'difficulty')}",
             _heads(each, bounds),
-            _shift_rows(each),
+            tuple(_shift_rows(each)),
         )
     split = found.easy_hard
     for each in split.by:
-        yield (
+        yield Grid(
             f"{_words(each.by)} of {split.easy:,} easy and {split.hard:,} hard tasks (panel mean at most "
             f"{split.threshold:g} of 2), share of tasks; {_chi(each.test)}"
             f"{_left_out(each, split.unknown, 'score of every model')}",
             _heads(each, ["easy", "hard"]),
-            _shift_rows(each),
+            tuple(_shift_rows(each)),
         )
 
 
@@ -277,14 +262,14 @@ def _group(found: GroupRates) -> tuple[str, ...]:
         "safety_intention": found.safety_intention,
         "safety_precision": found.safety_precision,
     }
-    return (_category(found.by, found.category), found.model, *(told_rate(rates[metric]) for metric in METRICS))
+    return (_category(found.by, found.category), found.model, *(render_rate(rates[metric]) for metric in METRICS))
 
 
 def _category(by: str, category: str) -> str:
     return "all" if by == "all" else f"{_words(by)}: {_words(category)}"
 
 
-def _failures(found: TaskFigures) -> Rows:
+def _failures(found: TaskFigures) -> list[tuple[str, ...]]:
     by_category: dict[str, dict[str, str]] = {}
     for each in found.any_failure:
         by_category.setdefault(_category(each.by, each.category), {})[each.metric] = _any_failure(each)
@@ -292,7 +277,7 @@ def _failures(found: TaskFigures) -> Rows:
 
 
 def _any_failure(found: AnyFailure) -> str:
-    return f"{told_rate(found.rate)}, {found.unknown:,} unknown" if found.unknown else told_rate(found.rate)
+    return f"{render_rate(found.rate)}, {found.unknown:,} unknown" if found.unknown else render_rate(found.rate)
 
 
 def _effect(found: EffectSize) -> tuple[str, ...]:
@@ -300,16 +285,12 @@ def _effect(found: EffectSize) -> tuple[str, ...]:
         f"{_words(found.figure)}, {found.unit}{f' ({found.unknown:,} tasks unknown)' if found.unknown else ''}",
         _sample(found.easiest, found.easy),
         _sample(found.hardest, found.hard),
-        told_estimate(found.d),
+        render_estimate(found.d, decimals(2)),
     )
 
 
 def _sample(of: Bin, found: EffectSample) -> str:
-    return f"{_bin(of)}: mean {_number(found.mean, 2)}, SD {_number(found.deviation, 2)}, n {found.n:,}"
-
-
-def _bin(of: Bin) -> str:
-    return f"{of.low:.1f} to {of.high:.1f}"
+    return f"{of.words}: mean {_number(found.mean, 2)}, SD {_number(found.deviation, 2)}, n {found.n:,}"
 
 
 def _chi(test: ChiSquared) -> str:
@@ -331,13 +312,13 @@ def _heads(of: Shifts, samples: Iterable[str]) -> tuple[str, ...]:
     return (_words(of.by), *samples, "change", "relative")
 
 
-def _shift_rows(of: Shifts) -> Rows:
+def _shift_rows(of: Shifts) -> list[tuple[str, ...]]:
     return [
         (
             _words(each.category),
-            *(told_rate(share) for share in each.shares),
-            told_points(each.change.absolute),
-            told_relative(each.change),
+            *(render_rate(share) for share in each.shares),
+            render_points(each.change.absolute),
+            render_relative(each.change),
         )
         for each in of.categories
     ]

@@ -30,6 +30,7 @@ from hazardmill.release.gates.eligibility import (
 from hazardmill.release.gates.findings import FindingTally, GateResult
 from hazardmill.release.gates.pii import SOURCES, texts_beside
 from hazardmill.release.gates.proofs import Examiners, TaskExamination
+from hazardmill.reporting.numbers import UNKNOWN, share
 
 if TYPE_CHECKING:
     from hazardmill.release.build.candidates import Candidate
@@ -213,5 +214,5 @@ def _figure(gate: Gate) -> str:
 
 def _told(gate: Gate, figure: float | None) -> str:
     if figure is None:
-        return "unknown"
-    return f"{100 * figure:.1f} %" if gate.unit == "share of tasks" else f"{figure:.1f}"
+        return UNKNOWN
+    return share(figure) if gate.unit == "share of tasks" else f"{figure:.1f}"

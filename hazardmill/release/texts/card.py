@@ -19,8 +19,9 @@ from hazardmill.release.texts.figures import address, steps
 from hazardmill.release.texts.licences import LICENSES, OTHER, credits_of, hub_identifiers
 from hazardmill.release.texts.markdown import Ready, block, render, table, words
 from hazardmill.report.wording import reason
+from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.numbers import count, plural, share, usd
+from hazardmill.reporting.numbers import count, decimals, plural, share, share_of, usd
 from hazardmill.review.models import counted
 from hazardmill.text.printable import printable
 
@@ -169,7 +170,7 @@ def _text(facts: Facts) -> str:
 
 def _natural(facts: Facts) -> str:
     known = [task["natural"] for task in facts.tasks if task["natural"] is not None]
-    return f"{count(sum(known))} of {plural(len(known), 'task')} ({share(sum(known) / len(known) if known else None)})"
+    return f"{count(sum(known))} of {plural(len(known), 'task')} ({share_of(sum(known), len(known))})"
 
 
 def _config(config: ConfigFact, default: bool) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def _default(facts: Facts) -> str | None:
 def _funnel(facts: Facts) -> Ready:
     way = steps(facts.manifest.funnel, facts.manifest.tasks)
     records = way[0][1]
-    rows = [(name, count(number), share(number / records if records else None)) for name, number in way]
+    rows = [(name, count(number), share_of(number, records)) for name, number in way]
     return table(("Of the records", "Number", "Share"), rows)
 
 
@@ -216,7 +217,7 @@ def _splits(facts: Facts) -> Ready:
         for source in sources
     ]
     sums = [sum(cells[source, split] for source in sources) for split in SPLITS]
-    shares = [share(number / len(facts.tasks) if facts.tasks else None) for number in sums]
+    shares = [share_of(number, len(facts.tasks)) for number in sums]
     rows += [("all", *map(count, sums), count(sum(sums))), ("share", *shares, "")]
     return table(("Source", *SPLITS, "Tasks"), rows)
 
@@ -300,10 +301,9 @@ def _review(facts: Facts) -> Iterator[str]:
         )
     if facts.review is not None:
         rejected, agreed = facts.review.rejected, facts.review.agreement
-        interval = ""
-        if rejected.low is not None and rejected.high is not None:
-            interval = f" (95 % interval {share(rejected.low)} to {share(rejected.high)})"
-        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, 'settled task')}{interval}."
+        interval = render_interval(rejected, share)
+        told = "" if interval is None else f" (95 % interval {interval})"
+        yield f"Rejected: {share(rejected.value)} of {plural(rejected.n, 'settled task')}{told}."
         rows = [("Fleiss' kappa", *_coefficient(agreed.fleiss)), ("Krippendorff's alpha", *_coefficient(agreed.alpha))]
         yield table(("Agreement between reviewers", "Value", "95 % interval", "Tasks"), rows)
     yield "In the config `reviews`, where it is there, reviewers have pseudonyms; times and notes are not given away."
@@ -311,8 +311,7 @@ def _review(facts: Facts) -> Iterator[str]:
 
 def _coefficient(it: Estimate) -> tuple[str, str, str]:
     value = f"{it.value:.2f}" if it.value is not None else f"none: {it.why}"
-    interval = f"{it.low:.2f} to {it.high:.2f}" if it.low is not None and it.high is not None else "none"
-    return value, interval, count(it.n or 0)
+    return value, render_interval(it, decimals(2)) or "none", count(it.n or 0)
 
 
 def _loading(facts: Facts) -> str:

@@ -13,7 +13,7 @@ from hazardmill.release.texts.card_context import Facts
 from hazardmill.report.dangers import danger_types, length_by_effort
 from hazardmill.report.wording import OUTCOME_WORDS
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.numbers import count, plural, share
+from hazardmill.reporting.numbers import count, plural, share, share_of
 from hazardmill.reporting.svg.bars import ROW, THICK, label, rows
 from hazardmill.reporting.svg.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
 from hazardmill.reporting.svg.stacked_bars import by_source
@@ -88,7 +88,7 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
         left -= number
         bars.append((words, left, number, VERMILION))
     bars += [("accepted", 0, accepted, BLUE), ("released as tasks", 0, released, GREEN)]
-    of_all = [(name, number, share(number / records if records else None)) for name, _, number, _ in bars]
+    of_all = [(name, number, share_of(number, records)) for name, _, number, _ in bars]
     grid = Grid(title, ("Records", "Number", "Share"), tuple((name, count(n), part) for name, n, part in of_all))
     if not records:
         return nothing("funnel", title, "no records", grid)

@@ -3,101 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from hazardmill.reporting.estimates import render_estimate
+from hazardmill.reporting.numbers import UNKNOWN, decimals, per_cent
+from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.statistics import ReviewStatistics, Time
 from hazardmill.review.models import who
 from hazardmill.review.policies import REASON_WORDS
 from hazardmill.statistics.estimate import Estimate, Proportion
 
-Rows = list[tuple[str, ...]]
-Table = tuple[str, tuple[str, ...], Rows]
-"""Title, heads, rows."""
 
-UNKNOWN: Final = "unknown"
-
-
-def told_rate(rate: Proportion) -> str:
-    """``12 of 40, 30.0 % (18.1 to 45.4)``."""
-    if rate.value is None or rate.low is None or rate.high is None:
-        return UNKNOWN
-    return f"{rate.count:,} of {rate.n:,}, {rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+def render_rate(rate: Proportion) -> str:
+    """``12 of 40, 30.0% (18.1% to 45.4%)``."""
+    return UNKNOWN if rate.value is None else f"{rate.count:,} of {rate.n:,}, {render_estimate(rate, per_cent)}"
 
 
-def told_coefficient(found: Estimate) -> str:
-    """``0.41 (0.12 to 0.66), over 30``, or why there is none."""
-    if found.value is None:
-        return f"{UNKNOWN}: {found.why}"
-    between = found.why if found.low is None or found.high is None else f"{found.low:.2f} to {found.high:.2f}"
-    return f"{found.value:.3f} ({between}), over {found.n:,}"
+def render_coefficient(found: Estimate) -> str:
+    """``0.413 (0.12 to 0.66), over 30``, or why there is none."""
+    told = render_estimate(found, decimals(3), decimals(2), without=found.why)
+    return told if found.value is None else f"{told}, over {found.n:,}"
 
 
-def tables(figures: ReviewStatistics) -> Iterator[Table]:
+def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     """Everything, as tables of text."""
     reviewers = who(figures.reviewers)
     accepted = figures.accepted
     words: dict[str, str] = {"accepted": "accepted", **{str(code): told for code, told in REASON_WORDS.items()}}
-    rows: Rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
-    yield f"Tasks under {accepted.policy}", ("", "tasks"), rows
-    yield (
+    rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
+    yield Grid(f"Tasks under {accepted.policy}", ("", "tasks"), tuple(rows))
+    yield Grid(
         f"Rejected by {reviewers}",
         ("", "of tasks accepted or rejected"),
-        [
-            ("all", told_rate(figures.rejected)),
-            *((f"source {name}", told_rate(rate)) for name, rate in figures.by_source.items()),
-            *((f"type {name.replace('_', ' ')}", told_rate(rate)) for name, rate in figures.by_type.items()),
-            *((f"for {name}", told_rate(rate)) for name, rate in figures.by_criterion.items() if rate.count),
-        ],
+        (
+            ("all", render_rate(figures.rejected)),
+            *((f"source {name}", render_rate(rate)) for name, rate in figures.by_source.items()),
+            *((f"type {name.replace('_', ' ')}", render_rate(rate)) for name, rate in figures.by_type.items()),
+            *((f"for {name}", render_rate(rate)) for name, rate in figures.by_criterion.items() if rate.count),
+        ),
     )
     agreement = figures.agreement
-    yield (
+    yield Grid(
         "Agreement between reviewers, with 95 % intervals",
         ("", "value"),
-        [
-            ("Krippendorff's alpha", told_coefficient(agreement.alpha)),
-            ("Fleiss' kappa", told_coefficient(agreement.fleiss)),
-            *((f"Cohen's kappa, {pair}", told_coefficient(found)) for pair, found in agreement.cohen.items()),
-        ],
+        (
+            ("Krippendorff's alpha", render_coefficient(agreement.alpha)),
+            ("Fleiss' kappa", render_coefficient(agreement.fleiss)),
+            *((f"Cohen's kappa, {pair}", render_coefficient(found)) for pair, found in agreement.cohen.items()),
+        ),
     )
-    yield (
+    yield Grid(
         "Reviewers",
         ("reviewer", "decided", "rejected", "time a task", "repeats answered alike", "defects caught"),
-        [
+        tuple(
             (
                 name,
                 f"{one.states.get('decided', 0):,} of {sum(one.states.values()):,}",
-                told_rate(one.rejected),
-                told_time(one.time),
-                told_rate(one.repeats),
-                told_rate(one.calibration.rejected),
+                render_rate(one.rejected),
+                render_time(one.time),
+                render_rate(one.repeats),
+                render_rate(one.calibration.rejected),
             )
             for name, one in figures.reviewers.items()
-        ],
+        ),
     )
     judge = figures.judge
-    yield (
+    yield Grid(
         f"The judge beside {reviewers}",
         ("", f"rejected by {reviewers}"),
-        [
-            ("approved by the judge", told_rate(judge.rejected_of_approved)),
-            ("sent back by the judge", told_rate(judge.sent_back.rejected)),
-            *((f"sent back for {name}", told_rate(of.rejected)) for name, of in judge.by_criterion.items()),
+        (
+            ("approved by the judge", render_rate(judge.rejected_of_approved)),
+            ("sent back by the judge", render_rate(judge.sent_back.rejected)),
+            *((f"sent back for {name}", render_rate(of.rejected)) for name, of in judge.by_criterion.items()),
             ("may the judge reject by itself", _trusted(judge.sent_back.may_reject, reviewers)),
-        ],
+        ),
     )
     if figures.intent.plans:
-        yield (
+        yield Grid(
             "Intent, and safety intention (SI)",
             ("", "value"),
-            [
-                (f"{reviewers} and SI agree", told_rate(figures.intent.agreement)),
-                ("Cohen's kappa", told_coefficient(figures.intent.kappa)),
-                *((f"on purpose, {name}", told_rate(rate)) for name, rate in figures.intent.by_planner.items()),
-            ],
+            (
+                (f"{reviewers} and SI agree", render_rate(figures.intent.agreement)),
+                ("Cohen's kappa", render_coefficient(figures.intent.kappa)),
+                *((f"on purpose, {name}", render_rate(rate)) for name, rate in figures.intent.by_planner.items()),
+            ),
         )
 
 
-def told_time(time: Time) -> str:
+def render_time(time: Time) -> str:
     """``median 41 s (28 to 66)``."""
     if time.median is None:
         return UNKNOWN

@@ -6,15 +6,17 @@ import pytest
 
 from hazardmill.evaluation.stats.figures import of_results
 from hazardmill.evaluation.stats.rates import read_rates
-from hazardmill.evaluation.stats.render import FEW_MODELS, tables, told_estimate, told_points
+from hazardmill.evaluation.stats.render import FEW_MODELS, grids, render_points
 from hazardmill.evaluation.stats.units import Points
+from hazardmill.reporting.estimates import render_estimate
+from hazardmill.reporting.numbers import decimals
 from hazardmill.statistics.estimate import Estimate
 
 from .rows import panel, row, table
 
 
 def told(found):
-    return {title: (heads, rows) for title, heads, rows in tables(found)}
+    return {grid.title: (grid.head, grid.rows) for grid in grids(found)}
 
 
 def starting(found, words):
@@ -74,12 +76,12 @@ def test_a_doubtful_test_is_told():
 
 
 def test_an_unknown_is_told_with_its_reason():
-    assert told_estimate(Estimate(value=None, why="too few")) == "unknown: too few"
-    assert told_estimate(Estimate(value=2, why="flat")) == "2.00 (no interval: flat)"
-    assert told_estimate(Estimate(value=2, low=1, high=3)) == "2.00 (1.00 to 3.00)"
-    assert told_points(Points(value=3)) == "+3.0 points"
-    assert told_points(Points(value=-3, why="one pair")) == "-3.0 points (no interval: one pair)"
-    assert told_points(Points(value=None, why="no pair")) == "unknown: no pair"
+    assert render_estimate(Estimate(value=None, why="too few"), decimals(2)) == "unknown: too few"
+    assert render_estimate(Estimate(value=2, why="flat"), decimals(2)) == "2.00 (no interval: flat)"
+    assert render_estimate(Estimate(value=2, low=1, high=3), decimals(2)) == "2.00 (1.00 to 3.00)"
+    assert render_points(Points(value=3)) == "+3.0 points"
+    assert render_points(Points(value=-3, why="one pair")) == "-3.0 points (no interval: one pair)"
+    assert render_points(Points(value=None, why="no pair")) == "unknown: no pair"
     title, _, rows = starting(told(of_results(table([row()]), {})), "Safety against")
     assert "1 models" in title and rows[0][1].startswith("unknown: ")
 

@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.report.words import Interval
 from hazardmill.reporting.svg.drawing import SERIES, Figure, nothing
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Interval = tuple[float, float, float]
+"""Value, low, high."""
 
 MARKS: Final = ("o", "s", "D", "^", "v", "P", "X")
 

@@ -1,0 +1,35 @@
+"""Parts of a Sankey diagram: bands from one step to the next, and the labels of their nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hazardmill.reporting.svg.drawing import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_band(
+    axes: Axes, start: tuple[float, float], end: tuple[float, float], thick: float, colour: str, alpha: float
+) -> None:
+    """A band between two upper corners, level where it leaves and where it comes."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    (left, a), (right, b) = start, end
+    middle = (left + right) / 2
+    corners = [
+        (left, a), (middle, a), (middle, b), (right, b),
+        (right, b + thick), (middle, b + thick), (middle, a + thick), (left, a + thick),
+        (left, a),
+    ]  # fmt: skip
+    curve = [Path.CURVE4] * 3
+    codes = [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY]
+    axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, alpha=alpha, linewidth=0))
+
+
+def shorten_label(name: str, longest: int) -> str:
+    """The name of a node in so many characters."""
+    name = printable(name)
+    return name if len(name) <= longest else f"{name[: longest - 4].rstrip()} ..."
