@@ -139,9 +139,8 @@ async def work_through(run: Run) -> State[Generated]:
                     if time.monotonic() - published > PUBLISH_EVERY_S:
                         await publish(run, page=False)
                         published = time.monotonic()
-                    batch = await mill_batch(milling, number, ordinals)
-                    if batch.out_of_money is not None:
-                        said = batch.out_of_money
+                    said = (await mill_batch(milling, number, ordinals)).out_of_money
+                    if said is not None:
                         break
     finally:
         await publish(run)

@@ -112,8 +112,7 @@ async def evaluate(
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
     run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"
-    folder = out or Path("evaluations") / run
-    check_out(folder, run)
+    check_out(folder := out or Path("evaluations") / run, run)
     try:
         async with keys_for(evaluation.access):
             summary = await ask_and_score(evaluation, tasks, open_store(store, create=True), folder)
@@ -127,8 +126,8 @@ async def evaluate(
     found = [Figures.model_validate(each) for each in summary["models"]]
     await _show(model, run, f"{in_words(title, found)}\n\nRows and figures: `{folder}`, digest `{summary['digest']}`")
     said = ", ".join(f"{name} {_share(found[0].rates[name])}" for name in _SHOWN[:4]) if found else "no task"
-    result = Evaluated(run=run, folder=folder, digest=summary["digest"])
-    return Completed(message=f"Run {run}: {title}: {said}", data=result)
+    ended = Evaluated(run=run, folder=folder, digest=summary["digest"])
+    return Completed(message=f"Run {run}: {title}: {said}", data=ended)
 
 
 def in_words(title: str, found: list[Figures]) -> str:
