@@ -309,9 +309,9 @@ def test_the_bytes_do_not_depend_on_the_hash_seed(reference: Path) -> None:
     script = (
         "import json, sys\n"
         "from hazardmill.formalism.document.document import Document\n"
-        "from hazardmill.formalism.formats.pddl.writer import augmented, domain_pddl, problem_pddl, sidecar\n"
+        "from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl, sidecar, write_augmented\n"
         "d = Document.from_json(json.load(sys.stdin))\n"
-        "for write in (domain_pddl, problem_pddl, augmented, sidecar):\n"
+        "for write in (domain_pddl, problem_pddl, write_augmented, sidecar):\n"
         "    print(json.dumps(write(d, rename=True)))\n"
     )
     clashing = kitchen(objects=[*kitchen().objects, ObjectDecl("Mug", "cup"), ObjectDecl("and", "place")])

@@ -94,11 +94,11 @@ def test_people_are_compared_with_safety_intention(folder, desk, file, pool):
         "holds": {"on_purpose": 6, "by_chance": 1, "unsettled": 1},
         "does_not_hold": {"on_purpose": 0, "by_chance": 4, "unsettled": 0},
     }
-    assert (found.plans, found.settled, found.agreement.count, found.agreement.of) == (12, 11, 10, 11)
+    assert (found.plans, found.settled, found.agreement.count, found.agreement.n) == (12, 11, 10, 11)
     chance = (6 * 7 + 5 * 4) / 121
     assert found.kappa.value == pytest.approx((10 / 11 - chance) / (1 - chance))
-    assert (found.by_planner["careful"].count, found.by_planner["careful"].of) == (4, 4)
-    assert (found.by_planner["hasty"].count, found.by_planner["hasty"].of) == (2, 7)
+    assert (found.by_planner["careful"].count, found.by_planner["careful"].n) == (4, 4)
+    assert (found.by_planner["hasty"].count, found.by_planner["hasty"].n) == (2, 7)
     assert statistics(folder, pool).intent == found
     # Nothing of it is a judgement on tasks.
     assert statistics(folder, pool).accepted.counts == {"accepted": 0, "not_assigned": 12}
