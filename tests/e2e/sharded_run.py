@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hazardmill.cli.main import main
 from hazardmill.llm.prices import Price, Prices
-from hazardmill.runs import budgets, run
+from hazardmill.runs.resources import REAL
 from hazardmill.store.store import Store
 
 SOURCES = ("neiss", "bddl")
@@ -24,14 +24,6 @@ PRICES = Prices(
         )
     }
 )
-
-
-class PricedHere(Prices):
-    """A price list that is always this one."""
-
-    @classmethod
-    def load(cls, path: Path | None = None) -> Prices:
-        return PRICES
 
 
 def run_id_of(shard: str | None) -> str:
@@ -50,8 +42,8 @@ def words_of(store: Path, samples: Path, budget_usd: str, records: str, shard: s
 
 
 def work(store: str, samples: str, budget_usd: str, records: str, *shards: str) -> None:
-    for module in (run, budgets):
-        module.Prices = PricedHere  # type: ignore[attr-defined]  # the name that it imported
+    object.__setattr__(REAL, "prices", lambda: PRICES)
+    Prices.load = classmethod(lambda cls, path=None: PRICES)  # type: ignore[method-assign, assignment]
     for shard in shards or (None,):
         sys.argv = ["hazardmill", *words_of(Path(store), Path(samples), budget_usd, records, shard)]
         try:
