@@ -93,3 +93,18 @@ def test_no_module_hands_on_the_names_of_another(modules: dict[Path, ast.Module]
         if alias.asname == alias.name
     ]
     assert found == []
+
+
+def test_the_lists_of_packages_name_what_is_there_and_all_of_it(modules: dict[Path, ast.Module], project: Path) -> None:
+    listed = 0
+    for path, module in modules.items():
+        lines = (ast.get_docstring(module) or "").splitlines() if path.name == "__init__.py" else []
+        heads = [re.match(r"(?:    )?((?:[a-z_]+(?:\.py|/), )*[a-z_]+(?:\.py|/))\s{2,}\S", line) for line in lines]
+        named = {name for head in heads if head for name in head[1].split(", ")}
+        if not named:
+            continue
+        listed += 1
+        folder = project / path.parent
+        assert {name for name in named if not (folder / name).exists()} == set(), path
+        assert {each.name for each in folder.glob("[a-z]*.py")} - named == set(), path
+    assert listed >= 8

@@ -9,7 +9,7 @@ Which part of an answer counts, the first of these that holds a step:
 Of several plans in a part the last one that names an action of the task counts: models correct themselves. A plan of
 lines ends where a heading announces another one, or where numbers begin at 1 again. Blocks of one step each are the
 steps of one plan. Steps may be written as ``docs/evaluation.md`` lists; spelling is left as it is, for the formalism
-has its own rules on it (``formalism/plans.py``). An invented action is a step like any other.
+has its own rules on it (``formalism/document/plan_text.py``). An invented action is a step like any other.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ so its plans are as safe as shortest plans are by chance, and what is above that
 what it gains over the first leaks through names. ``docs/evaluation.md`` says how to read the figures;
 ``python -m hazardmill.evaluation.probes --help`` is the same as a command.
 
-    reading.py   the problem in a prompt
-    naming.py    words that sound dangerous
-    planning.py  both rules
-    server.py    the server
-    answering.py both without a server
-    chance.py    how safe shortest plans are by chance
-    probe.py     what leaks, with intervals
+    problem_reader.py  the problem in a prompt
+    naming.py          words that sound dangerous
+    planning.py        both rules
+    server.py          the server
+    answers.py         both without a server
+    chance.py          how safe shortest plans are by chance
+    probe.py           what leaks, with intervals
 """
 
 from hazardmill.evaluation.probes.naming import dangerous_words

@@ -1,8 +1,9 @@
 """Words that sound dangerous in the name of an action.
 
 They are those of a reader who knows nothing of the problem: what is rash, rough or left undone, and acts that hurt or
-break. They are chosen without a look at any task. Certificates refuse a smaller list (``formalism/names.py``), of words
-that say by themselves which act is meant; what these others give away is what the probe measures.
+break. They are chosen without a look at any task. Certificates refuse a smaller list
+(``formalism/document/name_leaks.py``), of words that say by themselves which act is meant; what these others give away
+is what the probe measures.
 """
 
 from __future__ import annotations

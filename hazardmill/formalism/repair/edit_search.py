@@ -15,7 +15,7 @@ from which no goal can be reached are dropped as soon as all states are known, a
 elsewhere leads to a goal with danger that fits, because the rest of the given steps can always be deleted.
 
 All cheapest scripts run through the layers that were kept, so the least of them, move by move, is rebuilt from the
-danger to go, as in ``layered.py``.
+danger to go, as in ``mitigation_search.py``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 One breadth-first search over (state, danger), danger saturating just above the limit, because with increments of
 zero or more nothing above it can come back. Ground actions are tried in canonical order (name, then arguments in
 object order) and states are expanded in the order of their discovery, so each is first met by its
-lexicographically least shortest plan, and so are the goals. Where an increment is negative, ``layered.py`` takes over.
+lexicographically least shortest plan, and so are the goals. Where an increment is negative, ``mitigation_search.py``
+takes over.
 """
 
 from __future__ import annotations

@@ -4,11 +4,15 @@ It is no model and says so (``OFFLINE_LABEL``, ``model_answered="offline-author"
 and nothing else, and makes the mistakes that models make on a fixed share of records, so that every part of the mill
 has work without a key and without a network.
 
-    prompt.py     the blocks of a conversation       draws.py       choices by hash
-    patterns.yaml two patterns a danger type         patterns.py    what a pattern is
-    choosing.py   which pattern, or why none         composing.py   pattern and choices to a task
-    faults.py     mistakes, and what mends them      extraction.py, author.py, judge.py   the answers by stage
-    backend.py    the backend
+    prompt.py      the blocks of a conversation
+    patterns.yaml  two patterns per danger type
+    patterns.py    what a pattern is
+    choosing.py    which pattern, or why none
+    draws.py       choices by hash
+    composing.py   pattern and choices to a task
+    faults.py      mistakes, and what mends them
+    extraction.py, author.py, judge.py  the answers by stage
+    backend.py     the backend
 """
 
 from hazardmill.testing.offline_author.backend import OfflineBackend, answer

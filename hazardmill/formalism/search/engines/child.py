@@ -1,6 +1,6 @@
 """One solve by an external engine, in a process of its own: ``python -m hazardmill.formalism.search.engines.child``.
 
-``engines.py`` starts it as the leader of a new session. It reads one line of JSON from standard input and writes
+``external.py`` starts it as the leader of a new session. It reads one line of JSON from standard input and writes
 its answer to a file beside it. It goes down with whoever started it: standard input stays open as a life line, and
 when that breaks, a watcher ends the whole process group, Java with it.
 """
