@@ -3,7 +3,7 @@
     python sharded_run.py STORE SAMPLES BUDGET_USD RECORDS K/N...
 
 The offline author gets a price here, so that there is money to be kept. A run that is there already is resumed. Prints
-each run's exit code as ``run id: code``.
+the exit code that the command would have, as ``run id: code``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hazardmill.cli.main import main
+from hazardmill.cli.run.work import work_through
+from hazardmill.errors import HazardmillError
 from hazardmill.llm.prices import Price, Prices
-from hazardmill.runs.resources import REAL
+from hazardmill.runs.config import RunConfig, RunInput
+from hazardmill.runs.resources import RunResources
+from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
 
 SOURCES = ("neiss", "bddl")
@@ -24,32 +27,35 @@ PRICES = Prices(
         )
     }
 )
+PRICED = RunResources(prices=lambda: PRICES)
 
 
 def run_id_of(shard: str | None) -> str:
     return "whole" if shard is None else f"shard-{shard.replace('/', '-of-')}"
 
 
-def words_of(store: Path, samples: Path, budget_usd: str, records: str, shard: str | None) -> list[str]:
-    """The command that starts the run of a shard, or goes on with it."""
-    run_id, common = run_id_of(shard), ["--store", str(store), "--budget-usd", budget_usd, "--json"]
-    if Store(store).count("runs", {"run_id": run_id}):
-        return ["run", "resume", run_id, *common]
-    words = ["run", "generate", "--run-id", run_id, *common, "--budget-id", "all", "--batch-size", "4"]
-    for source in SOURCES:
-        words += ["--source", source, "--input", f"{source}={samples / source / 'sample'}", "--limit", records]
-    return words if shard is None else [*words, "--shard", shard]
+def open_run(store: Store, samples: Path, budget_usd: float, records: int, shard: str | None) -> Run:
+    """The run of a shard: started, or resumed with this budget."""
+    run_id = run_id_of(shard)
+    if store.count("runs", {"run_id": run_id}):
+        run = Run.load(store, run_id, PRICED)
+        return run.resumed(run.config.model_copy(update={"budget_usd": budget_usd}))
+    inputs = tuple(
+        RunInput(source=source, path=samples / source / "sample", limit=records, shard=shard) for source in SOURCES
+    )
+    config = RunConfig(inputs=inputs, budget_usd=budget_usd, budget_id="all", batch_size=4)
+    return Run.start(store, config, run_id, resources=PRICED)[0]
 
 
-def work(store: str, samples: str, budget_usd: str, records: str, *shards: str) -> None:
-    object.__setattr__(REAL, "prices", lambda: PRICES)
-    Prices.load = classmethod(lambda cls, path=None: PRICES)  # type: ignore[method-assign, assignment]
+def work(place: str, samples: str, budget_usd: str, records: str, *shards: str) -> None:
+    store = Store.open(Path(place), create=True)
     for shard in shards or (None,):
-        sys.argv = ["hazardmill", *words_of(Path(store), Path(samples), budget_usd, records, shard)]
+        code = 0
         try:
-            main()
-        except SystemExit as end:
-            print(f"{run_id_of(shard)}: {end.code or 0}", file=sys.stderr, flush=True)
+            work_through(open_run(store, Path(samples), float(budget_usd), int(records), shard), quiet=True)
+        except HazardmillError as error:
+            code = error.exit_code
+        print(f"{run_id_of(shard)}: {code}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 Answer and truth are compared by meaning, over U (``formalism/proofs/equivalence.py``): every situation in which the
 action can be done, from the start and from the start with any assignment of the context that either condition reads. So
 it does not matter how an answer is written; precision is the share of the situations it names that are dangerous,
-recall the share of the dangerous ones that it names. The truth is that some entry of the action with a positive increment fires.
+recall the share of the dangerous ones that it names. The truth is that some entry of the action with a positive
+increment fires.
 """
 
 from __future__ import annotations
