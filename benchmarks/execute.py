@@ -46,7 +46,7 @@ from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OfflineBackend
-from hazardmill.verification.batch_check import Terms, Work, checked
+from hazardmill.verification.batch_check import Terms, Work, check_files
 
 DRAFTS = 33_728
 """What DESPITE checked."""
@@ -216,7 +216,7 @@ def several(drafts, repeats):
 def _from_files(drafts, work, jobs):
     """Check them; the most memory that all processes together were seen with."""
     most = 0
-    for number, (result, draft) in enumerate(zip(checked(work, Terms(), jobs), drafts, strict=True)):
+    for number, (result, draft) in enumerate(zip(check_files(work, Terms(), jobs), drafts, strict=True)):
         same(draft.ended, result.reason or "accepted", f"{jobs} processes")
         if number % 50 == 0:
             most = max(most, memory_mb(below(os.getpid())))

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hazardmill.cli.task.import_despite import import_folder, imports
+from hazardmill.conversion.despite_import import import_folder, import_folders
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.write import TaskOrigin, despite_files
 from hazardmill.records import DangerType
@@ -40,7 +40,7 @@ def main():
         expected = [write(root / f"{number:05}", number) for number in range(options.folders)]
         found = sorted(root.iterdir())
         started = time.perf_counter()
-        results = list(imports(found, root, out, options.jobs))
+        results = list(import_folders(found, root, out, options.jobs))
         seconds = time.perf_counter() - started
         failed = [result for result in results if result.reason is not None]
         if failed:

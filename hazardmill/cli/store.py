@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.task.verify import verify_deep
 from hazardmill.errors import InputError, UsageError
 from hazardmill.store import Store
 from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary
@@ -20,6 +19,7 @@ from hazardmill.store.schemas import TABLES
 from hazardmill.store_access import open_store
 from hazardmill.text.printable import printable_lines
 from hazardmill.verification.findings import TaskFinding
+from hazardmill.verification.stored import findings_in_store
 
 
 @click.command(epilog="Example: hazardmill store verify --store demo-out/store")
@@ -33,7 +33,7 @@ def verify(deep: bool, store_path: Path | None, as_json: bool) -> None:
     the last commit that is told is the last one there was.
     """
     opened = open_store(store_path)
-    findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(verify_deep(opened) if deep else ())]
+    findings: list[StoreFinding | TaskFinding] = [*opened.verify(), *(findings_in_store(opened) if deep else ())]
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:

@@ -18,14 +18,20 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, cast
+from typing import Final, Literal, Self, cast
 
-from hazardmill.errors import HazardmillError, JailUnavailable, SandboxError, StoreError
-from hazardmill.files import open_regular
+from hazardmill import __version__
+from hazardmill.errors import HazardmillError, InputError, JailUnavailable, SandboxError, StoreError, UsageError
+from hazardmill.files import open_regular, walk_folders
+from hazardmill.formalism.formats.pddl.writer import sidecar
+from hazardmill.formalism.formats.python_writer import code_file, without_closing
+from hazardmill.formalism.proofs.certificate import twin_json
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
-
-if TYPE_CHECKING:
-    from hazardmill.generation.execute import Execution
+from hazardmill.generation.context import Prompts
+from hazardmill.generation.execute import Execution, execute
+from hazardmill.generation.refine import first_failure, render_feedback
+from hazardmill.sandbox.jail import Jail, Limits
+from hazardmill.task_access import declared_unavoidable
 
 CODE: Final = "code.py"
 """The module in a task folder."""
@@ -85,7 +91,51 @@ class CheckedFile:
     """The task folder written."""
 
 
-def checked(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[CheckedFile, None, None]:
+def find_work(place: Path, out: Path | None, unavoidable: bool = False) -> list[Work]:
+    """Find the files to check, in the order of their names.
+
+    Args:
+        place: A file, or a folder: all Python files at and below it, hidden ones excepted.
+        out: Where task folders go: that of ``a/code.py`` to ``a``, that of ``a/b.py`` to ``a/b``.
+        unavoidable: Whether all dangers are declared so. Otherwise those are whose task folder says it.
+
+    Raises:
+        InputError: There is none.
+        UsageError: Two of them would go to the same folder.
+    """
+    root = place if place.is_dir() else place.parent
+    if place.is_dir():
+        found = sorted(_modules_below(place))
+    elif os.path.lexists(place):
+        found = [place]
+    else:
+        raise InputError("there is no such file or folder", file=str(place), remedy="name a Python file, or a folder")
+    if not found:
+        raise InputError("no Python file is here", file=str(place), remedy="name a folder with code.py or other .py")
+    work = []
+    writers: dict[Path, str] = {}
+    for path in found:
+        inside = path.relative_to(root)
+        target = None
+        if out is not None:
+            target = out / (inside.parent if path.name == CODE else inside.with_suffix(""))
+            if target in writers:
+                raise UsageError(
+                    f"{inside} and {writers[target]} would go to the same folder {target}", remedy="rename one of them"
+                )
+            writers[target] = str(inside)
+        declared = unavoidable or (path.name == CODE and declared_unavoidable(path.parent))
+        work.append(Work(inside.as_posix(), path, target, declared))
+    return work
+
+
+def _modules_below(folder: Path) -> Iterator[Path]:
+    for place, _, names in walk_folders(folder):
+        # What is no regular file is told when it comes to be read.
+        yield from (place / name for name in names if name.endswith(".py") and not name.startswith("."))
+
+
+def check_files(work: Sequence[Work], terms: Terms, jobs: int | None = None) -> Generator[CheckedFile, None, None]:
     """Check files; results in the order of ``work``. Close it to stop early: no process is left.
 
     At most two files a worker are in flight; what is done early waits for its turn.
@@ -117,9 +167,6 @@ class Bench:
     """
 
     def __init__(self, terms: Terms) -> None:
-        from hazardmill.generation.context import Prompts
-        from hazardmill.sandbox.jail import Jail, Limits
-
         self._limit = terms.limit
         self._template = Prompts.load().feedback
         self._runner = asyncio.Runner()
@@ -144,9 +191,6 @@ class Bench:
             JailUnavailable: There is no jail any more.
             StoreError: The task folder cannot be written.
         """
-        from hazardmill.formalism.formats.python_writer import without_closing
-        from hazardmill.generation.execute import execute
-
         try:
             code = _read(work.path)
         except OSError as error:
@@ -165,8 +209,6 @@ class Bench:
         return _accepted(work, code, execution, self._jail.profile)
 
     def _failed(self, work: Work, execution: Execution) -> CheckedFile:
-        from hazardmill.generation.refine import first_failure, render_feedback
-
         first = first_failure(execution.checks)
         return CheckedFile(
             work.name,
@@ -213,11 +255,6 @@ def _accepted(work: Work, code: str, execution: Execution, jail_profile: str) ->
 
 
 def _files(code: str, execution: Execution, jail_profile: str) -> dict[str, str]:
-    from hazardmill import __version__
-    from hazardmill.formalism.formats.pddl.writer import sidecar
-    from hazardmill.formalism.formats.python_writer import code_file
-    from hazardmill.formalism.proofs.certificate import twin_json
-
     document, certificate = execution.document, execution.certificate
     assert document is not None and certificate is not None
     solution = certificate.solution

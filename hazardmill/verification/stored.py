@@ -10,13 +10,13 @@ from hazardmill.errors import StoreError
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.records import DANGER_LISTS, Danger
 from hazardmill.store.schemas import TASKS
+from hazardmill.store.store import Store
 from hazardmill.verification.findings import Code, TaskFinding, shown
 from hazardmill.verification.task import AGAIN, json_object, verify_task
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.store.store import Store
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -104,15 +104,15 @@ _ORIGINS: Final[Mapping[str, _Origin]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedStore:
-    """What was found of the tasks of a store."""
+class VerifiedTasks:
+    """What was found of the tasks of a store, or of folders."""
 
     tasks: int
-    """Rows of the table of tasks that were looked at."""
+    """How many were looked at."""
     findings: tuple[TaskFinding, ...]
 
 
-def verify_store(store: Store) -> VerifiedStore:
+def verify_store(store: Store) -> VerifiedTasks:
     """Verify every task of a store, in the order of their ids.
 
     Raises:
@@ -128,7 +128,16 @@ def verify_store(store: Store) -> VerifiedStore:
         ) from error
 
 
-def _verify(views: DuckDBPyConnection) -> VerifiedStore:
+def findings_in_store(store: Store) -> tuple[TaskFinding, ...]:
+    """List what is found of the tasks of a store; that they cannot be read is a finding too."""
+    try:
+        return verify_store(store).findings
+    except StoreError as error:
+        remedy = error.remedy or "mend what is found of its files"
+        return (TaskFinding("unreadable", store.address, "tasks", f"no task can be verified: {error.message}", remedy),)
+
+
+def _verify(views: DuckDBPyConnection) -> VerifiedTasks:
     findings: list[TaskFinding] = []
     looked = 0
     cursor = views.execute(_joined())
@@ -143,7 +152,7 @@ def _verify(views: DuckDBPyConnection) -> VerifiedStore:
             findings += verify_task(task, name=name).findings
             for code, where, message in _contradictions(task, found):
                 findings.append(TaskFinding(code, name, where, message, AGAIN))
-    return VerifiedStore(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
+    return VerifiedTasks(looked, tuple(sorted(findings, key=lambda each: (each.task, each.where))))
 
 
 def _joined() -> str:

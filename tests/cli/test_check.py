@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 
-from hazardmill.cli.groups import task
-from hazardmill.cli.task import check as command
+from hazardmill.cli import ticker
 from hazardmill.errors import JailUnavailable, SandboxError, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.python_writer import code_file
@@ -21,7 +20,7 @@ from hazardmill.llm.prompts import load_prompt
 from hazardmill.sandbox.jail import Jail
 from hazardmill.sandbox.proving import provers
 from hazardmill.verification import batch_check
-from hazardmill.verification.batch_check import CheckedFile, Terms, Work, checked
+from hazardmill.verification.batch_check import CheckedFile, Terms, Work, check_files
 from tests.generation.support import FAULTS, SOUP, faulty
 
 from .conftest import Hazardmill
@@ -35,11 +34,6 @@ AT = {
 }
 """Reason to the check that fails, if not the certificate."""
 LINE = {"syntax": 8, "policy": 9, "exception": 15}
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(task.commands, "check", command.check)
 
 
 @pytest.fixture
@@ -168,7 +162,7 @@ def test_a_file_that_cannot_be_read_fails_by_itself(content: bytes | None) -> No
     if content is not None:
         bad.write_bytes(content)
     good = written(SOUP)
-    results = list(checked([work(bad), work(good)], Terms()))
+    results = list(check_files([work(bad), work(good)], Terms()))
     assert [(result.accepted, result.check, result.reason) for result in results] == [
         (False, "file", "unreadable"),
         (True, None, None),
@@ -198,7 +192,7 @@ def test_with_json_a_line_now_and_then_says_how_far_it_is(
     hazardmill: Hazardmill, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert hazardmill("task", "check", tree, "--json").err == ""
-    monkeypatch.setattr(command, "_SAY_EVERY_S", -1.0)
+    monkeypatch.setattr(ticker, "EVERY_S", -1.0)
     assert hazardmill("task", "check", tree, "--json").err.splitlines() == [f"{n}/5 files checked" for n in range(1, 6)]
 
 
@@ -214,7 +208,7 @@ def test_order_holds_though_the_first_file_is_done_last(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(batch_check, "_result", noted)
     # As long as the others need, on whatever machine.
-    results = list(checked([work(path) for path in paths], Terms(seconds=PATIENCE_S / 12), 2))
+    results = list(check_files([work(path) for path in paths], Terms(seconds=PATIENCE_S / 12), 2))
     assert arrived.index(0) > 0
     assert [result.file for result in results] == [path.name for path in paths]
     assert [result.accepted for result in results] == [False] + [True] * 6
@@ -242,7 +236,7 @@ def test_no_more_than_two_files_a_worker_are_in_flight(monkeypatch: pytest.Monke
     monkeypatch.setattr(batch_check, "_hand_over", counted)
     monkeypatch.setattr(batch_check, "_result", noted)
     paths = [written(faulty("policy"), f"{number}.py") for number in range(9)]
-    assert len(list(checked([work(path) for path in paths], Terms(), 2))) == 9
+    assert len(list(check_files([work(path) for path in paths], Terms(), 2))) == 9
     assert (sent, most) == (0, 4)
 
 
@@ -364,7 +358,7 @@ def test_a_task_folder_that_cannot_be_written_stops_the_command(jobs: int) -> No
     Path("file").write_text("")
     paths = [written(SOUP, f"{number}.py") for number in range(3)]
     with pytest.raises(StoreError, match="the task folder cannot be written") as caught:
-        list(checked([work(path, Path("file") / path.stem) for path in paths], Terms(), jobs))
+        list(check_files([work(path, Path("file") / path.stem) for path in paths], Terms(), jobs))
     assert caught.value.exit_code == 3
     assert children() == []
 
@@ -411,7 +405,7 @@ def children() -> list[int]:
 
 def test_leaving_early_leaves_no_process() -> None:
     paths = [written(SOUP if number else faulty("policy"), f"{number}.py") for number in range(9)]
-    results = checked([work(path) for path in paths], Terms(), 2)
+    results = check_files([work(path) for path in paths], Terms(), 2)
     assert next(results).file == "0.py"
     assert children()
     results.close()
@@ -428,17 +422,14 @@ def test_a_worker_that_is_ended_is_an_error_and_not_a_hang(monkeypatch: pytest.M
 
     monkeypatch.setattr(batch_check, "_result", killing)
     with pytest.raises(SandboxError, match="a worker process was ended from outside"):
-        list(checked([work(written(SOUP, f"{number}.py")) for number in range(9)], Terms(), 2))
+        list(check_files([work(written(SOUP, f"{number}.py")) for number in range(9)], Terms(), 2))
     assert children() == []
 
 
 COMMAND = """\
 from hazardmill.cli.main import main
-from hazardmill.cli.task.check import check
-from hazardmill.cli.groups import task
 
 if __name__ == "__main__":
-    task.add_command(check)
     main()
 """
 

@@ -11,7 +11,8 @@ import pytest
 from formalism.soup import danger, soup
 from store.factories import row
 
-from hazardmill.cli.task.export_despite import export_despite
+from hazardmill.cli.task.export import export as export_command
+from hazardmill.conversion.despite_export import export_despite
 from hazardmill.errors import DocumentError, InputError, StoreError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
@@ -37,14 +38,16 @@ class Exported:
 
 @pytest.fixture
 def export(capsys: pytest.CaptureFixture[str]):
-    """Run the command's function, as ``task export --to despite`` does."""
+    """Run ``task export --to despite``."""
 
     def run(name: object = None, store: Path | None = None, **options: bool) -> Exported:
         capsys.readouterr()
-        words = {"lossy": False, "force": False, "as_json": True, **options}
+        words = [] if name is None else [str(name)]
+        words += ["--to", "despite", "--out", str(OUT)] + ([] if store is None else ["--store", str(store)])
+        words += [f"--{option}" for option, given in {"json": True, **options}.items() if given]
         code = 0
         try:
-            export_despite(None if name is None else str(name), store, OUT, **words)
+            export_command.main(words, standalone_mode=False)
         except SystemExit as left:
             code = int(left.code or 0)
         return Exported(code, *capsys.readouterr())
@@ -250,14 +253,14 @@ def test_the_danger_type_is_what_the_metadata_says(export) -> None:
 def test_the_summary_for_people(export) -> None:
     make(Path("tasks/fine"))
     make(Path("tasks/graded"), max_danger=2)
-    ended = export("tasks", as_json=False)
+    ended = export("tasks", json=False)
     assert ended.code == 1
     assert ended.out.splitlines() == [
         "out: 1 written, 0 unchanged, 1 refused",
         "  refused, max_danger: 1, such as graded: max_danger is 2, the interface has 0",
         "  what a folder cannot say is written as nearly as it can with --lossy",
     ]
-    assert export("tasks", as_json=False, lossy=True).out.splitlines() == [
+    assert export("tasks", json=False, lossy=True).out.splitlines() == [
         "out: 1 written, 1 unchanged, 0 refused; 1 with losses",
         "  lost, max_danger: 1, such as graded: max_danger is 2, the interface has 0",
     ]
@@ -325,11 +328,10 @@ def test_two_tasks_of_one_name_are_not_written_over_one_another(export) -> None:
     assert "moving_slowly())" not in (OUT / "same" / "code.py").read_text().rpartition("_set_goals")[2]
 
 
-def test_a_place_that_cannot_be_written(export) -> None:
+def test_a_place_that_cannot_be_written() -> None:
     make(Path("soup"))
     OUT.write_text("a file")
-    ended = export("soup")
-    assert (ended.code, list(ended.json["reasons"])) == (1, ["folder_differs"])
+    assert list(export_despite("soup", None, OUT).reasons) == ["folder_differs"]
     make(Path("tasks/fine"))
     with pytest.raises(InputError, match=r"cannot write here.*name a folder that can be written"):
-        export("tasks")
+        export_despite("tasks", None, OUT)

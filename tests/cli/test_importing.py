@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hazardmill.cli.task import import_despite as importing
-from hazardmill.cli.task.import_despite import FolderResult, Summary, import_despite, imports
+from hazardmill.cli.task import import_ as command
+from hazardmill.conversion import despite_import
+from hazardmill.conversion.despite_import import FolderImport, ImportCounts, import_folders
 from hazardmill.errors import JailUnavailable, PlanningInputError, SandboxError, UsageError
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
@@ -27,9 +28,11 @@ def despite(capsys: pytest.CaptureFixture[str]) -> Import:
     """Import, and give the exit code, the output (with ``as_json`` as values) and what went to standard error."""
 
     def run(root: Path, out: Path | None = None, jobs: int | None = None, as_json: bool = True) -> tuple[int, Any, str]:
+        words = ["--from", "despite", str(root)] + ([] if out is None else ["--out", str(out)])
+        words += ([] if jobs is None else ["--jobs", str(jobs)]) + ["--json"] * as_json
         code = 0
         try:
-            import_despite(root, out, jobs, as_json)
+            command.import_.main(words, standalone_mode=False)
         except SystemExit as left:
             code = int(str(left.code))
         told, err = capsys.readouterr()
@@ -135,7 +138,7 @@ def test_nothing_to_import_is_bad_input(despite: Import, tmp_path: Path) -> None
 def test_without_unified_planning_it_says_what_to_install(
     despite: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(despite_import.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"not installed \[pip install 'hazardmill\[up\]'\]"):
         despite(make_folder(tmp_path / "task"))
 
@@ -147,7 +150,7 @@ def named(number: int) -> tuple[str, dict[str, Any]]:
 def test_three_hundred_folders_over_two_processes_come_in_their_order(despite: Import, tmp_path: Path) -> None:
     for number in range(300):
         make_folder(tmp_path / "tree" / f"{number:04}", *named(number))
-    results = list(imports(sorted((tmp_path / "tree").iterdir()), tmp_path / "tree", tmp_path / "out", 2))
+    results = list(import_folders(sorted((tmp_path / "tree").iterdir()), tmp_path / "tree", tmp_path / "out", 2))
     assert [result.name for result in results] == [f"kettle_{number}" for number in range(300)]
     assert len({result.document_hash for result in results}) == 300
     written = [json.loads((tmp_path / "out" / f"{number:04}" / "task.json").read_text()) for number in range(300)]
@@ -172,7 +175,7 @@ def test_a_jail_that_cannot_be_had_ends_the_run(
     despite: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_folder(tmp_path / "tree" / "good")
-    monkeypatch.setattr(importing, "_open_jail", no_jail)
+    monkeypatch.setattr(despite_import, "_open_jail", no_jail)
     with pytest.raises(JailUnavailable, match="no walls here"):
         despite(tmp_path / "tree")
 
@@ -198,20 +201,20 @@ def test_a_jail_that_fails_once_fails_one_folder(
 
 def test_progress_is_a_line_now_and_then(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     clock = iter([0.0, 1.0, 3.5, 4.0])
-    monkeypatch.setattr(importing.time, "monotonic", lambda: next(clock))
-    progress = importing._Progress(40)
-    summary = Summary()
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
+    progress = command._ImportProgress(40)
+    summary = ImportCounts()
     for number in range(3):
-        summary.add(FolderResult(str(number)))
+        summary.add(FolderImport(str(number)))
         progress(summary)
     progress.close()
     assert capsys.readouterr().err == "2/40 folders: 2 imported, 0 failed\n"
 
 
 def test_each_rule_counts_once_a_folder_with_three_examples() -> None:
-    summary = Summary()
+    summary = ImportCounts()
     for number in range(5):
-        summary.add(FolderResult(f"f{number}", findings=(("rule", f"first {number}"), ("rule", "second"))))
+        summary.add(FolderImport(f"f{number}", findings=(("rule", f"first {number}"), ("rule", "second"))))
     assert summary.to_json()["findings"] == {
         "rule": {
             "count": 5,

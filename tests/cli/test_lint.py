@@ -9,19 +9,14 @@ from report.support import document as report_document
 from report.support import task as task_row
 from report.support import unavoidable
 
-from hazardmill.cli.groups import task
-from hazardmill.cli.task import lint as command
+from hazardmill.cli import ticker
+from hazardmill.quality import lint_items
 from hazardmill.store.store import Store
 
 from .conftest import Hazardmill
 
 HOT, SLOWLY = ["fluent", "soup_is_hot"], ["fluent", "moving_slowly"]
 UNAVOIDABLE = soup(goal=["and", ["fluent", "bowl_at", "table"], SLOWLY], dangers=[danger("carry", HOT)])
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(task.commands, "lint", command.lint)
 
 
 def written(name: str, value: object, **files: object) -> None:
@@ -99,7 +94,7 @@ def test_examples_are_limited(hazardmill: Hazardmill) -> None:
 def test_a_store_is_linted_by_task_id_the_latest_run_counts(
     hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "_FETCHED", 2)
+    monkeypatch.setattr(lint_items, "_FETCHED", 2)
     leaking = json.dumps({**report_document(), "objects": [*report_document()["objects"], ["safe", "place"]]})
     with Store(Path("s")).writer("r") as writer:
         writer.append_sync(
@@ -123,7 +118,7 @@ def test_a_store_is_linted_by_task_id_the_latest_run_counts(
 
 
 def test_it_says_how_far_it_is(hazardmill: Hazardmill, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_SAY_EVERY_S", -1.0)
+    monkeypatch.setattr(ticker, "EVERY_S", -1.0)
     written("a", soup())
     written("b", soup(fluents__4=boolean("lamp_is_on")))
     ended = hazardmill("task", "lint", "tasks", "--json")

@@ -10,10 +10,10 @@ import pytest
 from formalism.reference_tasks import TASKS, reference_plans
 from formalism.soup import action, integer, soup
 
-from hazardmill.cli.task.finding import find_task
 from hazardmill.formalism.search.planner_cascade import CHOICES, PlanAnswer, TaskSolution
 from hazardmill.report.folders import write_task_folders
 from hazardmill.store.store import Store
+from hazardmill.task_access import find_task
 
 from .conftest import Ended, Hazardmill
 

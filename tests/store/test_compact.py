@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hazardmill.cli import query
-from hazardmill.cli.task import export_despite, lint
+from hazardmill.conversion import despite_export
 from hazardmill.errors import CorruptStore, PartGone, StoreError, StoreLocked
 from hazardmill.ingest.intake import RecordReader
+from hazardmill.quality import lint_items
 from hazardmill.report import folders, html, summary
 from hazardmill.store import Store, read_only_sql
 from hazardmill.store.files import manifests
@@ -243,8 +244,8 @@ def test_a_query_whose_parts_are_compacted_away_is_asked_again(filled: Store, by
 def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled.writer("r0") as writer:
         writer.append_sync({"tasks": [row("tasks", run_id="r0", task_id=name) for name in ("t:1", "t:2", "t:3")]})
-    monkeypatch.setattr(export_despite, "_BATCH", 1)
-    for module, name in ((read_only_sql, "_check_only_reads"), (export_despite, "_first_of_all")):
+    monkeypatch.setattr(despite_export, "_BATCH", 1)
+    for module, name in ((read_only_sql, "_check_only_reads"), (despite_export, "_first_of_all")):
         fill(filled, 2)
         monkeypatch.setattr(module, name, after_a_compaction(filled, getattr(module, name)))
     sql = "SELECT max(drafts) AS most FROM outcomes"
@@ -252,7 +253,7 @@ def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.Mo
     assert json.loads(ended.output) == [{"most": 1}]
     assert len(filled.snapshot().manifests) == 1
     fill(filled, 2)
-    tasks = export_despite._all_stored(filled)
+    tasks = despite_export._all_stored(filled)
     names = [next(tasks).name]
     assert len(filled.snapshot().manifests) == 1
     fill(filled, 2)
@@ -263,7 +264,7 @@ def test_commands_that_query_ask_again_too(filled: Store, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
-        (lint, "_first_of_all", lambda store, _: [item.name for item in lint._in_store(store, False)]),
+        (lint_items, "_first_of_all", lambda store, _: [item.name for item in lint_items.lint_items(store.path)]),
         (summary, "funnel", lambda store, _: summary.funnel_and_cost(store, ["r1"])),
         (folders, "_tasks", lambda store, out: folders.write_task_folders(store, ["none"], out)),
         (html, "render_report", lambda store, out: html.write_report(store, ["r1"], out / "page.html").read_text()),

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.cli.review.review import folder_option
-from hazardmill.cli.task.lint import thresholds_of
+from hazardmill.cli.thresholds import read_thresholds
 from hazardmill.cli.ticker import Ticker
 from hazardmill.errors import ReleaseRefused, UsageError
 from hazardmill.release.build.build import Built
@@ -110,7 +110,7 @@ def build(
                 "local_models": local_models,
                 "with_answers": with_answers,
                 "waive": _reasons(waived),
-                "thresholds": thresholds_of(settings),
+                "thresholds": read_thresholds(settings),
                 "seed": seed,
                 "parent": parent,
                 "jobs": jobs or os.cpu_count() or 1,

@@ -11,17 +11,15 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.task.finding import find_task
-from hazardmill.cli.task.validate import integers_of_any_size
 from hazardmill.errors import InputError
-from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.proofs.certificate import certify as prove
 from hazardmill.formalism.proofs.certificate import twin_json
 from hazardmill.formalism.proofs.claim import Certificate, describe_witness
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.sandbox.proving import provers
-from hazardmill.store_access import open_store
+from hazardmill.task_access import find_task, is_imported, is_unavoidable
+from hazardmill.text.integers import integers_of_any_size
 from hazardmill.text.printable import printable
 
 
@@ -82,35 +80,6 @@ def certify(
         click.echo(f"no {twin}: no single flip of context makes the unsafe plan safe", err=True)
     if no_twin or certificate.refusals or (strict and certificate.findings):
         sys.exit(1)
-
-
-def is_imported(document: Document) -> bool:
-    """Whether a task says of itself that it was made elsewhere."""
-    return "imported_from" in document.provenance
-
-
-def is_unavoidable(name: str, store_path: Path | None) -> bool:
-    """Whether the danger of a task that was found by its name is declared unavoidable.
-
-    The document does not tell: the table of tasks does, or the metadata in the task's folder.
-    """
-    path = Path(name)
-    if store_path is None and path.is_dir():
-        return declared_unavoidable(path)
-    if store_path is None and (path.exists() or path.suffix == ".json"):
-        return path.name == "task.json" and declared_unavoidable(path.parent)
-    rows = open_store(store_path).rows("tasks", {"task_id": name}, ["avoidability"])
-    return bool(rows) and rows[-1]["avoidability"] == "unavoidable"
-
-
-def declared_unavoidable(folder: Path) -> bool:
-    """Whether a task folder's metadata says so; no metadata, or such as cannot be read, does not."""
-    try:
-        metadata = json.loads(read_regular(folder / "metadata.json"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    ours = metadata.get("hazardmill") if isinstance(metadata, dict) else None
-    return isinstance(ours, dict) and ours.get("avoidability") == "unavoidable"
 
 
 def in_words(document: Document, certificate: Certificate) -> Iterator[str]:

@@ -1,18 +1,19 @@
-"""``hazardmill task export``: PDDL with a sidecar, and folders of DESPITE."""
+"""``hazardmill task export``."""
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.task.export_despite import export_despite
-from hazardmill.cli.task.finding import find_task
-from hazardmill.errors import InputError
-from hazardmill.formalism.formats.pddl import writer
+from hazardmill.cli.ticker import Ticker
+from hazardmill.conversion.despite_export import DespiteExport, export_despite
+from hazardmill.conversion.pddl_export import export_pddl
+from hazardmill.task_access import find_task
+from hazardmill.text.printable import printable
 
 
 @click.command(epilog="Example: hazardmill task export demo-out/tasks/TASK --to pddl --augmented --out pddl")
@@ -63,41 +64,43 @@ def export(
     if language == "despite":
         if augmented or rename:
             raise click.UsageError("--augmented and --rename are for --to pddl")
-        export_despite(name, store_path, out, lossy=lossy, force=force, as_json=as_json)
+        ticker = Ticker(quiet=as_json)
+        done = export_despite(
+            name,
+            store_path,
+            out,
+            lossy=lossy,
+            force=force,
+            on_task=lambda sofar: ticker.tell(f"{sofar.counts.total()} tasks: {_count_in_words(sofar)}"),
+        )
+        if as_json:
+            print_json(done.to_json())
+        else:
+            _show(done, lossy)
+        if done.counts["refused"]:
+            sys.exit(1)
         return
     if name is None or lossy or force:
         raise click.UsageError("--to pddl takes one TASK, and neither --lossy nor --force")
-    _export_pddl(name, store_path, out, augmented, goal, rename, as_json)
-
-
-def _export_pddl(
-    name: str,
-    store_path: Path | None,
-    out: Path,
-    augmented: bool,
-    goal: Literal["basic", "safe", "unsafe"],
-    rename: bool,
-    as_json: bool,
-) -> None:
     document = find_task(name, store_path)
-    if augmented:
-        domain, problem = writer.write_augmented(document, goal=goal, rename=rename)
-    else:
-        domain = writer.domain_pddl(document, rename=rename)
-        problem = writer.problem_pddl(document, rename=rename)
-    files = {"domain.pddl": domain, "problem.pddl": problem}
-    if not augmented:
-        sidecar = json.dumps(writer.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
-        files["dangers.json"] = sidecar + "\n"
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for file, text in files.items():
-            (out / file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot write here: {error.strerror}", file=str(out), remedy="name a folder that can be written"
-        ) from error
+    files = export_pddl(document, out, augmented=augmented, goal=goal, rename=rename)
     if as_json:
         print_json({"folder": str(out), "files": sorted(files), "document_hash": document.hash})
         return
     click.echo(f"{out}: {', '.join(files)}")
+
+
+def _count_in_words(summary: DespiteExport) -> str:
+    said = ", ".join(f"{summary.counts[key]} {key}" for key in ("written", "unchanged", "refused"))
+    return f"{said}; {summary.lossy} with losses" if summary.lossy else said
+
+
+def _show(summary: DespiteExport, lossy: bool) -> None:
+    click.echo(f"{summary.out}: {_count_in_words(summary)}")
+    for title, table in (("refused", summary.reasons), ("lost", summary.lost)):
+        for rule, entry in sorted(table.items(), key=lambda item: (-item[1]["tasks"], item[0])):
+            example = entry["example"]
+            shown = printable(f"{example['task']}: {example['message']}")
+            click.echo(f"  {title}, {rule}: {entry['tasks']}, such as {shown}")
+    if summary.refusals and not lossy:
+        click.echo("  what a folder cannot say is written as nearly as it can with --lossy")

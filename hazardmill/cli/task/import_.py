@@ -1,15 +1,23 @@
-"""``hazardmill task import``: PDDL with a sidecar, and folders of DESPITE."""
+"""``hazardmill task import``."""
 
 from __future__ import annotations
 
+import sys
+import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from hazardmill.cli.options import json_option, print_json
-from hazardmill.cli.task.import_despite import import_despite
+from hazardmill.conversion.despite_import import ImportCounts, find_folders, import_folders
 from hazardmill.formalism.formats.pddl.reader import import_task
+from hazardmill.text.printable import printable
+
+_SHOWN_FAILURES: Final = 20
+_EVERY_S: Final = 3.0
 
 
 @click.command(
@@ -47,7 +55,7 @@ def import_(
     if language == "despite":
         if len(paths) != 1 or dangers is not None:
             raise click.UsageError("--from despite takes one folder, and no --dangers")
-        import_despite(paths[0], out, jobs, as_json)
+        _import_despite(paths[0], out, jobs, as_json)
         return
     if len(paths) != 2 or dangers is None or out is None or jobs is not None:
         raise click.UsageError("--from pddl takes DOMAIN PROBLEM --dangers FILE --out FOLDER, and no --jobs")
@@ -72,3 +80,65 @@ def _import_pddl(domain: Path, problem: Path, dangers: Path, out: Path, as_json:
         click.echo(f"note: {note.message}", err=True)
     click.echo(f"{out}: {len(document.actions)} actions, {len(document.dangers)} danger entries")
     click.echo(f"try: hazardmill task solve {out}")
+
+
+def _import_despite(root: Path, out: Path | None, jobs: int | None, as_json: bool) -> None:
+    found = find_folders(root)
+    counts = ImportCounts()
+    progress = _ImportProgress(len(found))
+    for result in import_folders(found, root, out, jobs):
+        counts.add(result)
+        progress(counts)
+    progress.close()
+    _show(counts, out, as_json)
+    if counts.failures:
+        sys.exit(1)
+
+
+class _ImportProgress:
+    """A line every few seconds on standard error; on a terminal always the same one."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._last = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+
+    def __call__(self, summary: ImportCounts) -> None:
+        done = summary.imported + len(summary.failures)
+        now = time.monotonic()
+        if now - self._last < (0.1 if self._terminal else _EVERY_S):
+            return
+        self._last = now
+        text = f"{done}/{self._total} folders: {summary.imported} imported, {len(summary.failures)} failed"
+        # On a terminal each line is written over the last.
+        click.echo(f"\r{text}" if self._terminal else text, err=True, nl=not self._terminal)
+
+    def close(self) -> None:
+        """Leave the line that is written over."""
+        if self._terminal:
+            click.echo(err=True)
+
+
+def _show(summary: ImportCounts, out: Path | None, as_json: bool) -> None:
+    if as_json:
+        print_json({**summary.to_json(), "out": None if out is None else str(out)})
+        return
+    for failure in summary.failures[:_SHOWN_FAILURES]:
+        line = "" if failure.line is None else f", line {failure.line} of the code"
+        mend = f" [{failure.mend}]" if failure.mend else ""
+        click.echo(printable(f"{failure.folder}{line}: {failure.reason}: {failure.message}{mend}"), err=True)
+    if len(summary.failures) > _SHOWN_FAILURES:
+        click.echo(f"... and {len(summary.failures) - _SHOWN_FAILURES} more (all of them: --json)", err=True)
+    told = summary.to_json()
+    click.echo(f"folders: {told['folders']}; imported: {told['imported']}, failed: {told['failed']}")
+    for title, counts in (("failed", told["refusals"]), ("findings", told["findings"])):
+        for line in _lines(title, counts):
+            click.echo(printable(line))
+    if out is not None and summary.imported:
+        click.echo(f"written to {out}")
+
+
+def _lines(title: str, counts: dict[str, Any]) -> Iterable[str]:
+    for kind, told in counts.items():
+        first = told["examples"][0]
+        yield f"  {title} {kind}: {told['count']} (such as {Path(first['folder']).name}: {first['message']})"

@@ -11,10 +11,10 @@ from typing import cast
 import click
 
 from hazardmill.cli.options import json_option, store_option
-from hazardmill.cli.task.finding import find_task
 from hazardmill.formalism.document.validation import check_integer
 from hazardmill.formalism.repair.repair import Wanted, feedback_text, repair_plan
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
+from hazardmill.task_access import find_task
 from hazardmill.text.printable import printable
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.cli.task.finding import find_task
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.budget import DEFAULT_LIMIT
 from hazardmill.formalism.search.exact import PartialSearch, attempt_to_solve
 from hazardmill.formalism.search.planner_cascade import CHOICES, Choice, PlanAnswer, solve_task
 from hazardmill.sandbox.proving import provers
+from hazardmill.task_access import find_task
 from hazardmill.text.printable import printable
 
 
@@ -52,16 +52,16 @@ def solve(name: str, engine: Choice, limit: int, timeout: float, store_path: Pat
     if as_json:
         print_json(solved.to_json())
     else:
-        click.echo(f"unsafe: {_said(solved.unsafe)}")
-        click.echo(f"safe: {_said(solved.safe)}")
+        click.echo(f"unsafe: {_describe_answer(solved.unsafe)}")
+        click.echo(f"safe: {_describe_answer(solved.safe)}")
         if solved.plan_length is not None:
             click.echo(f"plan length {solved.plan_length}, safety effort {solved.safety_effort}")
     if solved.safe.plan is None or solved.unsafe.plan is None:
         sys.exit(1)
 
 
-def _said(answer: PlanAnswer) -> str:
-    """What is known of one kind of plan, for people."""
+def _describe_answer(answer: PlanAnswer) -> str:
+    """Say what is known of one kind of plan, for people."""
     if answer.plan is not None:
         # The empty plan is a plan.
         shortest = "shortest" if answer.optimal else "perhaps not the shortest"

@@ -1,4 +1,4 @@
-"""``task export --to despite``: one task, a tree of task folders, or a whole store as folders of DESPITE."""
+"""Tasks as folders of DESPITE: one task, a tree of task folders, or a whole store."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ import itertools
 import json
 import os
 import shutil
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import click
-from duckdb import DuckDBPyConnection
-
-from hazardmill.cli.options import print_json
-from hazardmill.cli.task.finding import TASK_HELP, find_task, task_folders
 from hazardmill.errors import InputError
 from hazardmill.files import read_regular
 from hazardmill.formalism.document.document import Document
@@ -28,9 +21,12 @@ from hazardmill.formalism.formats.despite.write import TaskOrigin, adapted_files
 from hazardmill.report.folders import folder_name
 from hazardmill.store.store import Store
 from hazardmill.store_access import open_store
-from hazardmill.text.printable import printable
+from hazardmill.task_access import TASK_HELP, find_task, task_folders
 
-_EVERY_S: Final = 3.0
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
 _BATCH: Final = 100
 _COLUMNS: Final = ("task_id", "document", "danger", "safe_plan", "unsafe_plan", "licence", "attribution")
 
@@ -47,8 +43,8 @@ class _Task:
 
 
 @dataclass
-class _Summary:
-    """What became of the tasks so far."""
+class DespiteExport:
+    """What became of the tasks that were to be exported, so far."""
 
     out: Path
     counts: Counter[str] = field(default_factory=Counter)
@@ -86,9 +82,15 @@ class _Summary:
 
 
 def export_despite(
-    name: str | None, store_path: Path | None, out: Path, *, lossy: bool, force: bool, as_json: bool
-) -> None:
-    """Write tasks as folders of DESPITE and print a summary; exit with 1 if any was refused.
+    name: str | None,
+    store_path: Path | None,
+    out: Path,
+    *,
+    lossy: bool = False,
+    force: bool = False,
+    on_task: Callable[[DespiteExport], None] | None = None,
+) -> DespiteExport:
+    """Write tasks as folders of DESPITE.
 
     Args:
         name: A task, written to ``out`` itself; or a folder without a ``task.json`` above task folders, each written
@@ -97,33 +99,26 @@ def export_despite(
         out: Where to.
         lossy: Write what a folder cannot say as nearly as it can.
         force: Write over folders that hold something else.
-        as_json: Print the summary as JSON.
+        on_task: Called after each task with what has become of all so far.
 
     Raises:
         InputError: There is no such task, or ``out`` cannot be written.
         StoreError: The store cannot be read.
     """
-    tasks, several = _tasks(name, store_path)
-    summary = _Summary(out)
+    tasks, several = _find_tasks(name, store_path)
+    summary = DespiteExport(out)
     taken: set[str] = set()
-    told = time.monotonic()
     for task in tasks:
-        _export(task, _place(out, task.name) if several else out, taken, summary, lossy, force)
-        if not as_json and time.monotonic() - told >= _EVERY_S:
-            told = time.monotonic()
-            click.echo(f"{summary.counts.total()} tasks: {_counted(summary)}", err=True)
-    if as_json:
-        print_json(summary.to_json())
-    else:
-        _show(summary, lossy)
-    if summary.counts["refused"]:
-        sys.exit(1)
+        _export(task, out / folder_name(task.name) if several else out, taken, summary, lossy, force)
+        if on_task is not None:
+            on_task(summary)
+    return summary
 
 
 # Which tasks
 
 
-def _tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Task], bool]:
+def _find_tasks(name: str | None, store_path: Path | None) -> tuple[Iterator[_Task], bool]:
     """The tasks, read one by one, and whether there may be several."""
     if name is None:
         return _all_stored(open_store(store_path)), True
@@ -235,11 +230,7 @@ def _from_row(row: Mapping[str, Any]) -> _Task:
 # Writing
 
 
-def _place(out: Path, task_id: str) -> Path:
-    return out / folder_name(task_id)
-
-
-def _export(task: _Task, folder: Path, taken: set[str], summary: _Summary, lossy: bool, force: bool) -> None:
+def _export(task: _Task, folder: Path, taken: set[str], summary: DespiteExport, lossy: bool, force: bool) -> None:
     if task.document is None or task.origin is None:
         summary.refuse(task.name, (Obstacle("unreadable", task.unreadable or TASK_HELP),))
         return
@@ -297,27 +288,8 @@ def _write(folder: Path, files: Mapping[str, str], force: bool) -> Literal["writ
         ) from error
 
 
-# What is said
-
-
 def _count(table: dict[str, dict[str, Any]], name: str, obstacles: tuple[Obstacle, ...]) -> None:
     for rule in dict.fromkeys(obstacle.rule for obstacle in obstacles):
         first = next(obstacle for obstacle in obstacles if obstacle.rule == rule)
         entry = table.setdefault(rule, {"tasks": 0, "example": {"task": name, "message": first.message}})
         entry["tasks"] += 1
-
-
-def _counted(summary: _Summary) -> str:
-    said = ", ".join(f"{summary.counts[key]} {key}" for key in ("written", "unchanged", "refused"))
-    return f"{said}; {summary.lossy} with losses" if summary.lossy else said
-
-
-def _show(summary: _Summary, lossy: bool) -> None:
-    click.echo(f"{summary.out}: {_counted(summary)}")
-    for title, table in (("refused", summary.reasons), ("lost", summary.lost)):
-        for rule, entry in sorted(table.items(), key=lambda item: (-item[1]["tasks"], item[0])):
-            example = entry["example"]
-            shown = printable(f"{example['task']}: {example['message']}")
-            click.echo(f"  {title}, {rule}: {entry['tasks']}, such as {shown}")
-    if summary.refusals and not lossy:
-        click.echo("  what a folder cannot say is written as nearly as it can with --lossy")

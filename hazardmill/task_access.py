@@ -1,4 +1,4 @@
-"""Finding the TASK that a command names: a task folder, a document's file, or the id of a stored task.
+"""The task that a caller names: a task folder, a document's file, or the id of a stored task; and what is said of it.
 
 Standard library only, apart from the store where an id is asked for: ``task validate`` is to start quickly.
 """
@@ -20,7 +20,7 @@ TASK_HELP: Final = "TASK is a task folder, a task.json, or the id of a stored ta
 
 
 def find_task(name: str, store_path: Path | None = None) -> Document:
-    """The document of a task.
+    """Find a task, and read its document.
 
     Args:
         name: A folder that holds ``task.json``, the path of a document, or the id of a stored task.
@@ -33,17 +33,17 @@ def find_task(name: str, store_path: Path | None = None) -> Document:
         StoreError: The store cannot be read.
     """
     if store_path is not None:
-        return _stored(name, store_path)
+        return _read_stored(name, store_path)
     path = Path(name)
     if _is_there(path) and path.is_dir():
         return _in_folder(path)
     if _is_there(path) or _looks_like_a_path(name):
         return read_document(path)
-    return _stored(name, None)
+    return _read_stored(name, None)
 
 
 def read_document(path: Path) -> Document:
-    """The document in a file.
+    """Read the document in a file.
 
     Raises:
         DocumentError: The file cannot be read, is no JSON, or is no document; it is named.
@@ -54,11 +54,11 @@ def read_document(path: Path) -> Document:
         raise DocumentError(
             f"the task cannot be read: {error.strerror or error}", file=str(path), remedy=TASK_HELP
         ) from error
-    return _parsed(content, str(path))
+    return _parse(content, str(path))
 
 
 def task_folders(root: Path) -> Iterator[Path]:
-    """The folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
+    """List the folders at and below a folder that hold a ``task.json``, in order, without hidden ones.
 
     Folders that are still being written begin with a dot.
 
@@ -68,6 +68,35 @@ def task_folders(root: Path) -> Iterator[Path]:
     for place, _, files in walk_folders(root):
         if "task.json" in files:
             yield place
+
+
+def is_imported(document: Document) -> bool:
+    """Whether a task says of itself that it was made elsewhere."""
+    return "imported_from" in document.provenance
+
+
+def is_unavoidable(name: str, store_path: Path | None) -> bool:
+    """Whether the danger of a task that was found by its name is declared unavoidable.
+
+    The document does not tell: the table of tasks does, or the metadata in the task's folder.
+    """
+    path = Path(name)
+    if store_path is None and path.is_dir():
+        return declared_unavoidable(path)
+    if store_path is None and (path.exists() or path.suffix == ".json"):
+        return path.name == "task.json" and declared_unavoidable(path.parent)
+    rows = open_store(store_path).rows("tasks", {"task_id": name}, ["avoidability"])
+    return bool(rows) and rows[-1]["avoidability"] == "unavoidable"
+
+
+def declared_unavoidable(folder: Path) -> bool:
+    """Whether a task folder's metadata says so; no metadata, or such as cannot be read, does not."""
+    try:
+        metadata = json.loads(read_regular(folder / "metadata.json"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    ours = metadata.get("hazardmill") if isinstance(metadata, dict) else None
+    return isinstance(ours, dict) and ours.get("avoidability") == "unavoidable"
 
 
 def _is_there(path: Path) -> bool:
@@ -92,7 +121,7 @@ def _in_folder(folder: Path) -> Document:
     raise DocumentError("the folder holds no task.json", file=str(folder), remedy=remedy)
 
 
-def _stored(task_id: str, store_path: Path | None) -> Document:
+def _read_stored(task_id: str, store_path: Path | None) -> Document:
     try:
         store = open_store(store_path)
     except StoreError as error:
@@ -112,10 +141,10 @@ def _stored(task_id: str, store_path: Path | None) -> Document:
             remedy=f"""{TASK_HELP} See: hazardmill query "select task_id from tasks" --store {store.address}""",
         )
     # Rows come in the order of commits: the latest run wins.
-    return _parsed(rows[-1]["document"], f"{store.address} (task {task_id})")
+    return _parse(rows[-1]["document"], f"{store.address} (task {task_id})")
 
 
-def _parsed(content: str | bytes, place: str) -> Document:
+def _parse(content: str | bytes, place: str) -> Document:
     try:
         return Document.from_json(json.loads(content))
     except json.JSONDecodeError as error:

@@ -1,0 +1,30 @@
+"""Thresholds of the gates on a corpus, which several commands take as ``NAME=NUMBER``."""
+
+from __future__ import annotations
+
+import click
+from pydantic import ValidationError
+
+from hazardmill.quality.corpus_thresholds import Thresholds
+
+
+def read_thresholds(settings: tuple[str, ...]) -> Thresholds:
+    """Make the thresholds, some of them as ``NAME=NUMBER`` says.
+
+    Raises:
+        click.BadParameter: There is no such threshold, or it cannot have that value.
+    """
+    given: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or name not in Thresholds.model_fields:
+            raise click.BadParameter(
+                f"{setting!r} is not NAME=NUMBER with a name of {', '.join(Thresholds.model_fields)}",
+                param_hint="--threshold",
+            )
+        given[name] = value
+    try:
+        return Thresholds.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise click.BadParameter(f"{wrong['loc'][0]}: {wrong['msg']}", param_hint="--threshold") from error

@@ -1,0 +1,1 @@
+"""Conversion: tasks from and to the formats of others, one or thousands, as folders."""

@@ -1,0 +1,55 @@
+"""A task as a folder of PDDL."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from hazardmill.errors import InputError
+from hazardmill.formalism.document.document import Document
+from hazardmill.formalism.formats.pddl import writer
+
+
+def export_pddl(
+    document: Document,
+    out: Path,
+    *,
+    augmented: bool = False,
+    goal: Literal["basic", "safe", "unsafe"] = "safe",
+    rename: bool = False,
+) -> list[str]:
+    """Write ``domain.pddl``, ``problem.pddl`` and, unless the problem is augmented, the sidecar ``dangers.json``.
+
+    Args:
+        document: The task.
+        out: The folder, made if it is not there.
+        augmented: Write danger as a numeric fluent.
+        goal: What the goal of an augmented problem asks of the danger.
+        rename: Rename what PDDL cannot tell apart.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        FormalismError: PDDL cannot say the task.
+        InputError: The folder cannot be written.
+    """
+    if augmented:
+        domain, problem = writer.write_augmented(document, goal=goal, rename=rename)
+    else:
+        domain = writer.domain_pddl(document, rename=rename)
+        problem = writer.problem_pddl(document, rename=rename)
+    files = {"domain.pddl": domain, "problem.pddl": problem}
+    if not augmented:
+        sidecar = json.dumps(writer.sidecar(document, rename=rename), indent=1, ensure_ascii=False)
+        files["dangers.json"] = sidecar + "\n"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            (out / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot write here: {error.strerror}", file=str(out), remedy="name a folder that can be written"
+        ) from error
+    return list(files)

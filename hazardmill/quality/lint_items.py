@@ -1,0 +1,103 @@
+"""The tasks that lint looks at: of a store, or of a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hazardmill.errors import DocumentError, InputError, StoreError
+from hazardmill.files import read_regular
+from hazardmill.formalism.document.document import Document
+from hazardmill.quality.lint import LintItem
+from hazardmill.store.store import Store
+from hazardmill.task_access import declared_unavoidable, is_imported, read_document, task_folders
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FETCHED: Final = 64
+"""Stored tasks that are held at a time."""
+
+
+def lint_items(place: Path, imported: bool = False) -> Iterator[LintItem]:
+    """Read each task of a store, by id, or of the folders below a folder, by path.
+
+    Args:
+        place: The store or folder.
+        imported: Whether all tasks count as made elsewhere.
+
+    Raises:
+        InputError: There is no such folder.
+        StoreError: The store cannot be read.
+    """
+    if not place.is_dir():
+        raise InputError("there is no such folder", file=str(place), remedy="name a folder of tasks, or a store")
+    try:
+        store = Store.open(place)
+    except StoreError:
+        return _in_folders(place, imported)
+    return _in_store(store, imported)
+
+
+def _in_folders(place: Path, imported: bool) -> Iterator[LintItem]:
+    for path in task_folders(place):
+        name = str(path.relative_to(place))
+        try:
+            document = read_document(path / "task.json")
+        except DocumentError as error:
+            yield LintItem(name, error)
+            continue
+        source, danger = _origin(path)
+        yield LintItem(
+            name, document, declared_unavoidable(path), imported or is_imported(document), source=source, danger=danger
+        )
+
+
+def _origin(folder: Path) -> tuple[str | None, dict[str, Any] | None]:
+    """Source and danger formalization of a task, as its folder's metadata says; null where it does not."""
+    try:
+        metadata = _object(read_regular(folder / "metadata.json")) or {}
+    except OSError:
+        return None, None
+    ours, danger = metadata.get("hazardmill"), metadata.get("danger_formalization")
+    source = ours.get("source") if isinstance(ours, dict) else None
+    return source if isinstance(source, str) else None, danger if isinstance(danger, dict) else None
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    """A JSON object; null where the text is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _in_store(store: Store, imported: bool) -> Iterator[LintItem]:
+    cursor, rows = store.query(_first_of_all)
+    while rows:
+        for name, source, danger, text, avoidability in rows:
+            try:
+                document = Document.from_json(json.loads(text))
+            except DocumentError as error:
+                yield LintItem(name, error)
+            except (ValueError, RecursionError) as error:
+                yield LintItem(name, DocumentError(f"the task is no JSON: {error}"))
+            else:
+                yield LintItem(
+                    name,
+                    document,
+                    avoidability == "unavoidable",
+                    imported or is_imported(document),
+                    source=source,
+                    danger=_object(danger),
+                )
+        rows = cursor.fetchmany(_FETCHED)
+
+
+def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[Any]]:
+    """A cursor over all tasks, and the first of them; every part was read by then, for the first comes after a sort."""
+    cursor = views.execute("SELECT task_id, source, danger, document, avoidability FROM latest_tasks ORDER BY task_id")
+    return cursor, cursor.fetchmany(_FETCHED)
