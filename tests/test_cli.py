@@ -125,6 +125,47 @@ print("\\n" + json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
     assert json.loads(ended.stdout.splitlines()[-1]) == []
 
 
+EXTRAS = [
+    "boto3",
+    "datasets",
+    "fastapi",
+    "huggingface_hub",
+    "litellm",
+    "markdown_it",
+    "pandas",
+    "prefect",
+    "scipy",
+    "statsmodels",
+    "unified_planning",
+    "uvicorn",
+]
+WITHOUT_EXTRAS = f"""
+import sys
+import click
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {EXTRAS!r}:
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+from hazardmill.cli.main import hazardmill
+
+def load(command):
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        return sum(load(command.get_command(context, name)) for name in command.list_commands(context))
+    return 1
+
+print(load(hazardmill))
+"""
+
+
+def test_every_command_says_what_it_is_where_no_extra_is_installed() -> None:
+    loaded = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=True)
+    assert int(loaded.stdout) == len(LEAVES)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import click
 
-from hazardmill.cli.evaluate.run import written
 from hazardmill.cli.options import json_option, lens_of
 from hazardmill.cli.report import review_figures
 from hazardmill.cli.run.work import show, work_through
@@ -21,6 +20,7 @@ from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.probes.answers import answers_to
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.score_file import score_plans, score_run
+from hazardmill.evaluation.summary import write_results_and_figures
 from hazardmill.generation.context import Models
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.recordings import PLACE
@@ -200,5 +200,5 @@ def _planners(out: Path) -> dict[str, dict[str, float | None]]:
     run = score_run(tasks, plans)
     table = score_plans(tasks, plans, run=run)
     made = {"release": tasks.release, "plans_sha256": plans.sha256}
-    found, _ = written(table, tasks, out / "evaluation", run, made)
+    found, _ = write_results_and_figures(table, tasks, out / "evaluation", run, made)
     return {each.model: {name: each.rates[name].value for name in ("F", "S")} for each in found}

@@ -8,9 +8,9 @@ from evaluation.ability_answers import ability_of, right
 from factories.scripted import ScriptedBackend
 from release.small_release import soups
 
-from hazardmill.cli.evaluate import abilities
 from hazardmill.errors import RequestRefused
 from hazardmill.evaluation import runner
+from hazardmill.evaluation.abilities import summary
 from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
 
@@ -95,7 +95,7 @@ def test_what_was_killed_while_writing_is_written_by_the_same_command(
     asks()
     words = ("evaluate", "abilities", "--release", release, *MODEL, "--out", "out", "--store", "store", "--json")
     with monkeypatch.context() as patched, pytest.raises(OSError, match="killed"):
-        patched.setattr(abilities, "write_summary", killed)
+        patched.setattr(summary, "write_summary", killed)
         hazardmill(*words)
     assert read_ability_rows(Path("out")).num_rows == 15 and not Path("out/summary.json").exists()
     other = hazardmill(*words, "--max-tokens", 7)

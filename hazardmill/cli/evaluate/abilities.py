@@ -9,22 +9,20 @@ from typing import Any, Final
 import click
 
 from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
-from hazardmill.cli.evaluate.score import answered
+from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import turned_away_lines
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.evaluation.abilities.abilities import ABILITIES, Ability
-from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio, ability_figures
-from hazardmill.evaluation.abilities.rows import write_ability_rows
+from hazardmill.evaluation.abilities.figures import AbilityFigures, Ratio
 from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
+from hazardmill.evaluation.abilities.summary import write_abilities
 from hazardmill.evaluation.metrics import Cluster
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
-from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
-from hazardmill.evaluation.score_file import turned_away
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.numbers import per_cent
-from hazardmill.statistics.estimate import LEVEL, Estimate, Proportion
+from hazardmill.statistics.estimate import Estimate, Proportion
 from hazardmill.text.printable import printable
 
 _TITLES: Final = {
@@ -84,33 +82,13 @@ def abilities(
         tasks, configure_planner(model, **chosen), samples, parameters, ability_prompts(abilities or ABILITIES)
     )
     folder = out or Path("evaluations") / run.run_id
-    table = answered(run, tasks, folder, store_path, quiet=as_json)
-    away = turned_away(table)
-    found = ability_figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
-    digest = digest_of(table)
-    begin_folder(folder, run.run_id)
-    write_ability_rows(table, folder)
-    summary = write_summary(
-        folder,
-        {
-            "run": run.run_id,
-            "release": tasks.release,
-            "tasks": tasks.name,
-            "tasks_digest": tasks.digest,
-            "tasks_in_release": tasks.released,
-            "intervals": {"level": LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
-            "abilities": [each.model_dump(mode="json") for each in found],
-            "decided_by": run.decided_by,
-            "rows": table.num_rows,
-            "turned_away": away,
-            "digest": digest,
-        },
-    )
+    table = answer_all(run, tasks, folder, store_path, quiet=as_json)
+    found, summary = write_abilities(table, tasks, run, folder, cluster=cluster, resamples=resamples, seed=seed)
     if as_json:
         print_json({**summary, "folder": str(folder)})
         return
     click.echo(printable(f"{tasks.name}: {tasks.released} tasks"))
-    for line in [*_lines(found), *turned_away_lines(away, table.num_rows)]:
+    for line in [*_lines(found), *turned_away_lines(summary["turned_away"], table.num_rows)]:
         click.echo(printable(line))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))

@@ -61,7 +61,7 @@ def report(
     if not results and table is None:
         raise UsageError("there is nothing to report on", remedy="name folders of results, or a table with --csv")
     try:
-        from hazardmill.cli.evaluate.report_files import write_report_files
+        from hazardmill.evaluation.report_files import write_report_files
     except ImportError as error:
         raise UsageError(
             f"the report needs what is not installed: {error.name}", remedy="pip install 'hazardmill[evaluation]'"

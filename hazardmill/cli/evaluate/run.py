@@ -10,22 +10,22 @@ import pyarrow as pa
 
 from hazardmill.cli.evaluate.injection_words import injected_lines
 from hazardmill.cli.evaluate.options import asked_by, asking_options, figures_options, release_options
-from hazardmill.cli.evaluate.score import answered
+from hazardmill.cli.evaluate.score import answer_all
 from hazardmill.cli.evaluate.words import lines, turned_away_lines
 from hazardmill.cli.options import json_option, print_json, store_option
 from hazardmill.errors import UsageError
 from hazardmill.evaluation.answers.file import PlansFile
 from hazardmill.evaluation.injection.injection import Arm, parts_of
 from hazardmill.evaluation.injection.tasks import InjectedTasks
-from hazardmill.evaluation.metrics import Cluster, Figures, figures
+from hazardmill.evaluation.metrics import Cluster
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
-from hazardmill.evaluation.results_files import check_out, write_folder
+from hazardmill.evaluation.results_files import check_out
 from hazardmill.evaluation.runner import Evaluation
-from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
+from hazardmill.evaluation.score_file import score_plans, score_run
+from hazardmill.evaluation.summary import write_results_and_figures
 from hazardmill.evaluation.tasks import TWIN
 from hazardmill.release.read.release import load_release
-from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL
 from hazardmill.text.printable import printable
 
@@ -140,7 +140,7 @@ def run(
     chosen, parameters = asked_by(replay, temperature, max_tokens, asked)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), samples, parameters)
     folder = out or Path("evaluations") / evaluation.run_id
-    table = answered(evaluation, tasks, folder, store_path, quiet=as_json)
+    table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
         made["injection"] = tasks.said()
@@ -185,7 +185,9 @@ def finish(
     as_json: bool,
 ) -> None:
     """Work the figures out, write rows and figures, and show them."""
-    found, summary = written(table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed)
+    found, summary = write_results_and_figures(
+        table, tasks, folder, run, made, cluster=cluster, resamples=resamples, seed=seed
+    )
     lacking, away = summary["missing"], summary["turned_away"]
     if as_json:
         print_json({**summary, "folder": str(folder)})
@@ -199,34 +201,3 @@ def finish(
         click.echo(printable(f"{model} has no answer for {count} of the {tasks.released} tasks: they are not counted"))
     click.echo(printable(f"digest: {summary['digest']}"))
     click.echo(printable(f"rows and figures: {folder}"))
-
-
-def written(
-    table: pa.Table,
-    tasks: ReleasedTasks | InjectedTasks,
-    folder: Path,
-    run: str,
-    made: dict[str, Any],
-    *,
-    cluster: Cluster = "task",
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> tuple[list[Figures], dict[str, Any]]:
-    """Work the figures out, and write rows and figures: the figures, and the summary that is written."""
-    found = figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
-    summary = write_folder(
-        folder,
-        table,
-        {
-            "run": run,
-            "tasks": tasks.name,
-            "tasks_digest": tasks.digest,
-            "tasks_in_release": tasks.released,
-            "missing": missing(table, tasks.released),
-            "turned_away": turned_away(table),
-            "intervals": {"level": LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
-            "models": [each.model_dump(mode="json") for each in found],
-            **made,
-        },
-    )
-    return found, summary

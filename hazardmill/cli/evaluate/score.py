@@ -38,7 +38,7 @@ from hazardmill.text.printable import printable
 _EVERY_S: Final = 3.0
 
 
-def answered(
+def answer_all(
     evaluation: Evaluation | AbilityRun,
     tasks: ReleasedTasks | InjectedTasks,
     folder: Path,

@@ -1,4 +1,4 @@
-"""The files of ``hazardmill evaluate report``."""
+"""The report on an evaluation, as a folder of files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_report_files(
 
 
 def _facts(name: str) -> ReleaseFacts:
-    """What the report says of a release. Evaluation knows no releases."""
+    """Read what the report says of a release."""
     release = load_release(name)
     offline, every = set(), set()
     for config in release.configs():
