@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from hazardmill.errors import PromptRefused
 from hazardmill.evaluation.answers.extract import TURNED_AWAY
 from hazardmill.evaluation.answers.file import PlansFile
+from hazardmill.evaluation.results_files import table_of
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.records import content_hash
+from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hazardmill.store.store import Store
 
 OnTask = Callable[[EvaluationTask], None]
 """Called after each task."""
@@ -41,8 +42,6 @@ def score_plans(
     Raises:
         InputError: There are plans for other tasks, or for none of these.
     """
-    from hazardmill.evaluation.results_files import table_of
-
     known: set[tuple[str, str]] = set()
     table = table_of(_rows(tasks, plans, run, known, on_task))
     if not only_known or not table.num_rows:

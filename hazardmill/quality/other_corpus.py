@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import DocumentError, HazardmillError, InputError, StoreError
 from hazardmill.formalism.document.document import FORMAT, Document
+from hazardmill.formalism.formats.pddl.reader import read_pddl
 from hazardmill.quality.contamination import Piece
+from hazardmill.store.bucket.address import bucket_address
+from hazardmill.store.store import Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hazardmill.store.store import Store
 
 _TEXTS: Final = frozenset({".txt", ".md", ".rst", ".csv", ".tsv"})
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
@@ -62,9 +64,6 @@ def read_corpus(path: Path) -> Iterator[Piece | Problem | SkippedFile]:
         InputError: There is no such folder or file.
         StoreError: It is a store, and cannot be read.
     """
-    from hazardmill.store.bucket.address import bucket_address
-    from hazardmill.store.store import Store
-
     if bucket_address(path) is not None:
         yield from _store(Store.open(path))
     elif path.is_file():
@@ -170,8 +169,6 @@ def _first_of_all(views: DuckDBPyConnection) -> tuple[DuckDBPyConnection, list[A
 
 
 def _planning(folder: Path, place: str) -> Piece | Problem:
-    from hazardmill.formalism.formats.pddl.reader import read_pddl
-
     try:
         document = read_pddl(*(folder / name for name in _PDDL))
     except HazardmillError as error:

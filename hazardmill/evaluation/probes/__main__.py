@@ -8,8 +8,12 @@ from pathlib import Path
 import click
 
 from hazardmill.errors import HazardmillError
+from hazardmill.evaluation.probes.probe import leak_probe, lines
+from hazardmill.evaluation.probes.server import StandInServer
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.release.read.release import load_release
 from hazardmill.statistics.bootstrap import RESAMPLES
+from hazardmill.testing.serving import serve_until_ended
 from hazardmill.text.printable import printable
 
 
@@ -30,9 +34,6 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 
     Prints the address to give to clients as its first line, and serves until it is interrupted or terminated.
     """
-    from hazardmill.evaluation.probes.server import StandInServer
-    from hazardmill.testing.serving import serve_until_ended
-
     try:
         server = StandInServer(limit=limit, latency=latency, log=log, port=port)
         serve_until_ended(server)
@@ -48,9 +49,6 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
     """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""
-    from hazardmill.evaluation.probes.probe import leak_probe, lines
-    from hazardmill.release.read.release import load_release
-
     try:
         found = leak_probe(load_release(release_name), results, seed=seed, resamples=resamples)
     except HazardmillError as error:

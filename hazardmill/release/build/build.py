@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hazardmill.errors import InputError, UsageError
 from hazardmill.release.build.candidates import Candidate, ReleaseCandidates, gather
@@ -21,13 +21,17 @@ from hazardmill.release.build.options import Options
 from hazardmill.release.build.splits import Groups, SplitTask, assign_splits, group_of, groups_of, outline_group
 from hazardmill.release.build.staging import check_free, publish, staged_beside
 from hazardmill.release.build.writer import Writing
+from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.gates.gates import Gates
 from hazardmill.release.manifest import MANIFEST, Parent, ReleaseManifest, file_of, read_manifest
+from hazardmill.release.texts.card import write_card
 from hazardmill.release.texts.card_context import Facts
-
-if TYPE_CHECKING:
-    from hazardmill.release.gates.findings import GateResult
-    from hazardmill.store.store import Store
+from hazardmill.release.texts.changelog import write_changelog
+from hazardmill.release.texts.citation import write_citation
+from hazardmill.release.texts.croissant import write_croissant
+from hazardmill.release.texts.figures import write_figures
+from hazardmill.release.texts.licences import write_licences
+from hazardmill.store.store import Store
 
 Told = Callable[[int, int], None]
 """Called with the tasks done and those in all."""
@@ -189,13 +193,6 @@ def _of_documents(
 
 def _write_texts(folder: Path, facts: Facts) -> list[str]:
     """Write everything that people read, and give the files' names."""
-    from hazardmill.release.texts.card import write_card
-    from hazardmill.release.texts.changelog import write_changelog
-    from hazardmill.release.texts.citation import write_citation
-    from hazardmill.release.texts.croissant import write_croissant
-    from hazardmill.release.texts.figures import write_figures
-    from hazardmill.release.texts.licences import write_licences
-
     writers = (write_figures, write_card, write_croissant, write_citation, write_changelog, write_licences)
     return sorted({name for write in writers for name in write(folder, facts)})
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +22,13 @@ from hazardmill.records import Outcome
 from hazardmill.release.build.llm_provenance import RecordCalls, calls_of
 from hazardmill.release.build.options import Options
 from hazardmill.release.build.spool import Spool
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.effective import Opinion, opinions
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.review.policies import AcceptedSet, accepted_set
 from hazardmill.store.schemas import DANGERS, DRAFTS, OUTCOMES, RECORDS, RUNS, TASKS, Table
 from hazardmill.store.snapshot import Snapshot, read_batches, read_table
-
-if TYPE_CHECKING:
-    from hazardmill.review.decisions.effective import Opinion
-    from hazardmill.review.policies import AcceptedSet
-    from hazardmill.store.store import Store
+from hazardmill.store.store import Store
 
 Row = dict[str, Any]
 _Pair = tuple[str, str]
@@ -289,11 +289,6 @@ def _key(run_id: str, record_id: str) -> str:
 
 def _take_in_review(gathered: ReleaseCandidates, store: Store, review: Path, options: Options) -> None:
     """Add what people decided on the candidates."""
-    from hazardmill.review.candidates import load_pool
-    from hazardmill.review.decisions.effective import opinions
-    from hazardmill.review.decisions.folder import ReviewFolder
-    from hazardmill.review.policies import accepted_set
-
     assert options.policy != "none"
     runs = {candidate.task_id: candidate.run_id for candidate in gathered.candidates}
     # Of a task that is released from an older run than people were shown, their decisions are none.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hazardmill import __version__
 from hazardmill.errors import HazardmillError, ReleaseRefused, StoreError
@@ -23,13 +23,13 @@ from hazardmill.release.build.rows_tasks import danger_row, draft_rows, is_unavo
 from hazardmill.release.build.splits import Groups, Split
 from hazardmill.release.build.tables import Tables
 from hazardmill.release.gates.eligibility import shipped_recordings
+from hazardmill.release.gates.findings import GateResult
 from hazardmill.release.manifest import Attribution, File, Parent, ReleaseManifest, file_of
 from hazardmill.release.texts.card_context import Facts, TaskFact, describe, task_fact
-
-if TYPE_CHECKING:
-    from hazardmill.release.gates.findings import GateResult
-    from hazardmill.review.analysis.statistics import ReviewStatistics
-    from hazardmill.store.store import Store
+from hazardmill.review.analysis.statistics import ReviewStatistics, statistics
+from hazardmill.review.candidates import load_pool
+from hazardmill.review.decisions.folder import ReviewFolder
+from hazardmill.store.store import Store
 
 Row = dict[str, Any]
 
@@ -239,8 +239,4 @@ def _statistics(options: Options, store: Store, review: Path | None) -> ReviewSt
     """The figures of the review; null where nobody's opinion counts."""
     if options.policy == "none" or review is None:
         return None
-    from hazardmill.review.analysis.statistics import statistics
-    from hazardmill.review.candidates import load_pool
-    from hazardmill.review.decisions.folder import ReviewFolder
-
     return statistics(ReviewFolder(review), load_pool(store), options.policy, seed=options.seed)
