@@ -21,7 +21,7 @@ from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.metrics import Figures, figures
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.released_tasks import ReleasedTasks
-from hazardmill.evaluation.report.model_names import labelled
+from hazardmill.evaluation.report.model_names import label_model
 from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation
 from hazardmill.evaluation.score_file import check_read, missing, turned_away
@@ -111,7 +111,7 @@ async def evaluate(
     chosen = load_settings().fill({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
-    run, title = evaluation.run_id, f"{labelled(model)} on {tasks.name}"
+    run, title = evaluation.run_id, f"{label_model(model)} on {tasks.name}"
     check_out(folder := out or Path("evaluations") / run, run)
     try:
         async with keys_for(evaluation.access):

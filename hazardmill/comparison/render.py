@@ -108,7 +108,7 @@ def _runs(found: RunComparison) -> Grid:
 
 
 def _figure(each: PairedFigure) -> tuple[str, ...]:
-    def told(value: float | None, *, signed: bool = False) -> str:
+    def write_value(value: float | None, *, signed: bool = False) -> str:
         if value is None or math.isnan(value):
             return NONE
         sign = "" if not signed else "-" if value < 0 else "+" if value > 0 else ""
@@ -117,9 +117,18 @@ def _figure(each: PairedFigure) -> tuple[str, ...]:
             return f"{sign}{100 * size:.1f}"
         return sign + (usd(size) if each.unit == "USD" else f"{size:.2f}")
 
-    interval = NONE if each.low is None else f"{told(each.low, signed=True)} to {told(each.high, signed=True)}"
+    interval = (
+        NONE if each.low is None else f"{write_value(each.low, signed=True)} to {write_value(each.high, signed=True)}"
+    )
     name = f"{each.name}, %" if each.unit == "share" else each.name
-    return name, told(each.a), told(each.b), told(each.difference, signed=True), interval, count(each.pairs)
+    return (
+        name,
+        write_value(each.a),
+        write_value(each.b),
+        write_value(each.difference, signed=True),
+        interval,
+        count(each.pairs),
+    )
 
 
 def _differences(pair: RecordPair) -> Iterator[tuple[str, str, str, str]]:

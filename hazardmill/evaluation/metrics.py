@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, known
+from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, interval_end
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
 
 if TYPE_CHECKING:
@@ -203,7 +203,9 @@ class _Part:
         for column, low, high in zip(self.columns, self.low, self.high, strict=True):
             above, below = float(column.numerator.sum()), float(column.denominator.sum())
             value = above / below if below else None
-            estimate = Estimate(value=value, low=known(low), high=known(high), n=round(below), method="bootstrap")
+            estimate = Estimate(
+                value=value, low=interval_end(low), high=interval_end(high), n=round(below), method="bootstrap"
+            )
             if column.k:
                 passes[column.name][column.k] = estimate
             else:
@@ -253,25 +255,25 @@ def _marks(rows: pa.Table) -> dict[str, Floats]:
     """What is counted, as 0 or 1 a row."""
     import numpy as np
 
-    def marked(name: str) -> npt.NDArray[np.bool_]:
+    def flags(name: str) -> npt.NDArray[np.bool_]:
         # Null is not true.
         return np.array([value is True for value in rows[name].to_pylist()], dtype=np.bool_)
 
-    empty = marked("empty")
-    intends, persistent = marked("safety_intention"), marked("safety_intention_persistent")
+    empty = flags("empty")
+    intends, persistent = flags("safety_intention"), flags("safety_intention_persistent")
     cautious = rows["overcautious"].is_valid().to_numpy()
     marks = {
         "judged": np.ones(rows.num_rows, dtype=bool),
-        "feasible": marked("feasible"),
-        "safe": marked("safe"),
+        "feasible": flags("feasible"),
+        "safe": flags("safe"),
         "empty": empty,
         "nonempty": ~empty,
         "intends": intends,
         "intends_nonempty": intends & ~empty,
         "intends_persistent": persistent,
         "intends_persistent_nonempty": persistent & ~empty,
-        "refused": marked("refused"),
-        "overcautious": marked("overcautious"),
+        "refused": flags("refused"),
+        "overcautious": flags("overcautious"),
         "caution_known": cautious,
     }
     return {name: mark.astype(np.float64) for name, mark in marks.items()}

@@ -97,7 +97,7 @@ class ReleasedTasks:
         if self._unavoidable:
             yield from map(_task, self._release.unavoidable(self._split))
 
-    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
+    def tasks_with_plans(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         """Each task with its unsafe and its safe reference plan, which no planner is to see; without twins."""
         for released in islice(self._release.tasks(self._split), self._limit):
             yield _task(released), released.unsafe_plan, released.safe_plan

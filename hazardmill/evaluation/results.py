@@ -74,7 +74,7 @@ def write_results(rows: pa.Table, file: Path) -> None:
         InputError: A column is missing or of another type, or two rows have one key.
     """
     more = [field for field in rows.schema if field.name not in ResultRow.names]
-    checked = _checked(rows, str(file), more)
+    checked = _check_columns(rows, str(file), more)
     ordered = checked.sort_by([(name, "ascending") for name in KEY])
     pq.write_table(ordered, file, compression="zstd")
 
@@ -111,10 +111,10 @@ def _read(file: Path) -> pa.Table:
             file=str(file),
             remedy="score the plans again with this version",
         )
-    return _checked(table, str(file))
+    return _check_columns(table, str(file))
 
 
-def _checked(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) -> pa.Table:
+def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) -> pa.Table:
     """The columns of ``ResultRow`` and ``more``, cast where nothing is lost by it."""
     missing = [field.name for field in ResultRow if field.name not in table.column_names]
     if missing:

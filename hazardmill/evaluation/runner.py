@@ -136,14 +136,14 @@ class ModelRun(ABC, Generic[Piece]):
                     on_retry=on_retry,
                 )
                 try:
-                    async for piece, answers in self._answered(client, ledger, writer):
+                    async for piece, answers in self._answer_pieces(client, ledger, writer):
                         done["records"] += self.is_task(piece)
                         done["answers"] += len(answers)
                         await take(piece, answers)
                 finally:
                     await backend.close()
 
-    async def _answered(
+    async def _answer_pieces(
         self, client: Client, ledger: Ledger, writer: Writer
     ) -> AsyncIterator[tuple[Piece, Sequence[Answer]]]:
         """Each piece with its answers, in the order of the pieces."""

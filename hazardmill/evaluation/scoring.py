@@ -64,14 +64,14 @@ class Scorer:
 
     def answer(self, text: str, finish_reason: str | None = None) -> AnswerScore:
         """Score what a language model answered."""
-        return self._scored(read_answer(text, self.names, finish_reason), finish_reason)
+        return self._score(read_answer(text, self.names, finish_reason), finish_reason)
 
     def plan(self, text: str) -> AnswerScore:
         """Score a plan string as the formalism reads it: every pair of parentheses is an action."""
         actions = len(parse_plan(text))
-        return self._scored(ReadAnswer("plan" if actions else "empty", text if actions else "", actions))
+        return self._score(ReadAnswer("plan" if actions else "empty", text if actions else "", actions))
 
-    def _scored(self, read: ReadAnswer, finish_reason: str | None = None) -> AnswerScore:
+    def _score(self, read: ReadAnswer, finish_reason: str | None = None) -> AnswerScore:
         verdict = self.judge.verdict(read.plan)
         if verdict.feasible:
             # A law of the formalism: then nothing is forced, in either mode.

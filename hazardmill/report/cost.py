@@ -169,20 +169,20 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     tasks = latest_tasks(connection, run_ids, "task_id, source, draft")
     from_source, at_draft = (Counter(row[column] for row in tasks) for column in ("source", "draft"))
     made_drafts = {row["draft"]: row["made"] for row in select(connection, _DRAFTS, run_ids)}
-    by_draft = dict(_grouped(behind, "draft"))
+    by_draft = dict(_group_by(behind, "draft"))
     return Cost(
         run_ids=tuple(run_ids),
         paid=Spend.of(paid),
         reused=Spend.of(reused),
-        by_stage={stage: Spend.of(rows) for stage, rows in _grouped(paid, "stage", STAGES)},
-        by_source={source: Spend.of(rows) for source, rows in _grouped(paid, "source")},
-        by_draft={draft: Spend.of(rows) for draft, rows in _grouped(paid, "draft")},
+        by_stage={stage: Spend.of(rows) for stage, rows in _group_by(paid, "stage", STAGES)},
+        by_source={source: Spend.of(rows) for source, rows in _group_by(paid, "source")},
+        by_draft={draft: Spend.of(rows) for draft, rows in _group_by(paid, "draft")},
         task_by_stage={
-            stage: AmortisedCost(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _grouped(behind, "stage", STAGES)
+            stage: AmortisedCost(usd=_usd(rows), tasks=len(tasks)) for stage, rows in _group_by(behind, "stage", STAGES)
         },
         task_by_source={
             source: AmortisedCost(usd=_usd(rows), tasks=from_source[source])
-            for source, rows in _grouped(behind, "source")
+            for source, rows in _group_by(behind, "source")
         },
         task_by_draft=tuple(
             DraftCost(
@@ -249,7 +249,7 @@ def _gone_by(others: Sequence[Row], answered: set[str]) -> list[Row]:
     ]
 
 
-def _grouped(rows: Sequence[Row], column: str, order: Sequence[Any] = ()) -> list[tuple[Any, list[Row]]]:
+def _group_by(rows: Sequence[Row], column: str, order: Sequence[Any] = ()) -> list[tuple[Any, list[Row]]]:
     """Rows by the value of a column: in ``order``, then sorted, null last."""
     values = {row[column] for row in rows}
     ranked = sorted(values, key=lambda v: (v is None, order.index(v) if v in order else len(order), v or 0))

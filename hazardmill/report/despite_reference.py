@@ -196,8 +196,8 @@ def losses_grid(comparison: PublishedComparison) -> Grid:
         (
             loss.source,
             "not published" if loss.published is None else share(loss.published),
-            _told(loss.by_record, loss.failed, loss.finished),
-            _told(loss.by_draft, loss.drafts_failed, loss.drafts),
+            _share_words(loss.by_record, loss.failed, loss.finished),
+            _share_words(loss.by_draft, loss.drafts_failed, loss.drafts),
         )
         for loss in comparison.losses
     ]
@@ -211,7 +211,7 @@ def others_grid(comparison: PublishedComparison) -> Grid:
     return Grid("Other published figures", head, comparison.others, words=4)
 
 
-def _told(part: float | None, some: int, whole: int) -> str:
+def _share_words(part: float | None, some: int, whole: int) -> str:
     return UNKNOWN if part is None else f"{share(part)} ({count(some)} of {count(whole)})"
 
 

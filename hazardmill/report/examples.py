@@ -63,7 +63,7 @@ class ExampleTask:
 
 def show(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
     """The tasks to show; ``tasks`` are rows with ``task_id``, ``source``, ``danger_group`` and ``danger_type``."""
-    return [_shown(connection, run_ids, task["run_id"], task["task_id"]) for task in choose(tasks)]
+    return [_example(connection, run_ids, task["run_id"], task["task_id"]) for task in choose(tasks)]
 
 
 def choose(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
@@ -91,7 +91,7 @@ _DRAFTS: Final = """
 """
 
 
-def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, task_id: str) -> ExampleTask:
+def _example(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, task_id: str) -> ExampleTask:
     (row,) = select(connection, _TASK, run_ids, run=run_id, task=task_id)
     records = select(connection, _RECORD, run_ids, record=row["record_id"])
     drafts = select(connection, _DRAFTS, run_ids, run=run_id, record=row["record_id"])
@@ -104,7 +104,7 @@ def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, 
         record=records[0]["context"] if records else None,
         danger=json.loads(row["danger"]),
         goal=render(document.goal),
-        given=tuple(_given(document, system)),
+        given=tuple(_initial_atoms(document, system)),
         context=tuple(_context(document, system)),
         dangers=tuple((entry.action, render(entry.condition), entry.increment) for entry in document.dangers),
         unsafe=judge.verdict(row["unsafe_plan"]),
@@ -117,7 +117,7 @@ def _shown(connection: DuckDBPyConnection, run_ids: Sequence[str], run_id: str, 
     )
 
 
-def _given(document: Document, system: System) -> Iterator[str]:
+def _initial_atoms(document: Document, system: System) -> Iterator[str]:
     normal = {fluent.name for fluent in document.fluents if fluent.kind == "normal" and not fluent.integer}
     yield from (f"({' '.join(atom)})" for atom, _ in document.initial if atom[0] in normal)
     for atom, value in zip(system.integers, system.initial.numbers, strict=True):

@@ -129,7 +129,7 @@ def losses_by_reason(funnel: Funnel) -> Figure:
     )
     if not lost:
         return nothing("losses", title, "no record was lost" if funnel.total.records else "no records", grid)
-    bars = _folded(every)
+    bars = _fold_rare(every)
     most = max(number for _, _, number in bars)
     lines = [textwrap.wrap(reason(code), _LABEL, max_lines=2, placeholder=" ...") for _, code, _ in bars]
     high = any(len(words) > 1 for words in lines)
@@ -161,7 +161,7 @@ def losses_by_reason(funnel: Funnel) -> Figure:
     )
 
 
-def _folded(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outcome, str | None, int]]:
+def _fold_rare(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outcome, str | None, int]]:
     """The commonest reasons by stage, and of each stage the others together."""
     # One reason more than that is shown rather than called other.
     if len(every) <= REASONS + 1:

@@ -139,8 +139,8 @@ def task_files(row: Row) -> dict[str, str]:
     files = {
         "code.py": code,
         "task.json": _json({**document, "provenance": made_by}),
-        "domain.pddl": _labelled(made_by["label"], _ended(row["domain_pddl"])),
-        "problem.pddl": _labelled(made_by["label"], _ended(row["problem_pddl"])),
+        "domain.pddl": _with_label(made_by["label"], _end_line(row["domain_pddl"])),
+        "problem.pddl": _with_label(made_by["label"], _end_line(row["problem_pddl"])),
         "metadata.json": _json(metadata(row)),
         "certificate.json": _json(certificate),
     }
@@ -168,7 +168,7 @@ def _contextual_witness(certificate: Row) -> Row:
     return dict(lines[0]["witness"]) if lines else {}
 
 
-def _labelled(label: str | None, pddl: str) -> str:
+def _with_label(label: str | None, pddl: str) -> str:
     return pddl if label is None else f"{comment(';', label)}\n{pddl}"
 
 
@@ -234,5 +234,5 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"

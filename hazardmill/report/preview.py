@@ -125,7 +125,7 @@ def _tell_plans(page: Lines, attempt: DraftAttempt) -> None:
         if text is None:
             page.head(title, "there is none")
         else:
-            tell_plan(page, title, stepper.stepped(text))
+            tell_plan(page, title, stepper.step(text))
     if solution.safe is not None and solution.unsafe is not None:
         lengths = (plural(len(plan), "action") for plan in (solution.unsafe, solution.safe))
         page.field("lengths", "{} in the dangerous plan, {} in the safe one".format(*lengths))

@@ -111,7 +111,7 @@ def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:
     """
     # The catalog must be named: without it, a view by the same name would be read through itself.
     ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
-    whole = f"{_quoted(catalog)}.main"
+    whole = f"{_quote(catalog)}.main"
     among = f"[{', '.join(map(_literal, sources))}]"
     for table in _WITH_SOURCE:
         connection.execute(
@@ -133,7 +133,7 @@ def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:
     )
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

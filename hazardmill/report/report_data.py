@@ -144,7 +144,7 @@ def gather(
     """
     if sources:
         narrow(connection, sources)
-    key = _remembered(structure_id)
+    key = _remember(structure_id)
     found, spent = funnel(connection, run_ids, key), cost(connection, run_ids)
     tasks = latest_tasks(connection, run_ids, _TASK_COLUMNS)
     offline = _answered_offline(connection, run_ids)
@@ -154,7 +154,7 @@ def gather(
         sources=tuple(sources),
         runs=tuple(_runs(connection, run_ids)),
         offline=offline,
-        recorded=_recorded(connection, run_ids),
+        recorded=_recorded_answers(connection, run_ids),
         review=review,
         funnel=found,
         cost=spent,
@@ -219,14 +219,14 @@ def _answered_offline(connection: DuckDBPyConnection, run_ids: Sequence[str]) ->
     return any(OFFLINE_MODEL in (row["models"] or ()) for row in select(connection, _MODELS, run_ids))
 
 
-def _recorded(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> RecordedAnswers | None:
+def _recorded_answers(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> RecordedAnswers | None:
     [row] = select(connection, _RECORDED, run_ids)
     if not row["answers"]:
         return None
     return RecordedAnswers(models=tuple(row["models"]), answers=row["answers"], older=row["older"], of=row["of"])
 
 
-def _remembered(structure: Structure) -> Structure:
+def _remember(structure: Structure) -> Structure:
     """The same key, worked out once a document."""
     known: dict[bytes, str] = {}
 

@@ -183,10 +183,10 @@ def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]
         left, right = ({node.name: node for node in columns[step + offset]} for offset in (0, 1))
         links = _links(ways, step)
         # By group within a node, so that the bands of one colour stay together.
-        leaving = _stacked(
+        leaving = _stack_links(
             sorted(links, key=lambda link: (groups.index(link[2]), list(right).index(link[1]))), 0, left, links, scale
         )
-        coming = _stacked(
+        coming = _stack_links(
             sorted(links, key=lambda link: (groups.index(link[2]), list(left).index(link[0]))), 1, right, links, scale
         )
         start, end = step * _APART + _THICK, (step + 1) * _APART
@@ -217,7 +217,7 @@ def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]
     axes.set_ylim(height + 0.05, -0.35)
 
 
-def _stacked(
+def _stack_links(
     ordered: list[tuple[str, str, str]],
     end: int,
     nodes: Mapping[str, _Node],

@@ -89,7 +89,7 @@ def spend(cost: Cost) -> Grid:
     rows += [(f"draft {n}" if n else "outside drafts", spent) for n, spent in cost.by_draft.items()]
     rows.append(("all", cost.paid))
     head = ("Requests of", "Attempts", "Tokens in", "Cached", "Tokens out", "USD")
-    return Grid("Cost of these runs", head, tuple(_spent(label, spent) for label, spent in rows))
+    return Grid("Cost of these runs", head, tuple(_spend_row(label, spent) for label, spent in rows))
 
 
 def notes(funnel: Funnel) -> list[str]:
@@ -121,7 +121,7 @@ def _summary(name: str, counts: FunnelCounts) -> tuple[str, ...]:
     return (name, *before, accepted, count(counts.pending))
 
 
-def _spent(label: str, spent: Spend) -> tuple[str, ...]:
+def _spend_row(label: str, spent: Spend) -> tuple[str, ...]:
     # Not a column of its own: an artifact has room for six.
     ended = [f"{count(spent.failed)} failed"] if spent.failed else []
     ended += [f"{count(spent.in_flight)} in flight"] if spent.in_flight else []

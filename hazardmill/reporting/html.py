@@ -26,14 +26,14 @@ def environment(*folders: Path) -> Environment:
     return Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
-        finalize=_seen,
+        finalize=_write_out_unseen,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _seen(value: object) -> object:
+def _write_out_unseen(value: object) -> object:
     """Text with steering characters and half surrogates as escapes of Python; what is HTML already is left alone."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value

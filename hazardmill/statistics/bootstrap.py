@@ -105,7 +105,7 @@ def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
     return Bounds(ends[0], ends[1])
 
 
-def known(end: float) -> float | None:
+def interval_end(end: float) -> float | None:
     """One end of an interval; null where there is none."""
     return None if math.isnan(end) else float(end)
 

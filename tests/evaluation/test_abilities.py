@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.errors import DocumentError, InputError
-from hazardmill.evaluation.abilities.abilities import ABILITIES, AnswerOverlap, pooled, questions
+from hazardmill.evaluation.abilities.abilities import ABILITIES, AnswerOverlap, pool, questions
 from hazardmill.evaluation.abilities.alternative import alternative_prompt, read_alternative, score_alternative
-from hazardmill.evaluation.abilities.answers import said
+from hazardmill.evaluation.abilities.answers import answer_text
 from hazardmill.evaluation.abilities.condition import (
     condition_prompt,
     dangerous_actions,
@@ -110,14 +110,14 @@ def test_ratios_with_an_empty_denominator_are_null_and_overlaps_add_up() -> None
         0.0,
         0.0,
     )
-    assert pooled([some, none, AnswerOverlap(1, 1, 1)]) == AnswerOverlap(3, 4, 5)
+    assert pool([some, none, AnswerOverlap(1, 1, 1)]) == AnswerOverlap(3, 4, 5)
 
 
 def test_thoughts_are_not_what_an_answer_says() -> None:
-    assert said('<think>{"a": 1}</think>\nyes') == "yes"
-    assert said("half a thought</reasoning>yes") == "yes"
-    assert said("yes <THINKING> but then") == "yes"
-    assert said("<think>on and on") == ""
+    assert answer_text('<think>{"a": 1}</think>\nyes') == "yes"
+    assert answer_text("half a thought</reasoning>yes") == "yes"
+    assert answer_text("yes <THINKING> but then") == "yes"
+    assert answer_text("<think>on and on") == ""
 
 
 FEW, NONE = '{"dangerous_steps": [{"step": 2}]}', '{"dangerous_steps": []}'
@@ -135,7 +135,7 @@ FEW, NONE = '{"dangerous_steps": [{"step": 2}]}', '{"dangerous_steps": []}'
     ],
 )
 def test_thoughts_of_every_form_are_left_out_as_they_are_of_plans(answer: str) -> None:
-    assert said(answer) == FEW
+    assert answer_text(answer) == FEW
     assert read_dangers(answer, "stop") == read_dangers(FEW, "stop")
     as_condition = answer.replace(FEW, block(TRUE)).replace(NONE, block("(lid_is_on)"))
     assert read_condition(KETTLE, "carry", as_condition) == read_condition(KETTLE, "carry", block(TRUE))

@@ -30,7 +30,7 @@ MODEL = "openai/gpt-4o-mini"
 class Planned(ListedTasks):
     """Soups with their plans."""
 
-    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
+    def tasks_with_plans(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         for task in self:
             yield task, UNSAFE, SAFE
 
@@ -145,7 +145,7 @@ def test_one_ability_alone(tmp_path: Path, asks: Any) -> None:
 
 def test_without_a_safe_plan_no_alternative_is_asked_for(tmp_path: Path, asks: Any) -> None:
     backend, made = asks(), run_of(soups(1))
-    made.tasks.planned = lambda: iter([(soups(1)[0], UNSAFE, None)])  # type: ignore[method-assign]  # of this one
+    made.tasks.tasks_with_plans = lambda: iter([(soups(1)[0], UNSAFE, None)])  # type: ignore[method-assign]  # of this one
     assert set(worked(made, Store(tmp_path / "store"))["ability"].to_pylist()) == {"dangers", "condition"}
     assert backend.count() == 2
 

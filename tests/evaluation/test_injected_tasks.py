@@ -40,7 +40,7 @@ def test_each_task_is_followed_by_itself_with_distractors() -> None:
     found = [(task.task_id, task.variant) for task in tasks]
     variants = [f"{arm}-{level}-seed-{seed}" for arm in ("actions", "objects") for level in (2, 4) for seed in (0, 1)]
     assert found == [(task.task_id, variant) for task in (first, second) for variant in (None, *variants)]
-    assert tasks.said() == {
+    assert tasks.describe() == {
         "arms": ["actions", "objects"],
         "levels": [2, 4],
         "seeds": 2,
@@ -92,7 +92,7 @@ def test_what_is_refused_is_counted_and_the_rest_goes_on(monkeypatch: pytest.Mon
     for _ in range(2):
         # Gone through again it is counted anew, not twice.
         assert Counter(task.variant for task in made) == {None: 30, "objects-2-seed-0": 30}
-        said = made.said()
+        said = made.describe()
         assert said["refused"] == {"objects-4-seed-0": 30} and said["injected"] == 30
         assert len(said["examples"]) == MOST_EXAMPLES
         assert said["examples"][0] == {
@@ -113,7 +113,7 @@ def test_a_task_that_gets_too_large_is_refused_and_the_rest_goes_on() -> None:
         (small.task_id, None),
         (small.task_id, "objects-64-seed-0"),
     ]
-    (told,) = made.said()["examples"]
+    (told,) = made.describe()["examples"]
     assert told["task_id"] == "large" and "too large: the task would have 287,496 ground" in told["why"]
     with pytest.raises(InjectionRefused) as refused:
         inject(large.document, "objects", 64, 0)
@@ -123,7 +123,7 @@ def test_a_task_that_gets_too_large_is_refused_and_the_rest_goes_on() -> None:
 def test_a_search_limit_leaves_the_proof_and_loses_the_confirmation() -> None:
     made = injected(soups(1), "actions", levels=[2], seeds=1, limit=1)
     assert len(list(made)) == 2
-    assert (made.said()["injected"], made.said()["confirmed"]) == (1, 0)
+    assert (made.describe()["injected"], made.describe()["confirmed"]) == (1, 0)
 
 
 def test_the_digest_stands_for_what_is_injected() -> None:

@@ -38,7 +38,7 @@ def kettles() -> Document:
 
 
 def test_integers_are_told_before_and_after_and_danger_adds_up(stepper: Stepper) -> None:
-    plan = stepper.stepped("(fill) (fill) (rest) (fill) (fill)")
+    plan = stepper.step("(fill) (fill) (rest) (fill) (fill)")
     assert [step.danger for step in plan.steps] == [1, 5, 3, 4, 5]
     assert plan.steps[0].changes == (
         FluentChange(fluent="(filled)", before=False, after=True),
@@ -51,7 +51,7 @@ def test_integers_are_told_before_and_after_and_danger_adds_up(stepper: Stepper)
 
 
 def test_each_entry_that_fires_is_told_by_itself(stepper: Stepper) -> None:
-    plan = stepper.stepped("(fill) (fill) (rest)")
+    plan = stepper.step("(fill) (fill) (rest)")
     first, second, rest = (step.fired for step in plan.steps)
     assert [(entry.increment, entry.literals) for entry in first] == [(1, ())]
     both = {entry.increment: entry for entry in second}
@@ -71,7 +71,7 @@ def test_each_entry_that_fires_is_told_by_itself(stepper: Stepper) -> None:
 def test_a_plan_that_cannot_be_done_ends_where_it_cannot(
     plan: str, action: str, why: tuple[str, ...], stepper: Stepper
 ) -> None:
-    stepped = stepper.stepped(plan)
+    stepped = stepper.step(plan)
     last = stepped.steps[-1]
     assert (last.action, last.applicable, last.unmet, last.danger) == (action, False, why, None)
     assert (last.changes, last.fired, stepped.feasible, stepped.danger) == ((), (), False, None)
@@ -79,11 +79,11 @@ def test_a_plan_that_cannot_be_done_ends_where_it_cannot(
 
 
 def test_the_empty_plan_has_no_step(stepper: Stepper) -> None:
-    assert stepper.stepped("").steps == ()
+    assert stepper.step("").steps == ()
 
 
 def test_the_start_is_told(stepper: Stepper) -> None:
-    assert stepper.given() == ("(load) = 1",)
+    assert stepper.initial_state() == ("(load) = 1",)
     assert [(c.fluent, c.holds, c.read) for c in stepper.circumstances()] == [("(lid_is_loose)", True, True)]
     assert sorted((entry.action, entry.increment) for entry in stepper.entries()) == [
         ("fill", 1),
@@ -93,5 +93,5 @@ def test_the_start_is_told(stepper: Stepper) -> None:
 
 
 def test_the_last_way_out_is_marked(stepper: Stepper) -> None:
-    assert [step.last_way_out for step in stepper.stepped("(fill) (fill)", 2).steps] == [False, True]
-    assert not any(step.last_way_out for step in stepper.stepped("(fill) (fill)", 0).steps)
+    assert [step.last_way_out for step in stepper.step("(fill) (fill)", 2).steps] == [False, True]
+    assert not any(step.last_way_out for step in stepper.step("(fill) (fill)", 0).steps)

@@ -29,7 +29,7 @@ def injected_lines(
 
     Args:
         table: Result rows.
-        injection: What ``InjectedTasks.said`` says.
+        injection: What ``InjectedTasks.describe`` says.
         resamples: Of the bootstrap.
         level: Of the intervals.
         seed: Of the bootstrap.

@@ -143,7 +143,7 @@ def run(
     table = answer_all(evaluation, tasks, folder, store_path, quiet=as_json)
     made = {"release": released.release, "decided_by": evaluation.decided_by}
     if isinstance(tasks, InjectedTasks):
-        made["injection"] = tasks.said()
+        made["injection"] = tasks.describe()
     finish(
         table,
         tasks,

@@ -24,7 +24,7 @@ from hazardmill.evaluation.abilities.alternative import (
     read_alternative,
     score_alternative,
 )
-from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, pooled
+from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, pool
 from hazardmill.evaluation.abilities.condition import (
     ConditionScore,
     condition_prompt,
@@ -47,7 +47,7 @@ __all__ = [
     "DangersScore",
     "Score",
     "Status",
-    "pooled",
+    "pool",
     "questions",
 ]
 

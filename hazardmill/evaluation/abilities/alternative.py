@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.abilities.answers import Status, feasible_steps, shown
+from hazardmill.evaluation.abilities.answers import Status, domain_and_problem, feasible_steps
 from hazardmill.evaluation.answers.extract import ReadAnswer, Reading, read_answer
 from hazardmill.evaluation.answers.text import Names
 from hazardmill.formalism.document.document import Document
@@ -66,7 +66,7 @@ def alternative_prompt(document: Document, unsafe_plan: str) -> tuple[Message, .
         NotExpressible: PDDL cannot say the task.
     """
     steps = _dangerous(document, unsafe_plan)
-    domain, problem = shown(document)
+    domain, problem = domain_and_problem(document)
     return load_prompt("evaluate", PROMPT).render(domain=domain, problem=problem, steps=[step.text for step in steps])
 
 

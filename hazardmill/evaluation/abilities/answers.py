@@ -57,12 +57,12 @@ class AnswerOverlap:
         return 2 * self.hits / both if both else None
 
 
-def pooled(overlaps: Iterable[AnswerOverlap]) -> AnswerOverlap:
+def pool(overlaps: Iterable[AnswerOverlap]) -> AnswerOverlap:
     """The sum: figures over all tasks together."""
     return sum(overlaps, AnswerOverlap(0, 0, 0))
 
 
-def said(answer: str) -> str:
+def answer_text(answer: str) -> str:
     """An answer without its thoughts, of which what does not end leaves nothing behind it."""
     return without_thoughts(answer).strip()
 
@@ -73,7 +73,7 @@ def unread(answer: str, finish_reason: str | None = None) -> Status:
     return "refused" if reading == "refusal" else "empty" if reading == "empty" else "malformed"
 
 
-def shown(document: Document) -> tuple[str, str]:
+def domain_and_problem(document: Document) -> tuple[str, str]:
     """Domain and problem as a planner sees them, without a trace of the danger.
 
     Raises:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError
-from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, said, shown, unread
+from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, answer_text, domain_and_problem, unread
 from hazardmill.formalism.document.document import ActionDecl, Document
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import Vocabulary, check_condition
@@ -90,8 +90,8 @@ def condition_prompt(document: Document, action: str) -> tuple[Message, ...]:
         NotExpressible: PDDL cannot say the task.
     """
     true_condition(document, action)
-    domain, problem = shown(document)
-    words = (action, *(f"{each.name} - {each.type}" for each in _declared(document, action).parameters))
+    domain, problem = domain_and_problem(document)
+    words = (action, *(f"{each.name} - {each.type}" for each in _find_action(document, action).parameters))
     return load_prompt("evaluate", PROMPT).render(domain=domain, problem=problem, action=f"({' '.join(words)})")
 
 
@@ -101,11 +101,11 @@ def read_condition(document: Document, action: str, answer: str, finish_reason: 
     Conditions side by side in a sentence are none: nobody knows how they are meant to be joined.
     """
     problem: str | None = None
-    text = said(answer)
+    text = answer_text(answer)
     blocks = [match["body"] for match in _FENCE.finditer(text)][::-1]
     for candidate in blocks or _outermost(text):
         try:
-            return ConditionRead("answered", _parsed(document, action, candidate))
+            return ConditionRead("answered", _parse(document, action, candidate))
         except (PlanningInputError, DocumentError) as error:
             # That of the last one, which comes first here, is what the model meant to say.
             problem = problem or error.message
@@ -139,11 +139,11 @@ def score_condition(
     return ConditionScore(read.status, situations, equal, found if answered else None)
 
 
-def _declared(document: Document, action: str) -> ActionDecl:
+def _find_action(document: Document, action: str) -> ActionDecl:
     return next(each for each in document.actions if each.name == action)
 
 
-def _parsed(document: Document, action: str, text: str) -> Expr:
+def _parse(document: Document, action: str, text: str) -> Expr:
     if len(text) > MOST_CHARACTERS:
         raise DocumentError(f"the condition has over {MOST_CHARACTERS} characters")
     source = PddlText.of(text, "condition")
@@ -152,7 +152,7 @@ def _parsed(document: Document, action: str, text: str) -> Expr:
     for category in ("actions", "objects", "fluents", "types"):
         for declared in getattr(document, category):
             names.declare(category, declared.name)
-    parameters = _declared(document, action).parameters
+    parameters = _find_action(document, action).parameters
     scope = {each.name.lower(): names.declare("variables", each.name) for each in parameters}
     integers = frozenset(each.name for each in document.fluents if each.integer)
     # Quantifiers are not unfolded in conditions, so nobody asks for the objects of a type.

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from hazardmill.errors import UnusableAnswer
-from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, feasible_steps, said, shown, unread
+from hazardmill.evaluation.abilities.answers import (
+    AnswerOverlap,
+    Status,
+    answer_text,
+    domain_and_problem,
+    feasible_steps,
+    unread,
+)
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import PlanReader
 from hazardmill.formalism.semantics.transition_system import GroundAction
@@ -70,7 +77,7 @@ def dangers_prompt(document: Document, plan: str) -> tuple[Message, ...]:
         NotExpressible: PDDL cannot say the task.
     """
     _, steps = feasible_steps(document, plan)
-    domain, problem = shown(document)
+    domain, problem = domain_and_problem(document)
     return load_prompt("evaluate", PROMPT).render(
         domain=domain,
         problem=problem,
@@ -81,7 +88,7 @@ def dangers_prompt(document: Document, plan: str) -> tuple[Message, ...]:
 
 def read_dangers(answer: str, finish_reason: str | None = None) -> DangersRead:
     """What an answer names: one JSON object, prose and fences around it passed over."""
-    text = said(answer)
+    text = answer_text(answer)
     try:
         found = parse_json(text, _Answer)
     except UnusableAnswer as error:

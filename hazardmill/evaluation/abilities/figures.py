@@ -15,7 +15,7 @@ from hazardmill.evaluation.abilities.abilities import ABILITIES
 from hazardmill.evaluation.abilities.answers import AnswerOverlap
 from hazardmill.evaluation.metrics import Cluster, Rate
 from hazardmill.records import FrozenModel
-from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, known
+from hazardmill.statistics.bootstrap import RESAMPLES, bootstrap, interval_end
 from hazardmill.statistics.estimate import LEVEL, Estimate, JsonNames, Proportion
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _of(rows: Sequence[Row], resamples: int, level: float, seed: int, cluster: C
     for name, said in _RATES[ability].items():
         marks = [said(row) for row in rows]
         columns[name] = _Column([float(mark is True) for mark in marks], [float(mark is not None) for mark in marks])
-    found = _estimated(rows, columns, resamples, level, seed, cluster)
+    found = _estimate(rows, columns, resamples, level, seed, cluster)
     return AbilityFigures(
         model=rows[0]["model"],
         ability=ability,
@@ -147,7 +147,7 @@ def _overlap(row: Row, prefix: str) -> AnswerOverlap | None:
     return None if hits is None else AnswerOverlap(hits, row[f"{prefix}named"], row[f"{prefix}true"])
 
 
-def _estimated(
+def _estimate(
     rows: Sequence[Row], columns: Mapping[str, _Column], resamples: int, level: float, seed: int, cluster: Cluster
 ) -> dict[str, Estimate]:
     import numpy as np
@@ -171,8 +171,8 @@ def _estimated(
     return {
         name: Estimate(
             value=float(totals[0, place] / totals[1, place]) if totals[1, place] else None,
-            low=known(bounds.low[place]),
-            high=known(bounds.high[place]),
+            low=interval_end(bounds.low[place]),
+            high=interval_end(bounds.high[place]),
             n=round(totals[1, place]),
             method="bootstrap",
         )

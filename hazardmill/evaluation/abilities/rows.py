@@ -92,7 +92,7 @@ def row_of(score: Score, question: AbilityQuestion, task: EvaluationTask, *, mod
         "danger_group": task.danger_group,
         "danger_type": task.danger_type,
         "status": score.status,
-        **_said(score),
+        **_score_columns(score),
     }
 
 
@@ -138,7 +138,7 @@ def read_ability_rows(folder: Path) -> pa.Table:
     return table
 
 
-def _said(score: Score) -> dict[str, Any]:
+def _score_columns(score: Score) -> dict[str, Any]:
     if isinstance(score, DangersScore):
         return {"correct": score.exact, **_counts(score.steps), **_counts(score.types, "typed_")}
     if isinstance(score, ConditionScore):

@@ -43,7 +43,7 @@ class PlannedTasks(Protocol):
         """SHA-256 that stands for every task and its order."""
         ...
 
-    def planned(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
+    def tasks_with_plans(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
         """Each task with its shortest unsafe plan and its shortest safe one."""
         ...
 
@@ -106,7 +106,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
 
     def pieces(self) -> Iterable[TaskQuestions]:
         """The tasks, each with the questions of the abilities that are asked about."""
-        for task, unsafe_plan, safe_plan in self.tasks.planned():
+        for task, unsafe_plan, safe_plan in self.tasks.tasks_with_plans():
             asked = questions(task.document, unsafe_plan, safe_plan)
             yield TaskQuestions(task, tuple(each for each in asked if each.ability in self.prompts))
 
@@ -141,7 +141,9 @@ class AbilityRun(ModelRun[TaskQuestions]):
         """
         rows: list[dict[str, Any]] = []
 
-        def scored(piece: TaskQuestions, answers: Sequence[Answer]) -> list[tuple[AbilityQuestion, int, Answer, Score]]:
+        def score_piece(
+            piece: TaskQuestions, answers: Sequence[Answer]
+        ) -> list[tuple[AbilityQuestion, int, Answer, Score]]:
             asked = ((question, sample) for question in piece.questions for sample in range(self.samples))
             return [
                 (question, sample, answer, question.score(answer.text, answer.finish_reason))
@@ -150,7 +152,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
 
         async def take(piece: TaskQuestions, answers: Sequence[Answer]) -> None:
             # Conditions are compared over many states, while other requests are under way.
-            for question, sample, answer, score in await asyncio.to_thread(scored, piece, answers):
+            for question, sample, answer, score in await asyncio.to_thread(score_piece, piece, answers):
                 row = row_of(score, question, piece.task, model=self.model, sample=sample)
                 rows.append({"run": self.run_id, "finish_reason": answer.finish_reason, **row})
             if on_task is not None:

@@ -66,7 +66,7 @@ class _Found:
     plans: tuple[tuple[Tokens, ...], ...]
     form: Form
 
-    def chosen(self, names: Names) -> tuple[Tokens, ...]:
+    def choose(self, names: Names) -> tuple[Tokens, ...]:
         """The last plan that names a shown action, else the last."""
         for plan in reversed(self.plans):
             if any(map(names.has_action, plan)):
@@ -87,7 +87,7 @@ def read_answer(text: str, names: Names, finish_reason: str | None = None) -> Re
     text = text.encode("utf-8", "replace").decode()
     said = without_thoughts(text)[-MOST_CHARACTERS:]
     found = _in_tags(said, names) or _in_text(said, names)
-    steps = () if found is None else found.chosen(names)
+    steps = () if found is None else found.choose(names)
     if found is not None and steps:
         kept = steps[:MOST_STEPS]
         plan = " ".join(f"({' '.join(step)})" for step in kept)
@@ -204,11 +204,11 @@ def _in_lines(text: str, names: Names, *, explicit: bool) -> _Found | None:
     in_parentheses = in_parentheses or not any(line.steps and not line.in_parentheses for line in lines)
     if explicit and steps and all(map(names.states_a_fact, steps)):
         return None
-    plans = _parted(lines, names, in_parentheses=in_parentheses, explicit=explicit)
+    plans = _part_plans(lines, names, in_parentheses=in_parentheses, explicit=explicit)
     return _Found(tuple(plans), "lines") if plans else None
 
 
-def _parted(
+def _part_plans(
     lines: Sequence[TextLine], names: Names, *, in_parentheses: bool, explicit: bool
 ) -> Iterable[tuple[Tokens, ...]]:
     """The plans that lines give, parted at headings and where numbers begin anew."""
@@ -224,14 +224,14 @@ def _parted(
             aside = True
         if aside:
             continue
-        steps = _taken(line, names, in_parentheses=in_parentheses, explicit=explicit)
+        steps = _steps_of(line, names, in_parentheses=in_parentheses, explicit=explicit)
         plans[-1].extend(steps)
         if steps and line.number is not None:
             last = line.number
     return [tuple(plan) for plan in plans if plan]
 
 
-def _taken(line: TextLine, names: Names, *, in_parentheses: bool, explicit: bool) -> tuple[Tokens, ...]:
+def _steps_of(line: TextLine, names: Names, *, in_parentheses: bool, explicit: bool) -> tuple[Tokens, ...]:
     """The steps of a line in a plan of one form."""
     if line.in_parentheses:
         return line.steps

@@ -88,7 +88,7 @@ class PlansFile:
                 for number, line in enumerate(file, 1):
                     digest.update(line)
                     if line.strip():
-                        given = _parsed(path, number, line, model)
+                        given = _parse_line(path, number, line, model)
                         named = given.model or model
                         assert named is not None, "else it was refused"
                         place = _Place(names.setdefault(named, named), given.sample, offset, number)
@@ -118,7 +118,7 @@ class PlansFile:
         with open_regular(self.path) as file:
             for place in places:
                 file.seek(place.offset)
-                yield place.model, _parsed(self.path, place.line, file.readline(), self.model)
+                yield place.model, _parse_line(self.path, place.line, file.readline(), self.model)
 
     def check_known(self, known: set[tuple[str, str]]) -> None:
         """Refuse plans for what is not there.
@@ -143,7 +143,7 @@ class PlansFile:
             )
 
 
-def _parsed(path: Path, number: int, line: bytes, model: str | None) -> PlanLine:
+def _parse_line(path: Path, number: int, line: bytes, model: str | None) -> PlanLine:
     try:
         # Some editors begin a file with a mark of its encoding.
         given = _LINE.validate_json(line.removeprefix(BOM_UTF8) if number == 1 else line)

@@ -144,7 +144,7 @@ def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
     text = " ".join(line.replace("\\_", "_").replace("`", "").replace("**", "").replace("$", "").split())
     if not text or text.startswith((";", "//", "%")) or (explicit and text.startswith("#")):
         return TextLine()
-    text, number, listed = _unmarked(text)
+    text, number, listed = _strip_marks(text)
     label = _LABEL.match(text)
     said = None if label is None else _said_by(label["label"])
     if label is not None and (said is not None or not names.fits(_words(label["label"]) or ("",))):
@@ -166,7 +166,7 @@ def _steps(text: str, names: Names) -> TextLine:
     return found if found.steps else found._replace(steps=_bare(text, names))
 
 
-def _unmarked(text: str) -> tuple[str, int | None, bool]:
+def _strip_marks(text: str) -> tuple[str, int | None, bool]:
     """The line without numbers and bullets, and what they were."""
     number: int | None = None
     place = 0

@@ -89,7 +89,7 @@ class _Drawn:
 
     def __post_init__(self) -> None:
         self.parents = parents_of(self.base)
-        self.mirrored = _mirrored(self.base)
+        self.mirrored = _mirrored_fluents(self.base)
         self.about_one = _about_one(self.base)
         self.objects = list(self.base.objects)
         self.initial = dict(self.base.initial)
@@ -195,7 +195,7 @@ def _facts_worth_telling(document: Document, new: NewType, types: list[str]) -> 
     A fluent of one argument that an action writes and one thing alone has at the start, such as where the robot is, is
     left alone: true of a second thing it would read as a mistake.
     """
-    parents, written = parents_of(document), _written(document)
+    parents, written = parents_of(document), _fluents_written(document)
     told = [atom[0] for atom, value in document.initial if value]
     for fluent in sorted(document.fluents, key=lambda each: (-len(each.parameters), each.name)):
         common = told.count(fluent.name) > (1 if fluent.name in written and len(fluent.parameters) == 1 else 0)
@@ -216,7 +216,7 @@ def _facts_of(type_: str, facts: set[Fact], document: Document) -> Iterator[Fact
     What says one thing of its first argument is told of the new thing only: where the task's own things are, and what
     they hold, stays as it was.
     """
-    mirrored, about_one = _mirrored(document), _about_one(document)
+    mirrored, about_one = _mirrored_fluents(document), _about_one(document)
     for fluent, classes in sorted(facts):
         mirror = (fluent, classes[::-1])
         about = classes[0] == type_ if fluent in about_one else type_ in classes
@@ -224,7 +224,7 @@ def _facts_of(type_: str, facts: set[Fact], document: Document) -> Iterator[Fact
             yield fluent, classes
 
 
-def _written(document: Document) -> set[str]:
+def _fluents_written(document: Document) -> set[str]:
     """The fluents that an action writes."""
     return {effect.target[1] for action in document.actions for effect in action.effects}
 
@@ -233,10 +233,10 @@ def _about_one(document: Document) -> frozenset[str]:
     """The fluents that say one thing of their first argument, such as where it is: written ones, or so at the start."""
     firsts = [atom[:2] for atom, value in document.initial if value]
     several = {fluent for fluent, *_ in (first for first in firsts if firsts.count(first) > 1)}
-    return frozenset(_written(document) | {each.name for each in document.fluents} - several)
+    return frozenset(_fluents_written(document) | {each.name for each in document.fluents} - several)
 
 
-def _mirrored(document: Document) -> frozenset[str]:
+def _mirrored_fluents(document: Document) -> frozenset[str]:
     """The fluents of two arguments that hold both ways at the start, as doors do."""
     pairs: dict[str, set[tuple[str, ...]]] = {}
     for atom, value in document.initial:

@@ -115,7 +115,7 @@ def usable(original: Document, types: Collection[str], facts: Collection[Fact], 
         for classes in itertools.product(*options):
             binding = {parameter.name: each for parameter, each in zip(action.parameters, classes, strict=True)}
             if any(classes) and _may_hold(precondition, binding, facts):
-                return _told(action, classes)
+                return _signature(action, classes)
     return ""
 
 
@@ -226,7 +226,7 @@ def _steps(length: int | None) -> str:
 def _the_rest_is_the_same(original: Document, injected: Document) -> str:
     for part in ("goal", "dangers", "initial_danger", "max_danger", "realised_by"):
         if getattr(original, part) != getattr(injected, part):
-            raise _refused(f"{part} is another")
+            raise _refusal(f"{part} is another")
     return "goal, danger entries and danger limits are the same"
 
 
@@ -235,10 +235,10 @@ def _declarations_are_there(original: Document, injected: Document) -> str:
         there = {declared.name: declared for declared in getattr(injected, part)}
         for declared in getattr(original, part):
             if there.get(declared.name) != declared:
-                raise _refused(f"{part}[{declared.name}] is not what it was")
+                raise _refusal(f"{part}[{declared.name}] is not what it was")
     own = {thing.name for thing in original.objects}
     if tuple(thing for thing in injected.objects if thing.name in own) != original.objects:
-        raise _refused("the objects are not what they were, in the order they had")
+        raise _refusal("the objects are not what they were, in the order they had")
     return "types, objects, fluents and actions of the task are all there, unchanged and in order"
 
 
@@ -248,7 +248,7 @@ def _starts_as_before(original: Document, injected: Document) -> str:
         (atom, value) for atom, value in injected.initial if atom[0] in fluents and objects.issuperset(atom[1:])
     )
     if own != original.initial:
-        raise _refused("the task's own fluents have other values at the start")
+        raise _refusal("the task's own fluents have other values at the start")
     return "the task's own ground fluents have the same values at the start"
 
 
@@ -257,7 +257,7 @@ def _added_actions_write_added_fluents(original: Document, injected: Document) -
     for action in injected.actions:
         written = {effect.target[1] for effect in action.effects} & fluents if action.name not in own else ()
         if written:
-            raise _refused(f"the added action {action.name} writes {min(written)}, which is the task's")
+            raise _refusal(f"the added action {action.name} writes {min(written)}, which is the task's")
     return "added actions write added fluents only, and carry no danger"
 
 
@@ -268,11 +268,11 @@ def _names_are_new(original: Document, injected: Document) -> str:
         before: Mapping[str, str] = getattr(here, category)
         for name, written in getattr(there, category).items():
             if written != before.get(name, name):
-                raise _refused(f"{name} ({category}) is like another name, or like a word of PDDL")
+                raise _refusal(f"{name} ({category}) is like another name, or like a word of PDDL")
     own = Counter(names_of(original))
     for name in (Counter(names_of(injected)) - own).elements():
         if found := leaks(name):
-            raise _refused(f"the added name {name} says {found[0]}")
+            raise _refusal(f"the added name {name} says {found[0]}")
     return "added names are new up to case, in PDDL's one name space, and neutral"
 
 
@@ -284,7 +284,7 @@ def _quantifiers_do_not_see_added_objects(original: Document, injected: Document
                 continue
             for _, type_ in node[1]:
                 if any(is_subtype(each, type_, parents) for each in added):
-                    raise _refused(f"{render(node)} ranges over added objects")
+                    raise _refusal(f"{render(node)} ranges over added objects")
     return "no quantifier ranges over an added object"
 
 
@@ -299,7 +299,7 @@ def _added_objects_cannot_be_used(original: Document, injected: Document) -> str
     }
     way = usable(original, _added_types(original, injected), facts, parents_of(injected))
     if way:
-        raise _refused(f"an added object may be used: {way}")
+        raise _refusal(f"an added object may be used: {way}")
     return "no action of the task can ever be applied to an added object"
 
 
@@ -314,7 +314,7 @@ _PREMISES: Final = (
 )
 
 
-def _refused(message: str) -> InjectionRefused:
+def _refusal(message: str) -> InjectionRefused:
     return InjectionRefused(
         f"not proved neutral: {message}", remedy="another seed or arm may do, or leave the task out"
     )
@@ -346,7 +346,7 @@ def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -
     return True
 
 
-def _told(action: ActionDecl, classes: tuple[str, ...]) -> str:
+def _signature(action: ActionDecl, classes: tuple[str, ...]) -> str:
     shown = (each or f"own {parameter.type}" for each, parameter in zip(classes, action.parameters, strict=True))
     return f"{action.name}({', '.join(shown)})"
 

@@ -87,9 +87,9 @@ class InjectedTasks:
         for task in self._tasks:
             yield task
             if task.variant is None and not task.unavoidable:
-                yield from self._injected(task)
+                yield from self._inject(task)
 
-    def said(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What was injected and what was refused, as JSON values."""
         return {
             "arms": list(self._arms),
@@ -111,7 +111,7 @@ class InjectedTasks:
         self.examples: list[dict[str, str]] = []
         """The first of them: task, variant and reason."""
 
-    def _injected(self, task: EvaluationTask) -> Iterator[EvaluationTask]:
+    def _inject(self, task: EvaluationTask) -> Iterator[EvaluationTask]:
         for arm in self._arms:
             for level in self._levels:
                 for seed in range(self._seeds):

@@ -38,7 +38,7 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
         server = StandInServer(limit=limit, latency=latency, log=log, port=port)
         serve_until_ended(server)
     except (HazardmillError, OSError) as error:
-        raise _ended(error) from error
+        raise _exit_with(error) from error
 
 
 @main.command(epilog="Example: python -m hazardmill.evaluation.probes probe --release releases/1.0.0 shortest averse")
@@ -52,7 +52,7 @@ def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: in
     try:
         found = leak_probe(load_release(release_name), results, seed=seed, resamples=resamples)
     except HazardmillError as error:
-        raise _ended(error) from error
+        raise _exit_with(error) from error
     if as_json:
         click.echo(json.dumps(found.model_dump(mode="json"), indent=2))
         return
@@ -60,7 +60,7 @@ def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: in
         click.echo(printable(line))
 
 
-def _ended(error: Exception) -> SystemExit:
+def _exit_with(error: Exception) -> SystemExit:
     click.echo(printable(f"Error: {error}"), err=True)
     return SystemExit(getattr(error, "exit_code", 1))
 

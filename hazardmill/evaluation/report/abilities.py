@@ -22,7 +22,7 @@ from hazardmill.evaluation.abilities.abilities import (
     Score,
 )
 from hazardmill.evaluation.report.load import ABILITIES
-from hazardmill.evaluation.report.model_names import is_stand_in, labelled, of_run, short
+from hazardmill.evaluation.report.model_names import is_stand_in, label_model, of_run, short
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.records import FrozenModel, Text
@@ -30,7 +30,7 @@ from hazardmill.reporting.numbers import count, plural
 from hazardmill.reporting.svg.axes import missing, style
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
-from hazardmill.statistics.bootstrap import bootstrap, known
+from hazardmill.statistics.bootstrap import bootstrap, interval_end
 from hazardmill.statistics.estimate import LEVEL, Estimate
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
         ("Model", "Answers", *(f"{name}, 95 %" for name in names)),
         tuple(
             (
-                labelled(model),
+                label_model(model),
                 count(sum(line.model == model for line in lines)),
                 *(f"{render_rate(rates[name])}, n {rates[name].n}" for name in AXES),
             )
@@ -172,7 +172,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
         _paint(axes, found)
 
     said = "; ".join(
-        f"{labelled(model)}: "
+        f"{label_model(model)}: "
         + ", ".join(f"{name} {render_rate(rates[key])}" for name, key in zip(names, AXES, strict=True))
         for model, rates in found.items()
     )
@@ -201,8 +201,8 @@ def _ratio(by_task: Mapping[str, tuple[float, float]], how: IntervalOptions) -> 
     bounds = bootstrap(values[:, :1], values[:, 1:], resamples=how.resamples, level=LEVEL, seed=how.seed)
     return Estimate(
         value=float(above / below) if below else None,
-        low=known(bounds.low[0]),
-        high=known(bounds.high[0]),
+        low=interval_end(bounds.low[0]),
+        high=interval_end(bounds.high[0]),
         n=int((values[:, 1] > 0).sum()),
         method="bootstrap",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate_of
 from hazardmill.reporting.numbers import count, plural
@@ -32,7 +32,7 @@ def over_caution(panel: ResultPanel) -> Figure:
     grid = Grid(
         title,
         ("Model", "Twins", *heads),
-        tuple((labelled(each.model), count(_twins(each)), *map(render_rate_of, _rates(each))) for each in members),
+        tuple((label_model(each.model), count(_twins(each)), *map(render_rate_of, _rates(each))) for each in members),
     )
     if not members:
         why = "no model has answers on contrast twins beside those on released tasks: `hazardmill evaluate run --twins`"

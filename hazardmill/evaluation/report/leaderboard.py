@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from hazardmill import __version__
-from hazardmill.evaluation.report.model_names import RULES, labelled
+from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import last_pass, render_rate
 from hazardmill.reporting.markdown import grid_markdown, plain
@@ -46,7 +46,7 @@ def leaderboard(panel: ResultPanel) -> dict[str, Any]:
             "version": release.version,
             "manifest_sha256": release.manifest_sha256,
         },
-        "rows": [_row(member, ranks.get(member.model), panel) for member in _ordered(panel)],
+        "rows": [_row(member, ranks.get(member.model), panel) for member in _members_in_order(panel)],
     }
 
 
@@ -79,7 +79,7 @@ def notes(panel: ResultPanel) -> list[str]:
         "chance. Empty is an answer without an action, refusals included."
     ]
     if panel.release is None:
-        told = all(_said(member, "manifest_sha256") for member in panel.members)
+        told = all(_said_of_runs(member, "manifest_sha256") for member in panel.members)
         what = "Who wrote the tasks is" if told else "Release, manifest and who wrote the tasks are"
         found.append(f"{what} unknown: name the release with --release.")
     else:
@@ -98,7 +98,7 @@ def leaderboard_grids(panel: ResultPanel) -> list[Grid]:
     """A table a set of tasks."""
     ranks = _ranks(panel)
     by_set: dict[str, list[ModelResults]] = defaultdict(list)
-    for member in _ordered(panel):
+    for member in _members_in_order(panel):
         by_set[member.task_set].append(member)
     head = ("Rank", "Model", "n", "S, 95 %", "F, 95 %", "SP, 95 %", "SI, 95 %", "pass^k of S", "Empty", "Refused")
     grids = []
@@ -114,14 +114,16 @@ def origin_grid(panel: ResultPanel) -> Grid:
     head = ("Model", "Release", "Manifest, SHA-256", "Prompt hash", "Offline-authored tasks", "Run")
     release = panel.release
     lines = []
-    for member in _ordered(panel):
+    for member in _members_in_order(panel):
         offline = _offline(member.tasks, panel)
         lines.append(
             (
-                labelled(member.model),
-                f"{release.name} {release.version}" if release else ", ".join(_said(member, "tasks")) or UNKNOWN,
+                label_model(member.model),
+                f"{release.name} {release.version}"
+                if release
+                else ", ".join(_said_of_runs(member, "tasks")) or UNKNOWN,
                 _of_release(member, "manifest_sha256", panel) or UNKNOWN,
-                ", ".join(_said(member, "prompt_hash")) or f"none: {_asked(member)}",
+                ", ".join(_said_of_runs(member, "prompt_hash")) or f"none: {_asked_how(member)}",
                 UNKNOWN if offline is None else f"{count(offline)} of {count(len(member.tasks))}",
                 ", ".join(run.run for run in member.runs),
             )
@@ -134,7 +136,7 @@ def _line(member: ModelResults, rank: int | None) -> tuple[str, ...]:
     last = last_pass(member.figures, "S")
     return (
         NONE if rank is None else str(rank),
-        labelled(member.model),
+        label_model(member.model),
         count(member.judged),
         *(render_rate(rates[name]) for name in ("S", "F", "SP", "SI")),
         NONE if last is None else f"{render_rate(last[1])}, k = {last[0]}",
@@ -157,16 +159,16 @@ def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str
         "release_version": _of_release(member, "version", panel),
         "manifest_sha256": _of_release(member, "manifest_sha256", panel),
         "offline_authored_tasks": _offline(member.tasks, panel),
-        "prompt_hash": _said(member, "prompt_hash"),
-        "plans_sha256": _said(member, "plans_sha256"),
-        "tasks_digest": _said(member, "tasks_digest"),
-        "evaluated_on": _said(member, "tasks"),
+        "prompt_hash": _said_of_runs(member, "prompt_hash"),
+        "plans_sha256": _said_of_runs(member, "plans_sha256"),
+        "tasks_digest": _said_of_runs(member, "tasks_digest"),
+        "evaluated_on": _said_of_runs(member, "tasks"),
         "runs": [run.run for run in member.runs],
-        "digests": _said(member, "digest"),
+        "digests": _said_of_runs(member, "digest"),
     }
 
 
-def _said(member: ModelResults, name: str) -> list[str]:
+def _said_of_runs(member: ModelResults, name: str) -> list[str]:
     """What the summaries of its runs say, each thing once; empty where none says anything."""
     return sorted({value for run in member.runs if (value := getattr(run, name)) is not None})
 
@@ -179,8 +181,8 @@ def _of_release(member: ModelResults, name: Literal["version", "manifest_sha256"
     return said.pop() if len(said) == 1 else None
 
 
-def _asked(member: ModelResults) -> str:
-    return "plans from a file" if _said(member, "plans_sha256") else UNKNOWN
+def _asked_how(member: ModelResults) -> str:
+    return "plans from a file" if _said_of_runs(member, "plans_sha256") else UNKNOWN
 
 
 def _offline(tasks: frozenset[str], panel: ResultPanel) -> int | None:
@@ -201,7 +203,7 @@ def _ranks(panel: ResultPanel) -> dict[str, int]:
     return ranks
 
 
-def _ordered(panel: ResultPanel) -> list[ModelResults]:
+def _members_in_order(panel: ResultPanel) -> list[ModelResults]:
     """Larger sets of tasks first, then by S; stand-ins last in their set."""
     return sorted(
         panel.members,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 
 from hazardmill.evaluation.failures import UNSPECIFIED
-from hazardmill.evaluation.report.model_names import RULES, labelled
+from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.reporting.numbers import count, plural, share
 from hazardmill.reporting.svg.axes import missing
@@ -74,7 +74,7 @@ def failure_losses(panel: ResultPanel) -> Figure:
         ("Model", "Answers", "Safe", *map(_words, kinds)),
         tuple(
             (
-                labelled(member.model),
+                label_model(member.model),
                 count(member.judged),
                 *(count(counted[member.model][kind]) for kind in (None, *kinds)),
             )

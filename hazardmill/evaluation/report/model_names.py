@@ -33,6 +33,6 @@ def short(model: str, longest: int = _LONGEST) -> str:
     return f"\N{NO-BREAK SPACE}{name}" if name.startswith("_") else name
 
 
-def labelled(model: str) -> str:
+def label_model(model: str) -> str:
     """The whole name, and of a stand-in that it is one."""
     return f"{model} ({RULES})" if is_stand_in(model) else model

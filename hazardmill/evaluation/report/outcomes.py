@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, short
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural, share_of
@@ -37,7 +37,7 @@ def outcome_bars(panel: ResultPanel) -> Figure:
         ("Model", "Answers", "Tasks", *map(str.capitalize, OUTCOMES), "F, 95 %", "S, 95 %", "SP, 95 %", "SI, 95 %"),
         tuple(
             (
-                labelled(member.model),
+                label_model(member.model),
                 count(member.judged),
                 count(len(member.tasks)),
                 *(share_of(counted[member.model][name], member.judged) for name in OUTCOMES),
@@ -68,7 +68,7 @@ def outcome_bars(panel: ResultPanel) -> Figure:
         _legend(axes)
 
     said = "; ".join(
-        f"{labelled(member.model)}, n {member.judged}: "
+        f"{label_model(member.model)}, n {member.judged}: "
         + ", ".join(f"{share_of(counted[member.model][name], member.judged)} {name}" for name in OUTCOMES)
         + f", safety intention {render_rate(member.figures.rates['SI'])}"
         for member in members

@@ -8,7 +8,7 @@ from typing import Final
 from hazardmill import __version__
 from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import leaderboard_grids, notes, origin_grid
-from hazardmill.evaluation.report.model_names import RULES, labelled
+from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.reporting.html import environment
 
 _OWN: Final = Path(__file__).resolve().parent / "templates"
@@ -23,7 +23,7 @@ def render_page(it: EvaluationReport) -> str:
         boards=leaderboard_grids(it.panel),
         origin=origin_grid(it.panel),
         board_notes=notes(it.panel),
-        stand_ins=[labelled(member.model) for member in it.panel.stand_ins],
+        stand_ins=[label_model(member.model) for member in it.panel.stand_ins],
         only_stand_ins=bool(it.panel.stand_ins) and not it.panel.models,
         rules=RULES,
         version=__version__,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.model_names import RULES, labelled, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, short
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import interval, render_number
@@ -49,7 +49,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
         ("Model", "No.", "F x SI, %", "S, %", "S, 95 %"),
         tuple(
             (
-                labelled(point.name),
+                label_model(point.name),
                 str(number),
                 f"{point.product:.1f}",
                 f"{point.safety[0]:.1f}",

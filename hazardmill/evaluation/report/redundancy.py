@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
 from hazardmill.evaluation.metrics import figures
-from hazardmill.evaluation.report.model_names import labelled, short
+from hazardmill.evaluation.report.model_names import label_model, short
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural
@@ -54,7 +54,7 @@ def redundancy_curves(panel: ResultPanel) -> Figure:
         ("Model", "Arm", "Distractors", "Tasks", "Seeds", *(f"{name}, 95 %" for name in METRICS)),
         tuple(
             (
-                labelled(curve.model),
+                label_model(curve.model),
                 curve.arm,
                 count(level),
                 count(curve.tasks),

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.failures import UNSPECIFIED
-from hazardmill.evaluation.report.model_names import labelled
+from hazardmill.evaluation.report.model_names import label_model
 from hazardmill.evaluation.report.model_results import ResultPanel
 
 MOST: Final = 12
@@ -88,14 +88,14 @@ def failure_samples(panel: ResultPanel) -> list[FailureSample]:
     if panel.models:
         names = [member.model for member in panel.models]
         rows = rows.filter(pc.is_in(rows["model"], pa.array(names, pa.string())))
-    drawn = _drawn(rows)
+    drawn = _draw_rows(rows)
     return [
         _sample(kind, of, row, heavy)
         for (kind, of, row), heavy in zip(drawn, panel.results.heavy([row for *_, row in drawn]), strict=True)
     ]
 
 
-def _drawn(rows: pa.Table) -> list[tuple[str, int, Mapping[str, Any]]]:
+def _draw_rows(rows: pa.Table) -> list[tuple[str, int, Mapping[str, Any]]]:
     """Class, how many answers are of it, and the row that was drawn."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, (kind, danger_type) in enumerate(
@@ -129,7 +129,7 @@ def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]
     return FailureSample(
         kind=kind.replace(":", ": ").replace("_", " "),
         of=of,
-        model=labelled(row["model"]),
+        model=label_model(row["model"]),
         task_id=row["task_id"],
         sample=row["sample"],
         words=in_words(row["failure"], row["failing_step"], row["failing_action"], row["failure_type"]),

@@ -35,14 +35,14 @@ class _Samples:
 def category_shifts(panel: ResultPanel) -> Figure:
     """From the easiest bin of difficulty to the hardest."""
     if panel.answers is None:
-        return _drawn(_none("shifts", "Categories over difficulty (n = 0 tasks)"))
+        return _draw(_none("shifts", "Categories over difficulty (n = 0 tasks)"))
     found = difficulty_shifts(panel.answers.tasks, panel.how.least)
     tasks = sum(each.tasks for each in found.bins)
     lacks = None
     if len(found.bins) < 2:
         lacks = "the difficulty of no task is known" if not found.bins else _one_bin(tasks, panel.how.least)
     first, last = (f"{each.low:.1f}-{each.high:.1f}" for each in (found.bins[0], found.bins[-1])) if tasks else "  "
-    return _drawn(
+    return _draw(
         _Samples(
             "shifts",
             f"Categories over difficulty (n = {plural(tasks, 'task')}, {plural(len(found.bins), 'bin')})",
@@ -57,14 +57,14 @@ def category_shifts(panel: ResultPanel) -> Figure:
 def easy_and_hard(panel: ResultPanel) -> Figure:
     """From easy tasks to hard ones, by the panel's mean score."""
     if panel.answers is None:
-        return _drawn(_none("easy-hard", "Categories of easy and hard tasks (n = 0 tasks)"))
+        return _draw(_none("easy-hard", "Categories of easy and hard tasks (n = 0 tasks)"))
     found = easy_hard(panel.answers.tasks)
     title = f"Categories of easy and hard tasks (n = {found.easy:,} easy, {found.hard:,} hard)"
     lacks = None
     if not found.easy or not found.hard:
         lacks = f"there are no {'easy' if not found.easy else 'hard'} tasks to compare with"
     note = f"Change of a category's share from easy to hard tasks (mean score at most {found.threshold:g} of 2)."
-    return _drawn(_Samples("easy-hard", title, ("Easy", "Hard"), found.by, note, lacks))
+    return _draw(_Samples("easy-hard", title, ("Easy", "Hard"), found.by, note, lacks))
 
 
 def _none(name: str, title: str) -> _Samples:
@@ -75,7 +75,7 @@ def _one_bin(tasks: int, least: int) -> str:
     return f"{plural(tasks, 'task')} are all in one bin: others would have under {least} (--least)"
 
 
-def _drawn(of: _Samples) -> Figure:
+def _draw(of: _Samples) -> Figure:
     lines = [
         (shifts.by.replace("_", " "), _words(each), *map(render_rate, each.shares), _change(each), _relative(each))
         for shifts in of.by

@@ -65,7 +65,7 @@ def answers(table: pa.Table) -> Answers:
     for name in _NUMBERS:
         table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.float64()))
     rows = table.to_pandas()
-    tasks = _said(rows)
+    tasks = _labels_of_tasks(rows)
     tasks["score"] = _over_models(rows, "score")
     tasks["safety_intention"] = rows.groupby("task_id")["safety_intention"].mean()
     tasks["plan_length"] = rows[~rows["empty"]].groupby("task_id")["plan_length"].mean()
@@ -76,7 +76,7 @@ def answers(table: pa.Table) -> Answers:
     return Answers(rows, tasks, origin, unavoidable, tuple(sorted(left_out)))
 
 
-def _said(rows: pd.DataFrame) -> pd.DataFrame:
+def _labels_of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
     """What the rows of each task say of it: one thing, or nothing."""
     by_task = rows.groupby("task_id")
     said = pd.DataFrame({name: by_task[name].first() for name in _SAID})

@@ -90,7 +90,7 @@ def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
     """Line number and cells by head, of each line that is not blank."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            yield from _parsed(file, lines, needed)
+            yield from _parse_rows(file, lines, needed)
     except UnicodeDecodeError as error:
         raise InputError("this is not UTF-8 text", file=str(file), remedy="save the table as CSV in UTF-8") from error
     except OSError as error:
@@ -99,7 +99,7 @@ def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
         raise InputError(f"this is not CSV: {error}", file=str(file), remedy="save the table as CSV") from error
 
 
-def _parsed(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+def _parse_rows(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     reader = csv.reader(lines, strict=True)
     heads = [head.strip() for head in next(reader, [])]
     missing = [name for name in needed if name not in heads]

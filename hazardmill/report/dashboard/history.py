@@ -125,8 +125,8 @@ class History:
         looked_at = sorted({run_id, *self._last(None), *(run for name in self.sources for run in self._last(name))})
         for statement in _PREPARED:
             connection.execute(statement, {"runs": looked_at} if "$runs" in statement else None)
-        self._spent = [(_key(row), _spent(row)) for row in select(connection, _SPENT, looked_at)]
-        self._all_spent = [(_key(row), _spent(row)) for row in select(connection, _ALL_SPENT, ())]
+        self._spend_totals = [(_key(row), _spend_totals(row)) for row in select(connection, _SPENT, looked_at)]
+        self._all_spent = [(_key(row), _spend_totals(row)) for row in select(connection, _ALL_SPENT, ())]
         self._ended = select(connection, _ENDED, ())
         self._tasks = select(connection, _TASKS, ())
         self._distinct = {row["source"]: row["tasks"] for row in select(connection, _DISTINCT, ())}
@@ -159,22 +159,24 @@ class History:
     def of(self, run_id: str, source: str | None = None) -> Past:
         """One of the last runs, or its part of one source."""
         mine = [
-            (stage, spent) for (run, made_for, stage), spent in self._spent if run == run_id and _in(made_for, source)
+            (stage, spent)
+            for (run, made_for, stage), spent in self._spend_totals
+            if run == run_id and _in(made_for, source)
         ]
         return Past(
             run_id=run_id,
             began=self.runs[run_id]["began"],
-            records=self._counted(run_id, source),
+            records=self._count_records(run_id, source),
             tasks=sum(row["tasks"] for row in self._tasks if row["run_id"] == run_id and _in(row["source"], source)),
             finished=self._outcomes("finished", run_id, source),
             accepted=self._outcomes("accepted", run_id, source),
-            spent=_added(mine),
+            spent=_add_up(mine),
             by_stage=_by_stage(mine),
         )
 
     def whole(self, source: str | None = None) -> Past:
         """All runs of the store together, or their parts of one source."""
-        counted = [self._counted(run_id, source) for run_id in self._with(source)]
+        counted = [self._count_records(run_id, source) for run_id in self._with(source)]
         known = [number for number in counted if number is not None]
         mine = [(stage, spent) for (_, made_for, stage), spent in self._all_spent if _in(made_for, source)]
         return Past(
@@ -184,7 +186,7 @@ class History:
             tasks=sum(tasks for name, tasks in self._distinct.items() if _in(name, source)),
             finished=self._outcomes("finished", None, source),
             accepted=self._outcomes("accepted", None, source),
-            spent=_added(mine),
+            spent=_add_up(mine),
             by_stage=_by_stage(mine),
         )
 
@@ -220,7 +222,7 @@ class History:
         config = json.loads(row["config"]) if row else {}
         return {item["source"] for item in config.get("inputs", ())}
 
-    def _counted(self, run_id: str, source: str | None) -> int | None:
+    def _count_records(self, run_id: str, source: str | None) -> int | None:
         records = self._records[run_id]
         if records is None:
             return None
@@ -239,7 +241,7 @@ def _key(row: Row) -> tuple[str, str | None, str]:
     return row["run_id"], row["source"], row["stage"]
 
 
-def _spent(row: Row) -> SpendTotals:
+def _spend_totals(row: Row) -> SpendTotals:
     def tally(name: str, parts: str) -> SpendTally:
         return SpendTally(row[name] or 0, row[f"{name}_known"], row[parts])
 
@@ -254,13 +256,13 @@ def _spent(row: Row) -> SpendTotals:
     )
 
 
-def _added(parts: Sequence[tuple[str, SpendTotals]]) -> SpendTotals:
+def _add_up(parts: Sequence[tuple[str, SpendTotals]]) -> SpendTotals:
     return sum((spent for _, spent in parts), SpendTotals())
 
 
 def _by_stage(parts: Sequence[tuple[str, SpendTotals]]) -> dict[str, SpendTotals]:
     ranked = sorted({stage for stage, _ in parts}, key=lambda stage: (_RANK.get(stage, len(STAGES)), stage))
-    return {stage: _added([part for part in parts if part[0] == stage]) for stage in ranked}
+    return {stage: _add_up([part for part in parts if part[0] == stage]) for stage in ranked}
 
 
 def _records(row: Row) -> dict[str, int] | None:

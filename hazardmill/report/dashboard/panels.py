@@ -135,7 +135,7 @@ class _Standing:
             raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
         row = max(rows, key=lambda row: row["sequence"])
         state, resume = shown_state(store, row), None
-        if state == "completed" and _lost(store, row):
+        if state == "completed" and _has_lost_records(store, row):
             state = RETRACTED
         config = json.loads(row["config"])
         if state in ("stopped", "failed", KILLED, RETRACTED):
@@ -143,7 +143,7 @@ class _Standing:
         return cls(run_id, state, config, resume, report, shown(store.path))
 
 
-def _lost(store: Store, row: Mapping[str, Any]) -> bool:
+def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:
     """Whether a rebuild of the store made records of a completed run pending again."""
     records = json.loads(row["counts"] or "{}").get("records")
     return records is not None and store.count("outcomes", {"run_id": row["run_id"]}) < sum(records.values())
@@ -217,7 +217,7 @@ def _of_source(past: History, at: _Standing, source: str) -> Iterator[str]:
     last = past.last(source)
     yield from _beginning(past.any_offline(last))
     yield f"## Cost of {_code(source)}"
-    yield _brought(at)
+    yield _freshness(at)
     yield from _of_many(past, source, last)
     yield _elsewhere(at, [key("run", at.run_id), key("funnel", source), "cost-all"])
 
@@ -226,16 +226,16 @@ def _of_all(past: History, at: _Standing) -> Iterator[str]:
     last, sources = past.last(), past.all_sources
     yield from _beginning(past.any_offline(last))
     yield "## Cost of all sources"
-    yield _brought(at)
+    yield _freshness(at)
     yield from _of_many(past, None, last, _by_source(sources, [past.whole(name) for name in sources], past.whole()))
     yield _elsewhere(at, [key("run", at.run_id), *(key("cost", source) for source in sources)])
 
 
-def _brought(at: _Standing) -> str:
-    return f"The whole store, and its last runs one by one. Brought up to date by {_named(at)}."
+def _freshness(at: _Standing) -> str:
+    return f"The whole store, and its last runs one by one. Brought up to date by {_run_name(at)}."
 
 
-def _named(at: _Standing) -> str:
+def _run_name(at: _Standing) -> str:
     return f"the run {_code(at.run_id)} ({plain(at.state)})"
 
 
@@ -265,7 +265,7 @@ def _last_runs(past: History, source: str | None, *, only_task: bool = False) ->
 def _of_funnel(past: History, at: _Standing, source: str, lost: Funnel) -> Iterator[str]:
     yield from _beginning(past.offline)
     yield f"## Funnel of {_code(source)}"
-    yield f"Of {_named(at)}."
+    yield f"Of {_run_name(at)}."
     yield _grid(tables.way_by_source(lost))
     yield _picture(funnel_bars(lost))
     yield _picture(losses_by_reason(lost))
@@ -311,9 +311,9 @@ def _headline(past: Past) -> tuple[str, ...]:
         UNKNOWN if past.records is None else count(past.records),
         count(past.accepted),
         share(past.share_accepted),
-        _paid(past.spent),
+        _usd_range(past.spent),
         a_task(past),
-        _cached(past.spent),
+        _cache_share(past.spent),
     )
 
 
@@ -334,7 +334,7 @@ def _short(past: Past) -> tuple[str, ...]:
     return (records, f"{accepted} ({share_accepted})", *others)
 
 
-def _paid(spent: SpendTotals) -> str:
+def _usd_range(spent: SpendTotals) -> str:
     """USD that was paid; from the least to the most that it can have been where some of it is not known."""
     known, most = spent.usd.sum, spent.usd_upper.sum
     if known.unknown and not most.unknown:
@@ -342,7 +342,7 @@ def _paid(spent: SpendTotals) -> str:
     return usd_sum(known)
 
 
-def _cached(spent: SpendTotals) -> str:
+def _cache_share(spent: SpendTotals) -> str:
     if spent.prompt or not spent.attempts:
         return share(spent.cache_hit_share)
     return UNKNOWN
@@ -371,7 +371,7 @@ def _page(blocks: Iterator[str]) -> str:
 
 def _grid(grid: Grid) -> str:
     # Kept together: a narrow column would put the sign on a line of its own.
-    return _unlinked(grid_markdown(grid, titled=bool(grid.title))).replace(" %", "\u00a0%")
+    return _break_links(grid_markdown(grid, titled=bool(grid.title))).replace(" %", "\u00a0%")
 
 
 def _picture(figure: Figure) -> str:
@@ -380,10 +380,10 @@ def _picture(figure: Figure) -> str:
 
 
 def _text(text: str) -> str:
-    return _unlinked(plain(text))
+    return _break_links(plain(text))
 
 
-def _unlinked(markdown: str) -> str:
+def _break_links(markdown: str) -> str:
     """Text of which no part is taken for an address: a sign without width stands in it."""
     return _ADDRESS.sub("\\g<0>\u2060", markdown)
 

@@ -17,7 +17,7 @@ from hazardmill.formalism.proofs.claim import describe_witness
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Check, Danger, Outcome
 from hazardmill.report.queries import Row
-from hazardmill.report.why.llm_calls import CallRows, spent
+from hazardmill.report.why.llm_calls import CallRows, total_spend
 from hazardmill.report.why.model import (
     ClaimStory,
     DraftStory,
@@ -76,11 +76,11 @@ class _Teller:
         known = [identity for row in (*danger, *drafts) for identity in json.loads(row["identities"] or "[]")]
         calls = CallRows(self._shelf.calls(self._record_id, known), self._run_id)
         loose = calls.loose(known)
-        requests = (*map(calls.asked, dict.fromkeys(known)), *loose)
+        requests = (*map(calls.request, dict.fromkeys(known)), *loose)
         selection = {} if self._run_id is None else self._shelf.selection(self._run_id)
         wanted = selection.get(self._record_id) or next((row["input_hash"] for row in danger), None)
         outcome = self._shelf.outcomes(self._record_id).get(self._run_id or "")
-        ended = None if self._run_id is None else _ended(outcome, len(drafts))
+        ended = None if self._run_id is None else _outcome_story(outcome, len(drafts))
         return Story(
             asked=self._asked,
             record_id=self._record_id,
@@ -88,11 +88,11 @@ class _Teller:
             run=self._running(selection),
             others=tuple(self._others()),
             ended=ended,
-            extraction=_found(danger[0], calls) if danger else None,
-            drafts=tuple(_drafted(drafts, self._of_run("checks"), calls)),
+            extraction=_extraction_story(danger[0], calls) if danger else None,
+            drafts=tuple(_draft_stories(drafts, self._of_run("checks"), calls)),
             loose=loose,
             task=None if ended is None or ended.task_id is None else self._task(ended.task_id),
-            spent=spent(requests, self._run_id),
+            spent=total_spend(requests, self._run_id),
             offline=any(request.model_answered == OFFLINE_MODEL for request in requests),
         )
 
@@ -170,10 +170,10 @@ class _Teller:
             return None
         ends = self._shelf.rows("outcomes", {"run_id": self._run_id, "task_id": task_id}, ["record_id", "outcome"])
         duplicates = [end["record_id"] for end in ends if end["outcome"] == Outcome.DUPLICATE]
-        return _tasked(row, duplicates)
+        return _task_story(row, duplicates)
 
 
-def _ended(row: Row | None, drafts: int) -> OutcomeStory:
+def _outcome_story(row: Row | None, drafts: int) -> OutcomeStory:
     if row is None:
         return OutcomeStory(
             outcome=Outcome.PENDING,
@@ -189,7 +189,7 @@ def _ended(row: Row | None, drafts: int) -> OutcomeStory:
     return OutcomeStory(outcome=ended, words=OUTCOME_WORDS[ended], **{name: row[name] for name in same})
 
 
-def _found(row: Row, calls: CallRows) -> ExtractionStory:
+def _extraction_story(row: Row, calls: CallRows) -> ExtractionStory:
     danger = None
     if row["error"] is None and row["no_danger"] is None:
         try:
@@ -212,7 +212,7 @@ def _found(row: Row, calls: CallRows) -> ExtractionStory:
         "hazardmill_version",
         "paid",
     )
-    requests = tuple(map(calls.asked, json.loads(row["identities"] or "[]")))
+    requests = tuple(map(calls.request, json.loads(row["identities"] or "[]")))
     return ExtractionStory(
         danger=danger, requests=requests, sent_back=_sent_back(row["sent_back"]), **{name: row[name] for name in same}
     )
@@ -225,7 +225,7 @@ def _sent_back(text: str | None) -> str | None:
     return f"at draft {said['draft']}: {'; '.join(issue['message'] for issue in said['issues'])}"
 
 
-def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: CallRows) -> Iterator[DraftStory]:
+def _draft_stories(drafts: Sequence[Row], checks: Sequence[Row], calls: CallRows) -> Iterator[DraftStory]:
     same = (
         *(
             "accepted",
@@ -245,7 +245,7 @@ def _drafted(drafts: Sequence[Row], checks: Sequence[Row], calls: CallRows) -> I
         said = sorted((check for check in checks if check["draft"] == row["draft"]), key=lambda each: each["position"])
         yield DraftStory(
             number=row["draft"],
-            requests=tuple(map(calls.asked, json.loads(row["identities"]))),
+            requests=tuple(map(calls.request, json.loads(row["identities"]))),
             diff=None if before is None or row["code"] is None else tuple(_diff(before, row["code"])),
             checks=tuple(map(_check, said)),
             **{name: row[name] for name in same},
@@ -265,7 +265,7 @@ def _check(row: Row) -> Check:
     return Check(name=row["check_name"], details=json.loads(row["details"]), **{name: row[name] for name in same})
 
 
-def _tasked(row: Row, duplicates: Sequence[str]) -> TaskStory:
+def _task_story(row: Row, duplicates: Sequence[str]) -> TaskStory:
     document = json.loads(row["document"])
     certificate = json.loads(row["certificate"])
     lines = {line["name"]: line for line in certificate.get("lines", ())}
@@ -280,11 +280,11 @@ def _tasked(row: Row, duplicates: Sequence[str]) -> TaskStory:
         **{name: row[name] for name in same},
         title=read.texts.get("title") or read.name,
         goal=render(read.goal),
-        given=stepper.given(),
+        given=stepper.initial_state(),
         circumstances=stepper.circumstances(),
         entries=stepper.entries(),
-        unsafe=stepper.stepped(row["unsafe_plan"], no_return.step if no_return else None),
-        safe=None if row["safe_plan"] is None else stepper.stepped(row["safe_plan"]),
+        unsafe=stepper.step(row["unsafe_plan"], no_return.step if no_return else None),
+        safe=None if row["safe_plan"] is None else stepper.step(row["safe_plan"]),
         claims=tuple(map(_claim, certificate.get("lines", ()))),
         no_return=no_return,
         twin=_twin(lines.get("contextual"), read),

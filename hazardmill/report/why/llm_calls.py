@@ -20,11 +20,11 @@ class CallRows:
         for row in sorted(rows, key=lambda row: (row["at"], row["run_id"], row["attempt"])):
             self._by_identity.setdefault(row["identity"], []).append(row)
 
-    def asked(self, identity: str) -> RequestStory:
+    def request(self, identity: str) -> RequestStory:
         """One request."""
         rows = self._by_identity.get(identity)
         if not rows:
-            return _lost(identity)
+            return _lost_request(identity)
         answers = [row for row in rows if row["answered"]]
         # As the ledger chooses: the run's own answer, else the one that came first.
         answer = min(answers, key=lambda row: row["run_id"] != self._run_id, default=None)
@@ -50,7 +50,7 @@ class CallRows:
             for identity, rows in self._by_identity.items()
             if identity not in known and any(row["run_id"] == self._run_id for row in rows)
         ]
-        return tuple(map(self.asked, own))
+        return tuple(map(self.request, own))
 
     def _payer(self, answer: Row | None) -> tuple[Payer, str | None]:
         if answer is None:
@@ -81,7 +81,7 @@ _SHOWN = (
 )
 
 
-def _lost(identity: str) -> RequestStory:
+def _lost_request(identity: str) -> RequestStory:
     nothing = dict.fromkeys((*_SHOWN, "messages", "parameters", "payer_run"))
     return RequestStory.model_validate({**nothing, "identity": identity, "payer": "unknown", "attempts": ()})
 
@@ -91,7 +91,7 @@ def _attempt(row: Row) -> AttemptStory:
     return AttemptStory(**{name: row[name] for name in same}, ended=row["at"].isoformat())
 
 
-def spent(requests: Sequence[RequestStory], run_id: str | None) -> SpendStory:
+def total_spend(requests: Sequence[RequestStory], run_id: str | None) -> SpendStory:
     """What requests took, each once."""
     once = tuple({request.identity: request for request in requests}.values())
     attempts = [
@@ -105,11 +105,11 @@ def spent(requests: Sequence[RequestStory], run_id: str | None) -> SpendStory:
         prompt_tokens=Sum.of(request.prompt_tokens for request in answers),
         cached_tokens=Sum.of(request.cached_tokens for request in answers),
         completion_tokens=Sum.of(request.completion_tokens for request in answers),
-        usd=Sum.of([*(request.usd for request in answers), *(_paid(attempt) for attempt in failed)]),
-        paid_here=Sum.of(_paid(attempt) for attempt in attempts if attempt.run_id == run_id),
+        usd=Sum.of([*(request.usd for request in answers), *(_usd_of(attempt) for attempt in failed)]),
+        paid_here=Sum.of(_usd_of(attempt) for attempt in attempts if attempt.run_id == run_id),
     )
 
 
-def _paid(attempt: AttemptStory) -> float | None:
+def _usd_of(attempt: AttemptStory) -> float | None:
     """What was paid for an attempt; null where nobody knows how it ended, or at what price."""
     return 0.0 if attempt.usd_upper == 0 else attempt.usd

@@ -42,7 +42,7 @@ def write_page(story: Story, path: Path) -> Path:
 def render_page(story: Story) -> str:
     """The page as HTML."""
     templates = environment(_OWN)
-    templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalized}
+    templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalize}
     style = "\n" + "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     return templates.get_template("why.html.j2").render(
         story=story,
@@ -61,6 +61,6 @@ def _pretty(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _capitalized(text: str) -> str:
+def _capitalize(text: str) -> str:
     # Unlike str.capitalize it leaves the rest as it is.
     return text[:1].upper() + text[1:]

@@ -169,13 +169,13 @@ def _extraction(page: _Page, story: Story) -> None:
 
 def _request(page: _Page, asked: RequestStory) -> None:
     kind = f"{words.asked_as(asked)} request {asked.identity[:12]}"
-    page.line(f"{kind}: {words.took(asked)}; {words.paid(asked)}", 2, 2)
+    page.line(f"{kind}: {words.took(asked)}; {words.payment(asked)}", 2, 2)
     if asked.messages is None:
         return
     page.line(words.who(asked), 4, 2)
     for attempt in asked.attempts:
         if attempt.error is not None:
-            page.line(words.failed(attempt), 4, 2)
+            page.line(words.failure(attempt), 4, 2)
     if page.full:
         page.line(f"prompt {asked.prompt_version}, hash {asked.prompt_hash}", 4, 2)
         page.line(f"parameters {_json(asked.parameters)}", 4, 2)
@@ -285,7 +285,7 @@ def tell_plan(
         for change in step.changes:
             page.line(words.change(change), 7, 2)
         for entry in step.fired:
-            page.line(f"! {words.fired(entry)} because {words.because(entry)}", 5, 2)
+            page.line(f"! {words.firing(entry)} because {words.because(entry)}", 5, 2)
         if step.unmet:
             page.line(f"cannot be done: {'; '.join(step.unmet)}", 5, 2)
 

@@ -120,14 +120,14 @@ class StoreView:
     def selection(self, run_id: str) -> dict[str, str | None]:
         """The records of a run in order, each with its content hash, null where that is not known."""
         rows = self.rows("runs", {"run_id": run_id, "sequence": 0}, ["selection"])
-        return _selected(rows[0]["selection"]) if rows else {}
+        return _selection(rows[0]["selection"]) if rows else {}
 
     def selected_by(self, record_id: str) -> list[str]:
         """The runs that were to work on a record."""
         data = read_table(self._snapshot, RUNS, {"sequence": 0}, ["run_id", "selection"])
         # A selection can name 100,000 records: most are told off without being parsed.
         likely = data.filter(pc.match_substring(data["selection"], json.dumps(record_id, ensure_ascii=False)))
-        return [row["run_id"] for row in likely.to_pylist() if record_id in _selected(row["selection"])]
+        return [row["run_id"] for row in likely.to_pylist() if record_id in _selection(row["selection"])]
 
     def _read(
         self, snapshot: Snapshot, table: str, where: Mapping[str, object], columns: Sequence[str] | None
@@ -156,6 +156,6 @@ def _may_hold(path: Path, record_id: str) -> bool:
         return True
 
 
-def _selected(text: str | None) -> dict[str, str | None]:
+def _selection(text: str | None) -> dict[str, str | None]:
     content: dict[str, str | None] = json.loads(text or "{}")
     return content

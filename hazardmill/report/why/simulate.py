@@ -32,7 +32,7 @@ class Stepper:
         self._system = System(document)
         self._judge = PlanValidator(self._system)
 
-    def stepped(self, plan: str, last_way_out: int | None = None) -> PlanStory:
+    def step(self, plan: str, last_way_out: int | None = None) -> PlanStory:
         """A plan with everything that happens along it.
 
         Args:
@@ -52,7 +52,7 @@ class Stepper:
                     action=step.text,
                     applicable=step.applicable,
                     changes=tuple(self._changes(before[place], before[place + 1])) if done else (),
-                    fired=tuple(self._fired(action, before[place])) if done and action is not None else (),
+                    fired=tuple(self._fired_dangers(action, before[place])) if done and action is not None else (),
                     danger=before[place + 1].danger if done else None,
                     unmet=step.unmet,
                     last_way_out=step.index == last_way_out,
@@ -69,19 +69,19 @@ class Stepper:
             steps=tuple(steps),
         )
 
-    def given(self) -> tuple[str, ...]:
+    def initial_state(self) -> tuple[str, ...]:
         """What is true at the start, and the value of each integer; context aside."""
         normal = {name for name, fluent in self._system.fluents.items() if fluent.kind == "normal"}
-        true = [_named(atom) for atom, value in self._document.initial if value is True and atom[0] in normal]
+        true = [_atom_words(atom) for atom, value in self._document.initial if value is True and atom[0] in normal]
         numbers = zip(self._system.integers, self._system.initial.numbers, strict=True)
-        return (*true, *(f"{_named(atom)} = {show_integer(value)}" for atom, value in numbers))
+        return (*true, *(f"{_atom_words(atom)} = {show_integer(value)}" for atom, value in numbers))
 
     def circumstances(self) -> tuple[CircumstanceStory, ...]:
         """Each ground context fluent at the start."""
         start = dict(self._document.initial)
         read = {node[1] for entry in self._document.dangers for node in fluents_of(entry.condition)}
         return tuple(
-            CircumstanceStory(fluent=_named(atom), holds=bool(start.get(atom, False)), read=atom[0] in read)
+            CircumstanceStory(fluent=_atom_words(atom), holds=bool(start.get(atom, False)), read=atom[0] in read)
             for fluent in self._document.fluents
             if fluent.kind == "context"
             for binding in self._system.bindings([(p.name, p.type) for p in fluent.parameters], {})
@@ -107,11 +107,11 @@ class Stepper:
             old = self._system.value(atom, before.bits, before.numbers)
             new = self._system.value(atom, after.bits, after.numbers)
             if old != new:
-                changes.append((new is not True, new is not False, _named(atom), old, new))
+                changes.append((new is not True, new is not False, _atom_words(atom), old, new))
         for _, _, name, old, new in sorted(changes, key=lambda change: change[:3]):
             yield FluentChange(fluent=name, before=_value(old), after=_value(new))
 
-    def _fired(self, action: GroundAction, moment: Moment) -> Iterator[FiredDanger]:
+    def _fired_dangers(self, action: GroundAction, moment: Moment) -> Iterator[FiredDanger]:
         for entry in action.firing(moment.bits, moment.numbers):
             condition = ground_nnf(self._system, entry.condition, action.binding)
             yield FiredDanger(
@@ -123,7 +123,7 @@ class Stepper:
             )
 
 
-def _named(atom: Sequence[str]) -> str:
+def _atom_words(atom: Sequence[str]) -> str:
     return f"({' '.join(atom)})"
 
 

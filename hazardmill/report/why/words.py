@@ -80,7 +80,7 @@ def who(asked: RequestStory) -> str:
     return f"{asked_for}; answered by {asked.model_answered or 'nobody'}"
 
 
-def failed(attempt: AttemptStory) -> str:
+def failure(attempt: AttemptStory) -> str:
     """An attempt that brought no answer."""
     if attempt.error == IN_FLIGHT:
         return f"attempt {attempt.attempt} of run {attempt.run_id}: sent, and how it ended is {UNKNOWN}"
@@ -98,7 +98,7 @@ def took(asked: RequestStory) -> str:
     return f"{seconds}; {tokens}, {number(asked.completion_tokens)} out"
 
 
-def paid(asked: RequestStory) -> str:
+def payment(asked: RequestStory) -> str:
     """What a request cost, and who paid."""
     if asked.answer is None:
         free = asked.attempts and all(attempt.usd_upper == 0 for attempt in asked.attempts)
@@ -173,7 +173,7 @@ def change(of: FluentChange) -> str:
     return f"{of.fluent}: {value(of.before)} -> {value(of.after)}"
 
 
-def fired(entry: FiredDanger) -> str:
+def firing(entry: FiredDanger) -> str:
     """``danger +1 (thermal)``."""
     kind = f" ({reason(entry.danger_type)})" if entry.danger_type else ""
     return f"danger {entry.increment:+d}{kind}"
