@@ -11,6 +11,8 @@ score_file.py      all plans of a file, task by task
 failures.py        why a plan fails, and at which step
 results.py         the rows that scoring writes and everything after it reads: one per plan that was judged
 results_files.py   the folder of an evaluation
+summary.py         its rows, written down with the figures that follow from them
+report_files.py    the report on it, as a folder of files
 metrics.py         the figures of an evaluation, with intervals over tasks
 difficulty/        how difficult tasks are, for a panel and by themselves
 stats/             what scores of models say together, or a published table of rates
