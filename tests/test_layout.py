@@ -96,7 +96,7 @@ def test_no_module_hands_on_the_names_of_another(modules: dict[Path, ast.Module]
 
 
 def test_the_lists_of_packages_name_what_is_there_and_all_of_it(modules: dict[Path, ast.Module], project: Path) -> None:
-    listed = 0
+    listed, wrong = 0, {}
     for path, module in modules.items():
         lines = (ast.get_docstring(module) or "").splitlines() if path.name == "__init__.py" else []
         heads = [re.match(r"(?:    )?((?:[a-z_]+(?:\.py|/), )*[a-z_]+(?:\.py|/))\s{2,}\S", line) for line in lines]
@@ -105,6 +105,9 @@ def test_the_lists_of_packages_name_what_is_there_and_all_of_it(modules: dict[Pa
             continue
         listed += 1
         folder = project / path.parent
-        assert {name for name in named if not (folder / name).exists()} == set(), path
-        assert {each.name for each in folder.glob("[a-z]*.py")} - named == set(), path
+        gone = {name for name in named if not (folder / name).exists()}
+        missing = {each.name for each in folder.glob("[a-z]*.py")} - named
+        if gone or missing:
+            wrong[str(path)] = {"gone": sorted(gone), "missing": sorted(missing)}
+    assert wrong == {}
     assert listed >= 8

@@ -9,7 +9,9 @@ follow from the document stands in several places, and these must agree.
     proofs.py       what follows from a document
     folder.py       a task folder
     stored.py       the rows of a store, each against the rows that it was made of
+    place.py        whichever of these holds tasks
     batch_check.py  the code of many tasks, run in the jail and proved
+    batch_counts.py  what became of it, counted
 """
 
 from hazardmill.verification.findings import TaskFinding as TaskFinding
