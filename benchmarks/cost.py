@@ -32,7 +32,8 @@ from pathlib import Path
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.formats.despite.adapt import adapt
 from hazardmill.formalism.formats.despite.code import planner_code
-from hazardmill.generation.context import Models, Prompts, StageContext
+from hazardmill.generation.context import Prompts, StageContext
+from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Warmup
 from hazardmill.generation.refine import refine
 from hazardmill.ingest.ingest import ingest

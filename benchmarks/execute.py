@@ -32,8 +32,9 @@ from pathlib import Path
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.formalism.search.engines.external import available
-from hazardmill.generation.context import Models, Prompts, StageContext
+from hazardmill.generation.context import Prompts, StageContext
 from hazardmill.generation.execute import execute
+from hazardmill.generation.models import Models
 from hazardmill.generation.refine import first_failure, refine
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.client import Client

@@ -13,7 +13,7 @@ from prefect.task_runners import TaskRunner
 from prefect_dask.task_runners import DaskTaskRunner
 from pydantic import BaseModel, Field
 
-from hazardmill.runs.config import JailProfile
+from hazardmill.run_options import JailProfile
 from hazardmill.runs.near_duplicates import CHUNK as TASKS
 from hazardmill.runs.near_duplicates import NearDuplicate, alike_in, groups, structures_of, task_chunks
 from hazardmill.runs.recheck import CHUNK as DRAFTS

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from flows.endings import BUDGET_REACHED
 from flows.keys import keys_for
-from flows.parameters import Address, Concurrency, RatePerMinute, Records, Seconds, Usd
+from flows.parameters import Records, run_parameters
 from flows.publishing import key
 from hazardmill.errors import BudgetReached, ProviderError, RunStopped
 from hazardmill.evaluation.metrics import Figures, figures
@@ -28,6 +28,7 @@ from hazardmill.evaluation.score_file import check_read, missing, turned_away
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.markdown import grid_markdown
 from hazardmill.reporting.table import Grid
+from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL, Proportion
@@ -70,6 +71,7 @@ def run_name() -> str:
 
 
 @flow(name="evaluate", flow_run_name=run_name)
+@run_parameters(AccessOptions, leave_out=frozenset({"fallback_models", "budget_id"}))
 async def evaluate(
     release: str,
     model: str,
@@ -77,14 +79,10 @@ async def evaluate(
     runs: Annotated[int, Field(ge=1, le=1000)] = 1,
     limit: Records | None = None,
     twins: bool = False,
-    budget_usd: Usd | None = None,
-    api_base: Address | None = None,
-    concurrency: Concurrency | None = None,
-    requests_per_minute: RatePerMinute | None = None,
-    tokens_per_minute: RatePerMinute | None = None,
-    attempt_timeout: Seconds | None = None,
+    *,
     store: Path | None = None,
     out: Path | None = None,
+    **given: Any,  # noqa: ANN401  # run options
 ) -> State[Evaluated]:
     """Ask a language model for plans of the tasks of a release, and score them by proof, never by judgement.
 
@@ -97,18 +95,11 @@ async def evaluate(
         runs: Answers a task.
         limit: At most so many tasks.
         twins: Ask about each task's contrast twin too: over-caution.
-        budget_usd: Most that the run may spend, in all its sessions; null is that of the worker's settings.
-        api_base: Address of an OpenAI-compatible server. No key in it: keys are in the environment or in Secret blocks.
-        concurrency: Tasks asked about, and requests sent, at once.
-        requests_per_minute: Most requests a minute.
-        tokens_per_minute: Most tokens a minute, in and out.
-        attempt_timeout: Seconds for one attempt at a request.
         store: Folder of the store; null is that of the worker's settings.
         out: Folder of rows and figures; null is `evaluations/` and the name of the run.
+        **given: Options of a run; null is what the worker's settings say.
     """
-    asked = {"api_base": api_base, "budget_usd": budget_usd, "concurrency": concurrency, "deadline_s": None}
-    asked |= {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    chosen = load_settings().fill({**asked, "attempt_timeout": attempt_timeout, "max_answer_bytes": None})
+    chosen = load_settings().fill(given)
     tasks = ReleasedTasks(await asyncio.to_thread(load_release, release), split=split, limit=limit, twins=twins)
     evaluation = Evaluation(tasks, configure_planner(model, **chosen), runs)
     run, title = evaluation.run_id, f"{label_model(model)} on {tasks.name}"

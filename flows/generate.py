@@ -13,23 +13,9 @@ from prefect.client.schemas.objects import State
 from flows.batches import Generated, start_run, work_through
 from flows.endings import is_there, own_name
 from flows.keys import keys_for
-from flows.parameters import (
-    LARGEST_BATCH,
-    Address,
-    AuthorFormat,
-    BatchSize,
-    Concurrency,
-    Draw,
-    RatePerMinute,
-    Records,
-    RunName,
-    Seconds,
-    ShardText,
-    Share,
-    SourceName,
-    Usd,
-)
+from flows.parameters import LARGEST_BATCH, Records, RunName, ShardText, SourceName, run_parameters
 from hazardmill.errors import UsageError
+from hazardmill.run_options import ModelOptions
 from hazardmill.runs.config import ALTER_NOTHING, RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, with_deadline
 from hazardmill.runs.run import Run
@@ -49,8 +35,6 @@ Turns the records of a source into **proved planning tasks**: extract, author, e
 """
 """What the pages say of the flow, as Markdown."""
 
-_WHICH = frozenset({"source", "path", "limit", "where", "shard", "store", "run_id"})
-
 
 def run_name() -> str:
     """Source, model, date: what one looks for in a list of runs."""
@@ -61,29 +45,17 @@ def run_name() -> str:
 
 
 @flow(name="generate", flow_run_name=run_name, description=DESCRIPTION)
+@run_parameters(ModelOptions, RunConfig)
 async def generate(
     source: SourceName,
     path: Path | None = None,
     limit: Records | None = None,
     where: dict[str, str] | None = None,
     shard: ShardText | None = None,
-    model: str | None = None,
-    extract_model: str | None = None,
-    judge_model: str | None = None,
-    fallback_models: list[str] | None = None,
-    api_base: Address | None = None,
-    author_format: AuthorFormat | None = None,
-    budget_usd: Usd | None = None,
-    budget_id: RunName | None = None,
-    batch_size: BatchSize | None = None,
-    concurrency: Concurrency | None = None,
-    requests_per_minute: RatePerMinute | None = None,
-    tokens_per_minute: RatePerMinute | None = None,
-    attempt_timeout: Seconds | None = None,
-    cross_check: Share | None = None,
-    sample: Draw | None = None,
+    *,
     store: Path | None = None,
     run_id: RunName | None = None,
+    **given: Any,  # noqa: ANN401  # run options
 ) -> State[Generated]:
     """Turn the records of a source into proved planning tasks.
 
@@ -93,27 +65,12 @@ async def generate(
         limit: At most so many records.
         where: Only records with these facts, such as `{"norm": "taboo"}`.
         shard: One of several parts of the records, for several workers: `2/8` is the second of eight.
-        model: Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without any.
-        extract_model: Another model for the extract stage.
-        judge_model: Another model for the judge stage.
-        fallback_models: Models to ask, in order, where that of a stage cannot answer.
-        api_base: Address of an OpenAI-compatible server. No key in it: keys are in the environment or in Secret blocks.
-        author_format: What the author writes, `python` or `document`.
-        budget_usd: Most that the run may spend, in all its sessions; null is no limit.
-        budget_id: Name of a budget that several runs share.
-        batch_size: Records a batch, at most 50. Each batch is a task of this flow run.
-        concurrency: Records worked on, and requests sent, at once.
-        requests_per_minute: Most requests a minute.
-        tokens_per_minute: Most tokens a minute, in and out.
-        attempt_timeout: Seconds for one attempt at a request.
-        cross_check: Share of accepted tasks that external planners look at.
-        sample: Which draw of every answer: another number asks everything anew.
         store: Folder of the store; null is that of the worker's settings.
         run_id: Run to go on with, as it was started: only budget, limits, timeout, batch size, concurrency and
             cross-check can be changed. A name that is new begins a run of that name.
+        **given: Options of a run; null is what the worker's settings say.
     """
-    # Before there are other names: the parameters, but for those that say which records, where, and which run.
-    given = {name: value for name, value in locals().items() if value is not None and name not in _WHICH}
+    given = {name: value for name, value in given.items() if value is not None}
     place = open_store(store, create=True)
     run_id = run_id or own_name(f"generate-{source}")
     place.recover()

@@ -15,8 +15,10 @@ from pydantic import Field
 from flows.afterwards import dedupe, write_page
 from flows.endings import BUDGET_REACHED, is_there, own_name
 from flows.generate import generate, run_name
-from flows.parameters import Address, AuthorFormat, BatchSize, Concurrency, Records, RunName, Seconds, SourceName, Usd
+from flows.parameters import Records, RunName, SourceName, run_parameters
 from hazardmill.ingest.sources import list_sources
+from hazardmill.run_options import ModelOptions
+from hazardmill.runs.config import RunConfig
 from hazardmill.store_access import open_store
 
 DESCRIPTION: Final = """\
@@ -29,22 +31,16 @@ Turns the records of **several sources** into tasks, then finds duplicates among
 
 
 @flow(name="generate-all", flow_run_name=run_name, description=DESCRIPTION)
+@run_parameters(ModelOptions, RunConfig, leave_out=frozenset({"budget_id"}))
 async def generate_all(
     sources: list[SourceName] | None = None,
     paths: dict[SourceName, Path] | None = None,
     limit: Records | None = None,
-    model: str | None = None,
-    extract_model: str | None = None,
-    judge_model: str | None = None,
-    api_base: Address | None = None,
-    author_format: AuthorFormat | None = None,
-    budget_usd: Usd | None = None,
-    batch_size: BatchSize | None = None,
-    concurrency: Concurrency | None = None,
-    attempt_timeout: Seconds | None = None,
+    *,
     at_once: Annotated[int, Field(ge=1, le=16)] = 2,
     store: Path | None = None,
     run_id: RunName | None = None,
+    **given: Any,  # noqa: ANN401  # run options
 ) -> State[dict[str, str]]:
     """Turn the records of several sources into tasks, find duplicates among all tasks, write the report.
 
@@ -52,37 +48,17 @@ async def generate_all(
         sources: Whose records; null is every source.
         paths: File or folder by source; of a source without one, those the store holds.
         limit: At most so many records of each source.
-        model: Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without any.
-        extract_model: Another model for the extract stage.
-        judge_model: Another model for the judge stage.
-        api_base: Address of an OpenAI-compatible server; no key in it.
-        author_format: What the author writes, `python` or `document`.
-        budget_usd: Most that all sources together may spend; null is no limit.
-        batch_size: Records a batch, at most 50.
-        concurrency: Records worked on, and requests sent, at once, for each source.
-        attempt_timeout: Seconds for one attempt at a request.
         at_once: Sources worked on at once.
         store: Folder of the store; null is that of the worker's settings.
         run_id: Beginning of the names of the runs, each followed by the name of its source.
+        **given: Options of a run; null is what the worker's settings say.
     """
     names = list(dict.fromkeys(sources or [source.name for source in list_sources()]))
     root = run_id or own_name("all")
     room = asyncio.Semaphore(at_once)
-    same: dict[str, Any] = {
-        "limit": limit,
-        "model": model,
-        "extract_model": extract_model,
-        "judge_model": judge_model,
-        "api_base": api_base,
-        "author_format": author_format,
-        "budget_usd": budget_usd,
-        # One purse: the sources take from it as they need.
-        "budget_id": None if budget_usd is None else root,
-        "batch_size": batch_size,
-        "concurrency": concurrency,
-        "attempt_timeout": attempt_timeout,
-        "store": store,
-    }
+    # One budget: the sources take from it as they need.
+    budget_id = None if given.get("budget_usd") is None else root
+    same = {**given, "limit": limit, "budget_id": budget_id, "store": store}
 
     async def one(name: str) -> State[Any]:
         async with room:

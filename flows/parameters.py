@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
 from hazardmill.ingest.sources import list_sources
+from hazardmill.run_options import RunOption, run_options
 
 if TYPE_CHECKING:
     SourceName = str
@@ -19,17 +23,63 @@ Records = Annotated[int, Field(ge=1)]
 Usd = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A sum of money."""
 LARGEST_BATCH: Final = 50
-BatchSize = Annotated[int, Field(ge=1, le=LARGEST_BATCH)]
-"""Records a Prefect task: the server writes some rows for each task, and should not have to for each record."""
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Concurrency = Annotated[int, Field(ge=1, le=1000)]
-RatePerMinute = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Draw = Annotated[int, Field(ge=0)]
+"""Records per Prefect task: the server writes some rows for each task, and should not have to for each record."""
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
 """A name of a run, of a budget."""
 ShardText = Annotated[str, Field(pattern=r"^[1-9][0-9]*/[1-9][0-9]*$")]
 """``2/8``: the second of eight parts."""
 Address = Annotated[str, Field(pattern=r"^https?://[^\s@?#]+$")]
 """Of an API, with nothing in it that may be a key: the server keeps parameters."""
-AuthorFormat = Literal["python", "document"]
+
+_NARROWER: Final[dict[str, Any]] = {
+    "api_base": Address,
+    "batch_size": Annotated[int, Field(ge=1, le=LARGEST_BATCH)],
+    "budget_id": RunName,
+}
+"""Types of options that a server must hold more narrowly than the command line does."""
+
+FlowFunction = TypeVar("FlowFunction", bound=Callable[..., Any])
+
+
+def run_parameters(
+    *models: type[BaseModel], leave_out: frozenset[str] = frozenset()
+) -> Callable[[FlowFunction], FlowFunction]:
+    """Give a flow the run options of models as parameters, in place of its ``**given``.
+
+    Each has the type, bounds and description of the field that declares it (``hazardmill.run_options``), and null as
+    its default: the worker's settings then decide. What reads a flow's signature (the server's schema, the form in the
+    UI, the check of values) sees them as written out.
+
+    Args:
+        models: Whose options.
+        leave_out: Names of those that this flow decides itself.
+    """
+    options = {
+        name: field
+        for model in models
+        for name, field, option in run_options(model)
+        if option.in_flows and name not in leave_out
+    }
+
+    def decorate(function: FlowFunction) -> FlowFunction:
+        signature = inspect.signature(function, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        made = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(name, field))
+            for name, field in options.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
+        # The last line of its docstring is that of **given.
+        head = (inspect.getdoc(function) or "").splitlines()[:-1]
+        function.__doc__ = "\n".join([*head, *(f"    {name}: {field.description}" for name, field in options.items())])
+        return function
+
+    return decorate
+
+
+def _annotation(name: str, field: FieldInfo) -> Any:  # noqa: ANN401  # a type with its bounds
+    kind = _NARROWER.get(name)
+    if kind is None:
+        bounds = [each for each in field.metadata if not isinstance(each, RunOption)]
+        kind = Annotated[field.annotation, *bounds] if bounds else field.annotation
+    return kind | None

@@ -6,12 +6,11 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
-    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -19,33 +18,17 @@ from pydantic_settings import (
 
 from hazardmill.errors import SettingsError
 from hazardmill.files import FileKind, kind_of
+from hazardmill.run_options import AccessOptions, GenerationOptions, ModelOptions, RunOption, deadline_for
 
 SETTINGS_FILE: Final = "hazardmill.yaml"
 PREFIX: Final = "HAZARDMILL_"
-
-ATTEMPT_TIMEOUT_S: Final = 300.0
-"""Seconds that one attempt at a request may take, unless somebody says otherwise."""
-
-DEADLINE_S: Final = 600.0
-"""Seconds for one request, all attempts and pauses together, unless somebody says otherwise."""
-
-MOST_ANSWER_BYTES: Final = 4_000_000
-"""Most bytes of what is answered to one attempt, unless somebody says otherwise."""
 
 NO_SETTINGS: Final = frozenset({"HAZARDMILL_SOURCES", "HAZARDMILL_REFERENCE", "HAZARDMILL_CACHE"})
 """Variables with our prefix that others read: folders of sources, the data that tests read, and where a store in a
 bucket has its working folder."""
 
 
-def deadline_for(attempt_timeout: float, deadline_s: float = DEADLINE_S) -> float:
-    """Seconds for one request, where it was only said how many one attempt at it may take.
-
-    The deadline there was, as long as an attempt fits into it; else two attempts do.
-    """
-    return deadline_s if attempt_timeout <= deadline_s else 2 * attempt_timeout
-
-
-class Settings(BaseSettings):
+class Settings(GenerationOptions, AccessOptions, ModelOptions, BaseSettings):
     """What holds unless a command says otherwise. Environment: ``HAZARDMILL_STORE``, ``HAZARDMILL_MODEL``...
 
     A variable that is set to nothing counts as unset.
@@ -54,43 +37,23 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, yaml_file=SETTINGS_FILE, extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        # The one list, of fallback models, is split at commas; JSON is not asked for.
+        enable_decoding=False,
+        yaml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
     )
 
-    store: Path = Path("generated/store")
-    """Folder of the store."""
-    model: str | None = None
-    """Model of all stages, as litellm names it; ``recorded`` answers for the shipped samples. Null: a run names one."""
-    extract_model: str | None = None
-    judge_model: str | None = None
-    fallback_models: Annotated[tuple[str, ...], NoDecode] = ()
-    """Models to ask, in order, where that of a stage cannot answer; in one text they are parted by commas."""
-    api_base: str | None = None
-    """Address of an OpenAI-compatible server, for local models."""
-    author_format: Literal["python", "document"] = "python"
-    structured: bool = False
-    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Most that a run may spend; null, or the word ``none``, for no limit."""
-    budget_id: str | None = None
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    attempt_timeout: float = Field(default=ATTEMPT_TIMEOUT_S, gt=0, allow_inf_nan=False)
-    """Seconds for one attempt, from the connection to the last byte of the answer."""
-    deadline_s: float = Field(
-        default_factory=lambda said: deadline_for(said.get("attempt_timeout", ATTEMPT_TIMEOUT_S)),
-        gt=0,
-        allow_inf_nan=False,
-    )
-    """Seconds for one request, all attempts and pauses together; unless it is set, ``deadline_for`` the attempts."""
-    max_answer_bytes: int = Field(default=MOST_ANSWER_BYTES, ge=1)
-    """Most bytes of an answer, unpacked."""
-    jail: Literal["auto", "full", "minimal"] = "auto"
-    batch_size: int = Field(default=25, ge=1, le=1000)
-    concurrency: int = Field(default=8, ge=1, le=1000)
-    cross_check: float = Field(default=0.0, ge=0, le=1)
-    search_limit: int | None = Field(default=None, ge=1)
-    dask_address: str | None = None
-    """Scheduler that ``flows/check.py`` sends its work to; null for a cluster of its own on this machine."""
+    store: Annotated[
+        Path, Field(description="Where everything is written: a folder, or `s3://bucket/prefix`."), RunOption()
+    ] = Path("generated/store")
+    dask_address: Annotated[
+        str | None,
+        Field(description="Scheduler that `flows/check.py` sends its work to: [scaling.md](scaling.md)."),
+        RunOption(unset="a cluster on this machine"),
+    ] = None
 
     @field_validator("fallback_models", mode="before")
     @classmethod

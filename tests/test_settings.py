@@ -141,13 +141,3 @@ def test_a_wrong_part_of_a_list_names_its_variable(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HAZARDMILL_BUDGET_USD", "-1")
     with pytest.raises(SettingsError, match="HAZARDMILL_BUDGET_USD: "):
         load_settings()
-
-
-def test_the_documented_table_is_that_of_the_settings(project: Path) -> None:
-    rows = [
-        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        for line in (project / "docs" / "settings.md").read_text().splitlines()
-        if line.startswith("| `")
-    ]
-    assert [row[0] for row in rows] == list(Settings.model_fields)
-    assert [row[1] for row in rows] == [f"HAZARDMILL_{name.upper()}" for name in Settings.model_fields]

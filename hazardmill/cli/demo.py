@@ -21,7 +21,7 @@ from hazardmill.evaluation.probes.answers import answers_to
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.score_file import score_plans, score_run
 from hazardmill.evaluation.summary import write_results_and_figures
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.recordings import PLACE
 from hazardmill.llm.requests import RECORDED_MODEL

@@ -32,20 +32,6 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-answer_limits = (
-    click.option(
-        "--attempt-timeout",
-        type=FiniteRange(0, min_open=True),
-        metavar="SECONDS",
-        help="For one attempt at a request, from the connection to the last byte of the answer [default: 300].",
-    ),
-    click.option(
-        "--max-answer-bytes", type=click.IntRange(1), metavar="BYTES", help="Most bytes of an answer, unpacked."
-    ),
-)
-"""What one answer of a model may take."""
-
-
 def json_option(function: Callable[P, R]) -> Callable[P, R]:
     """``--json``: the result as one JSON value on standard output."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)

@@ -13,11 +13,12 @@ from pydantic import JsonValue
 
 from hazardmill.errors import DocumentError, UnusableAnswer
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.generation.context import AuthorFormat, StageContext
+from hazardmill.generation.context import StageContext
 from hazardmill.generation.task_outline import OUTLINE_FORMAT, Outline, document_of
 from hazardmill.llm.requests import Answer
 from hazardmill.llm.structured import parse_json, python_module, usable_text
 from hazardmill.records import Check, Danger, Draft, Record, Round
+from hazardmill.run_options import AuthorFormat
 
 
 @dataclass(frozen=True)

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import JsonValue
 
 from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
 from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
-from hazardmill.records import FrozenModel, Record, Round
+from hazardmill.records import Record, Round
+from hazardmill.run_options import AuthorFormat
 from hazardmill.sandbox.jail import Jail
 
-AuthorFormat = Literal["python", "document"]
-"""What the author answers with: a Python module, or an outline of the document, of which the module is rendered."""
-
 _TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
-
-
-class Models(FrozenModel):
-    """The model asked at each stage."""
-
-    extract: str
-    author: str
-    judge: str
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from hazardmill.errors import SettingsError, UsageError
-from hazardmill.records import FrozenModel
-from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES, deadline_for
+from hazardmill.run_options import AccessOptions, RunOption
 
 LiveBackend = Literal["offline", "recorded", "litellm"]
 BackendName = LiveBackend | Literal["replay"]
@@ -23,69 +22,23 @@ _CREDENTIALS: Final = {"@": "user name or password", "?": "query", "#": "fragmen
 """Signs of what an address has no need of, and what may be a key."""
 
 
-class ModelAccess(FrozenModel):
+class ModelAccess(AccessOptions):
     """Who answers requests to language models, within which limits, and for how much money.
 
     A run's configuration is a subclass, which adds the models it names and what it asks them about.
     """
 
     backend: Annotated[BackendName, Field(description="Who answers; replay does so from a ledger.")] = "offline"
-    fallback_models: Annotated[
-        tuple[str, ...], Field(description="Models to ask, in order, where that of a stage cannot answer.")
-    ] = ()
-    api_base: Annotated[
-        str | None, Field(description="Address of an OpenAI-compatible server; null for that of the provider.")
-    ] = None
     recordings: Annotated[
         Path | None,
-        Field(
-            description="Folder with the recorded answers of the sources; null for those that come with the sources."
-        ),
+        Field(description="Folder of the answers recorded for each source, for the model `recorded`."),
+        RunOption(metavar="FOLDER", unset="those that come with the sources", in_flows=False),
     ] = None
     replay_backend: Annotated[
         LiveBackend, Field(description="Whose answers the replay backend looks for in the ledger.")
     ] = "offline"
     replay_store: Annotated[
         Path | None, Field(description="The store whose ledger is replayed; null replays the run's own.")
-    ] = None
-    concurrency: Annotated[
-        int,
-        Field(ge=1, le=1000, description="Records worked on at once within a batch, and most requests under way."),
-    ] = 8
-    requests_per_minute: Annotated[
-        int | None, Field(ge=1, description="Most requests per minute; null for no limit.")
-    ] = None
-    tokens_per_minute: Annotated[
-        int | None, Field(ge=1, description="Most tokens per minute, in and out; null for no limit.")
-    ] = None
-    attempt_timeout: Annotated[
-        float,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="Seconds for one attempt, from the connection to the last byte of the answer.",
-        ),
-    ] = ATTEMPT_TIMEOUT_S
-    deadline_s: Annotated[
-        float,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="Seconds for all attempts of one model at one request, pauses included.",
-        ),
-    ] = Field(default_factory=lambda said: deadline_for(said.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
-    max_answer_bytes: Annotated[int, Field(ge=1, description="Most bytes of an answer, unpacked.")] = MOST_ANSWER_BYTES
-    budget_usd: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="Most that the run may spend, over all its sessions; null for no limit.",
-        ),
-    ] = None
-    budget_id: Annotated[
-        str | None,
-        Field(description="Name of a budget that runs on this store share; null for one of its own."),
     ] = None
 
     @property

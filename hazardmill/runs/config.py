@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field, field_validator
 
 from hazardmill.errors import UsageError
-from hazardmill.formalism.search.budget import DRAFT_LIMIT
-from hazardmill.generation.context import AuthorFormat, Models
+from hazardmill.generation.models import Models
 from hazardmill.ingest.shards import Shard
 from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import FrozenModel
-
-JailProfile = Literal["auto", "full", "minimal"]
-
-ALTER_NOTHING: Final = frozenset(
-    {
-        "batch_size",
-        "concurrency",
-        "requests_per_minute",
-        "tokens_per_minute",
-        "deadline_s",
-        "attempt_timeout",
-        "max_answer_bytes",
-        "budget_usd",
-        "budget_id",
-        "cross_check",
-    }
-)
-"""Settings that no result depends on: a run that is resumed takes them as they are given. All others are compared."""
+from hazardmill.run_options import GenerationOptions, RunOption, run_options
 
 
 class RunInput(FrozenModel):
@@ -55,22 +37,16 @@ class RunInput(FrozenModel):
         return shard
 
 
-class RunConfig(ModelAccess):
+class RunConfig(GenerationOptions, ModelAccess):
     """The configuration of a generation run."""
 
     inputs: Annotated[tuple[RunInput, ...], Field(min_length=1)]
     models: Models = Models(extract=OFFLINE_MODEL, author=OFFLINE_MODEL, judge=OFFLINE_MODEL)
-    author_format: AuthorFormat = "python"
-    structured: bool = False
-    """Whether the author's model is sent the schema of a document, which not every provider takes."""
-    jail: JailProfile = "auto"
-    batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
-    """Records a batch: what is made into parts, and one Prefect task, at a time."""
-    cross_check: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of accepted tasks that external planners look at."""
-    sample: Annotated[int, Field(ge=0)] = 0
-    """Which draw of every answer: another number asks everything anew."""
-    search_limit: Annotated[int, Field(ge=1)] = DRAFT_LIMIT
+    sample: Annotated[
+        int,
+        Field(ge=0, description="Which draw of every answer: another number asks for everything anew."),
+        RunOption(),
+    ] = 0
 
     @property
     def primary_models(self) -> tuple[str, ...]:
@@ -101,3 +77,7 @@ class RunConfig(ModelAccess):
                 remedy="write --author-format document, or leave --structured out",
             )
         super().check()
+
+
+ALTER_NOTHING: Final = frozenset(name for name, _, option in run_options(RunConfig) if not option.alters_result)
+"""Options that no result depends on: a run that is resumed takes them as they are given. All others are compared."""

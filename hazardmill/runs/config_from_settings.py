@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from hazardmill.errors import UsageError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.access import LiveBackend
 from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
+from hazardmill.run_options import deadline_for
 from hazardmill.runs.config import RunConfig, RunInput
-from hazardmill.settings import Settings, deadline_for
+from hazardmill.settings import Settings
 
 _OURS: Final[dict[str, LiveBackend]] = {OFFLINE_MODEL: "offline", RECORDED_MODEL: "recorded"}
 """Models that no server is asked for, and who answers in their place."""

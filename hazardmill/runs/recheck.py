@@ -16,7 +16,8 @@ from hazardmill.errors import InputError
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.generation.execute import CHECKS, Execution, execute
 from hazardmill.records import Check, FrozenModel, content_hash
-from hazardmill.runs.config import JailProfile, RunConfig
+from hazardmill.run_options import JailProfile
+from hazardmill.runs.config import RunConfig
 from hazardmill.sandbox.jail import Jail, Limits
 from hazardmill.store.store import Store
 

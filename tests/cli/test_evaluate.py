@@ -189,7 +189,7 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
     [
         (("--temperature", "nan"), "no finite number"),
         (("--temperature", "inf"), "no finite number"),
-        (("--budget-usd", "nan"), "no finite number"),
+        (("--budget-usd", "nan"), "neither a sum above 0 nor the word none"),
         (("--deadline", "nan"), "no finite number"),
         (("--deadline", "inf"), "no finite number"),
         (("--temperature", "-1"), "not in the range"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.cli.run.config import otherwise
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -270,9 +270,9 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--budget-usd", "0"), 2, "'0' is no sum above 0"),
-        (("--budget-usd", "inf"), 2, "'inf' is no sum above 0"),
-        (("--budget-usd", "lots"), 2, "'lots' is no sum above 0"),
+        (("--budget-usd", "0"), 2, "'0' is neither a sum above 0 nor the word none"),
+        (("--budget-usd", "inf"), 2, "'inf' is neither a sum above 0 nor the word none"),
+        (("--budget-usd", "lots"), 2, "'lots' is neither a sum above 0 nor the word none"),
         (("--budget-id", "team"), 2, "it is not said how large it is"),
         (("--structured",), 2, "only documents have a schema"),
         (("--deadline", "0"), 2, "--deadline"),

@@ -32,7 +32,7 @@ from flows.generate import generate
 from flows.keys import block_name, keys_for
 from flows.publishing import Progress, key, looked_at
 from hazardmill.errors import BudgetReached, InputError, NotRecorded, ProviderDown, StoreError, StoreLocked
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hazardmill.generation.context import Models, Prompts, StageContext
+from hazardmill.generation.context import Prompts, StageContext
+from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.prices import Price, Prices

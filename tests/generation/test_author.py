@@ -11,11 +11,12 @@ from factories.scripted import ScriptedBackend
 from hazardmill.errors import RequestRefused, UnusableAnswer
 from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import AuthorResult, author
-from hazardmill.generation.context import AuthorFormat, Prompts
+from hazardmill.generation.context import Prompts
 from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.task_outline import OUTLINE_FORMAT
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
+from hazardmill.run_options import AuthorFormat
 from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store

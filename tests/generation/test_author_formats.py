@@ -8,12 +8,14 @@ from itertools import islice
 
 import pytest
 
-from hazardmill.generation.context import AuthorFormat, Models, Prompts
+from hazardmill.generation.context import Prompts
+from hazardmill.generation.models import Models
 from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import list_sources
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.records import Record
+from hazardmill.run_options import AuthorFormat
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
 from hazardmill.testing.offline_author import OfflineBackend

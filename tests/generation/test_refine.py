@@ -7,7 +7,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ProviderDown, RequestRefused, UnusableAnswer
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.llm.requests import Completion, Usage
 from hazardmill.records import MAX_DRAFTS, Outcome

@@ -11,7 +11,8 @@ from hazardmill.errors import UnusableAnswer
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.expressions import canonical_json
 from hazardmill.formalism.formats.python_writer import task_code
-from hazardmill.generation.context import Models, StageContext
+from hazardmill.generation.context import StageContext
+from hazardmill.generation.models import Models
 from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.rows import record_rows, task_id_of
 from hazardmill.llm.requests import OFFLINE_LABEL, OFFLINE_MODEL

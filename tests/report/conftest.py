@@ -8,7 +8,7 @@ import pytest
 from factories.scripted import Said, ScriptedBackend
 
 from hazardmill.errors import ProviderError, RequestRefused
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.ingest.sources import load_source
 from hazardmill.llm.requests import Completion, Request, Usage
 from hazardmill.resources import SOURCES_VARIABLE

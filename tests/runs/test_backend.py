@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import AnswerTooLarge, ConnectionFailed, ReplayMiss, SettingsError, StoreError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.ledger import Ledger
 from hazardmill.llm.requests import Answer, Backend, Completion, Message, Request

@@ -10,7 +10,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.traffic.budget import Budget
 from hazardmill.llm.traffic.shared_budget import FilePurse
 from hazardmill.runs import budgets

@@ -14,7 +14,7 @@ from factories.scripted import ScriptedBackend
 
 from hazardmill import resources
 from hazardmill.errors import InputError, RequestRefused, SettingsError, UsageError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.ingest.intake import ingest_into
 from hazardmill.llm import prompts as prompts_module
 from hazardmill.llm.requests import Request

@@ -18,7 +18,7 @@ from store.factories import row
 
 from hazardmill.errors import RequestRefused
 from hazardmill.formalism.document.document import Document
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import DuplicatePool, structure_or_null
 from hazardmill.runs import duplicates

@@ -9,7 +9,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import InputError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
 from hazardmill.quality.duplicates import DuplicatePool
 from hazardmill.resources import SOURCES_VARIABLE

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hazardmill.errors import BreakerOpen, BudgetReached, SettingsError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.traffic.breaker import Breaker
 from hazardmill.report.cost import cost

@@ -9,7 +9,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import InputError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.requests import Request
 from hazardmill.resources import SOURCES_VARIABLE
 from hazardmill.runs.config import RunConfig, RunInput

@@ -30,7 +30,7 @@ from hazardmill.errors import (
 )
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.search.exact import Solution
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.ingest.intake import ingest_into
 from hazardmill.llm import access as access_module
 from hazardmill.llm.client import Client

@@ -10,7 +10,7 @@ import pytest
 from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ConnectionFailed, InputError
-from hazardmill.generation.context import Models
+from hazardmill.generation.models import Models
 from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Completion, Request
 from hazardmill.records import Outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -9,7 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from pydantic import JsonValue
 
-from hazardmill.cli.options import FiniteRange, answer_limits
+from hazardmill.cli.options import FiniteRange
+from hazardmill.cli.run_options import apply, options_from, replay_option
+from hazardmill.run_options import AccessOptions
 from hazardmill.settings import load_settings
 from hazardmill.statistics.bootstrap import RESAMPLES
 
@@ -58,45 +61,14 @@ def figures_options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def asking_options(function: Callable[P, R]) -> Callable[P, R]:
-    """How a model is asked, and by what limits."""
-    for option in reversed(
-        (
-            click.option("--temperature", type=FiniteRange(0), help="In place of the prompt's."),
-            click.option(
-                "--max-tokens", type=click.IntRange(1), help="Most tokens of an answer, in place of the prompt's."
-            ),
-            click.option(
-                "--api-base", help="Address of an OpenAI-compatible server; no key in it, that goes in the environment."
-            ),
-            click.option(
-                "--budget-usd",
-                type=FiniteRange(0, min_open=True),
-                help="Most that the run may spend, all told.",
-            ),
-            click.option(
-                "--concurrency", type=click.IntRange(1, 1000), help="Tasks asked about, and requests sent, at once."
-            ),
-            click.option("--requests-per-minute", type=click.IntRange(1), help="Most requests sent in a minute."),
-            click.option("--tokens-per-minute", type=click.IntRange(1), help="Most tokens, in and out, of a minute."),
-            click.option(
-                "--deadline",
-                "deadline_s",
-                type=FiniteRange(0, min_open=True),
-                metavar="SECONDS",
-                help="For one request, all attempts and pauses together.",
-            ),
-            *answer_limits,
-            click.option(
-                "--replay",
-                is_flag=False,
-                flag_value="",
-                metavar="[STORE]",
-                help="Answer from the ledger of this store, or of STORE; an unknown request stops the run.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+    """Add how a model is asked, and within which limits."""
+    of_prompt = [
+        click.option("--temperature", type=FiniteRange(0), help="In place of the prompt's."),
+        click.option(
+            "--max-tokens", type=click.IntRange(1), help="Most tokens of an answer, in place of the prompt's."
+        ),
+    ]
+    return apply([*of_prompt, *options_from(AccessOptions, "fallback_models", "budget_id"), replay_option], function)
 
 
 def asked_by(
@@ -109,6 +81,8 @@ def asked_by(
         parameters.
     """
     chosen = load_settings().fill(asked)
+    if chosen["budget_usd"] == math.inf:
+        chosen["budget_usd"] = None
     if replay is not None:
         chosen |= {"backend": "replay", "replay_store": Path(replay).absolute() if replay else None}
     given: dict[str, JsonValue] = {"temperature": temperature, "max_tokens": max_tokens}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hazardmill.cli.options import facts, named_values
+from hazardmill.cli.run_options import read_given
 from hazardmill.runs.config import RunConfig, RunInput
 from hazardmill.runs.config_from_settings import configure_run, live_backend, no_server, with_deadline
 from hazardmill.settings import load_settings
@@ -36,7 +36,7 @@ def new_config(
         click.UsageError, UsageError: Options do not go together.
         SettingsError: The settings are wrong.
     """
-    values = _given(given)
+    values = read_given(given)
     shard = values.pop("shard", None)
     names = tuple(dict.fromkeys(sources))
     paths, most = named_values(inputs, names, "--input"), named_values(limits, names, "--limit")
@@ -54,7 +54,7 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
     Raises:
         click.UsageError, UsageError: Options do not go together.
     """
-    values = with_deadline(_given(given), config.deadline_s)
+    values = with_deadline(read_given(given), config.deadline_s)
     # Stages that had the author's model have its successor; a stage that had one of its own keeps it.
     author = values.pop("model", None) or config.models.author
     models = {
@@ -76,14 +76,6 @@ def otherwise(config: RunConfig, limits: tuple[str, ...], given: dict[str, Any])
         values.setdefault("budget_id", None)
     backend = {"replay_backend": live} if config.backend == "replay" else {"backend": live, "replay_backend": live}
     return config.model_validate({**config.model_dump(), **values, **backend, "models": models, "inputs": inputs})
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; an infinite budget is none."""
-    values = {name: value for name, value in options.items() if value not in (None, ())}
-    if values.get("budget_usd") == math.inf:
-        values["budget_usd"] = None
-    return values
 
 
 def _path(text: str | None) -> Path | None:

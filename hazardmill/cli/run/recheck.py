@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.runs.config import JailProfile
+from hazardmill.run_options import JailProfile
 from hazardmill.runs.recheck import RecheckSummary, chunks
 from hazardmill.runs.recheck import recheck as recheck_chunk
 from hazardmill.settings import load_settings

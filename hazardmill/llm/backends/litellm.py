@@ -18,7 +18,7 @@ from hazardmill.errors import (
 from hazardmill.llm.backends.litellm_errors import TAKES_LONGER, translate
 from hazardmill.llm.redact import ScrubbedLog, keep_secret, scrub, scrub_answer, secrets_in_address
 from hazardmill.llm.requests import AnswerKey, Completion, Request, Usage
-from hazardmill.settings import ATTEMPT_TIMEOUT_S, MOST_ANSWER_BYTES
+from hazardmill.run_options import ATTEMPT_TIMEOUT_S, MAX_ANSWER_BYTES
 
 OFFLINE_KEY_HEADER: Final = "X-Hazardmill-Key"
 """Carries the offline key, as JSON, to a server on this machine: the offline author served over HTTP reads it."""
@@ -70,7 +70,7 @@ class LitellmBackend:
         api_key: str | None = None,
         *,
         timeout_s: float = ATTEMPT_TIMEOUT_S,
-        max_answer_bytes: int = MOST_ANSWER_BYTES,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
         self._api_base = api_base
         self._api_key = api_key

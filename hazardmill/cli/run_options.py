@@ -1,0 +1,93 @@
+"""Options of the command line, made from the fields that declare them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+
+import annotated_types
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from hazardmill.cli.options import FiniteRange
+from hazardmill.run_options import RunOption, describe_default, run_options
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def options_from(model: type[BaseModel], *left_out: str) -> list[Decorator]:
+    """Return the click options of a model's fields that carry a ``RunOption``, in their order, but for some."""
+    return [_option(*each) for each in run_options(model) if each[0] not in left_out]
+
+
+def apply(options: list[Decorator], function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a command with options, which its help then lists in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def replay_option(function: Callable[P, R]) -> Callable[P, R]:
+    """Add ``--replay``: empty for the store that the command works on."""
+    return click.option(
+        "--replay",
+        is_flag=False,
+        flag_value="",
+        metavar="[STORE]",
+        help="Answer from the ledger of this store, or of STORE; an unknown request stops the run.",
+    )(function)
+
+
+def read_given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by field; a budget of ``none`` is null."""
+    values = {name: value for name, value in options.items() if value not in (None, ())}
+    if values.get("budget_usd") == math.inf:
+        values["budget_usd"] = None
+    return values
+
+
+def _option(name: str, field: FieldInfo, option: RunOption) -> Decorator:
+    flag, default = option.flag_of(name), describe_default(field, option)
+    words = str(field.description) if default is None else f"{field.description}  [default: {default}]"
+    kind = next(part for part in get_args(field.annotation) or (field.annotation,) if part is not type(None))
+    if get_origin(field.annotation) is Literal:
+        return click.option(flag, name, type=click.Choice(get_args(field.annotation)), help=words)
+    if get_origin(field.annotation) is tuple:
+        return click.option(flag, name, multiple=True, metavar=option.metavar, help=f"{words}  [may be repeated]")
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
+    if name == "budget_usd":
+        return click.option(flag, name, callback=_read_usd, metavar=option.metavar, help=words)
+    if kind is Path:
+        folder = click.Path(path_type=Path, file_okay=False, exists=True, resolve_path=True)
+        return click.option(flag, name, type=folder, metavar=option.metavar, help=words)
+    return click.option(flag, name, type=_number(kind, field) or str, metavar=option.metavar, help=words)
+
+
+def _number(kind: object, field: FieldInfo) -> click.ParamType[Any] | None:
+    """Return the range of a number with the field's bounds; None for what is no number."""
+    low: Any = next((each.ge for each in field.metadata if isinstance(each, annotated_types.Ge)), None)
+    above: Any = next((each.gt for each in field.metadata if isinstance(each, annotated_types.Gt)), None)
+    high: Any = next((each.le for each in field.metadata if isinstance(each, annotated_types.Le)), None)
+    if kind is int:
+        return click.IntRange(low, high)
+    return FiniteRange(low if above is None else above, high, min_open=above is not None) if kind is float else None
+
+
+def _read_usd(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Read a sum of money above 0; ``none`` is infinite: no limit."""
+    if text is None or text == "none":
+        return None if text is None else math.inf
+    try:
+        usd = float(text)
+    except ValueError:
+        usd = math.nan
+    if not 0 < usd < math.inf:
+        raise click.BadParameter(f"{text!r} is neither a sum above 0 nor the word none", context, option)
+    return usd

@@ -1,0 +1,193 @@
+"""The options of a run, each declared once: type, bounds, default and description.
+
+A field here is a setting, an option of the command line and a parameter of the flows, and its row in docs/settings.md
+is made of it. Configurations (``RunConfig``, ``PlannerAccess``) inherit the fields, and so read them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
+
+from hazardmill.formalism.search.budget import DRAFT_LIMIT
+from hazardmill.records import FrozenModel
+
+AuthorFormat = Literal["python", "document"]
+JailProfile = Literal["auto", "full", "minimal"]
+
+ATTEMPT_TIMEOUT_S: Final = 300.0
+"""Default of ``attempt_timeout``, in seconds."""
+
+DEADLINE_S: Final = 600.0
+"""Default of ``deadline_s``, in seconds."""
+
+MAX_ANSWER_BYTES: Final = 4_000_000
+"""Default of ``max_answer_bytes``."""
+
+
+@dataclass(frozen=True)
+class RunOption:
+    """Marks a field as an option that people set, and says what its type and description do not.
+
+    Attributes:
+        flag: Name on the command line, if it is not the field's with dashes.
+        metavar: What stands for the value in the help.
+        unset: What holds where the value is null, or made from other values.
+        alters_result: Whether results depend on it. If not, a run that is resumed takes the new value.
+        in_flows: Whether whoever starts a flow run may set it; otherwise the worker's settings decide.
+    """
+
+    flag: str | None = None
+    metavar: str | None = None
+    unset: str | None = None
+    alters_result: bool = True
+    in_flows: bool = True
+
+    def flag_of(self, name: str) -> str:
+        """Return the option's name on the command line: ``--deadline`` for ``deadline_s``."""
+        return self.flag or "--" + name.replace("_", "-")
+
+
+def run_options(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, RunOption]]:
+    """Yield name, field and mark of every option among the fields of a model, in their order."""
+    for name, field in model.model_fields.items():
+        for mark in field.metadata:
+            if isinstance(mark, RunOption):
+                yield name, field, mark
+
+
+def describe_default(field: FieldInfo, option: RunOption) -> str | None:
+    """Return a field's default for people: ``25``, ``no``; what null stands for; None where there is nothing to say."""
+    default: Any = None if field.is_required() or field.default_factory is not None else field.default
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, int | float):
+        return f"{default:,g}" if default < 1e6 else f"{default:,}"
+    return option.unset if default in (None, ()) else str(default)
+
+
+def deadline_for(attempt_timeout: float, deadline_s: float = DEADLINE_S) -> float:
+    """Return the deadline of a request, in seconds, where only the time of one attempt was given.
+
+    It is the deadline there was, as long as an attempt fits into it; otherwise two attempts do.
+    """
+    return deadline_s if attempt_timeout <= deadline_s else 2 * attempt_timeout
+
+
+class ModelOptions(FrozenModel):
+    """Which model each stage of a generation run asks."""
+
+    model: Annotated[
+        str | None,
+        Field(
+            description="Model of all stages, as litellm names it; `recorded` answers for the shipped samples, without "
+            "any model."
+        ),
+        RunOption(unset="none: a run must name one"),
+    ] = None
+    extract_model: Annotated[
+        str | None, Field(description="Model of the extract stage."), RunOption(unset="that of all stages")
+    ] = None
+    judge_model: Annotated[
+        str | None, Field(description="Model of the judge stage."), RunOption(unset="that of all stages")
+    ] = None
+
+
+class AccessOptions(FrozenModel):
+    """How models are reached, within which limits, and for how much money."""
+
+    fallback_models: Annotated[
+        tuple[str, ...],
+        Field(description="Models to ask, in order, where that of a stage cannot answer."),
+        RunOption("--fallback-model", "MODEL", unset="none"),
+    ] = ()
+    api_base: Annotated[
+        str | None,
+        Field(description="Address of an OpenAI-compatible server, without a key: keys belong in the environment."),
+        RunOption(metavar="URL", unset="the provider's"),
+    ] = None
+    budget_usd: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="The most a run may spend, over all its sessions, in USD."),
+        RunOption(metavar="USD|none", unset="none", alters_result=False),
+    ] = None
+    budget_id: Annotated[
+        str | None,
+        Field(description="Name of a budget that several runs on this store share; the last to begin sets its size."),
+        RunOption(metavar="NAME", unset="the run's own", alters_result=False),
+    ] = None
+    requests_per_minute: Annotated[
+        int | None,
+        Field(ge=1, description="The most requests sent per minute."),
+        RunOption(unset="no limit", alters_result=False),
+    ] = None
+    tokens_per_minute: Annotated[
+        int | None,
+        Field(ge=1, description="The most tokens per minute, in and out."),
+        RunOption(unset="no limit", alters_result=False),
+    ] = None
+    attempt_timeout: Annotated[
+        float,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="Seconds for one attempt at a request, from the connection to the last byte of the answer.",
+        ),
+        RunOption(metavar="SECONDS", alters_result=False),
+    ] = ATTEMPT_TIMEOUT_S
+    deadline_s: Annotated[
+        float,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="Seconds for all attempts of one model at one request, pauses included.",
+        ),
+        RunOption("--deadline", "SECONDS", unset="600, or two attempts where one takes longer", alters_result=False),
+    ] = Field(default_factory=lambda values: deadline_for(values.get("attempt_timeout", ATTEMPT_TIMEOUT_S)))
+    max_answer_bytes: Annotated[
+        int,
+        Field(ge=1, description="The most bytes of an answer, unpacked."),
+        RunOption(metavar="BYTES", alters_result=False),
+    ] = MAX_ANSWER_BYTES
+    concurrency: Annotated[
+        int,
+        Field(ge=1, le=1000, description="Records or tasks worked on at once, and requests under way."),
+        RunOption(alters_result=False),
+    ] = 8
+
+
+class GenerationOptions(FrozenModel):
+    """What else decides how a generation run makes its tasks."""
+
+    author_format: Annotated[
+        AuthorFormat,
+        Field(description="What the author writes: a Python module, or the document from which one is rendered."),
+        RunOption(),
+    ] = "python"
+    structured: Annotated[
+        bool,
+        Field(description="Send the schema of a document to the author's model, which not every provider takes."),
+        RunOption(),
+    ] = False
+    jail: Annotated[
+        JailProfile,
+        Field(description="Profile of the jail that runs generated code."),
+        RunOption(in_flows=False),
+    ] = "auto"
+    batch_size: Annotated[
+        int,
+        Field(ge=1, le=1000, description="Records per batch: what is committed, and one Prefect task, at a time."),
+        RunOption(alters_result=False),
+    ] = 25
+    cross_check: Annotated[
+        float,
+        Field(ge=0, le=1, description="Share of accepted tasks that ENHSP and Tamer check too."),
+        RunOption(alters_result=False),
+    ] = 0.0
+    search_limit: Annotated[
+        int, Field(ge=1, description="The most expansions of the search for a task's plans."), RunOption()
+    ] = DRAFT_LIMIT
