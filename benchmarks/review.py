@@ -107,7 +107,7 @@ async def timed(path, pool, pages, decided):
     async with client(ours) as reviewer:
         door = await reviewer.get("/sign-in")
         (await reviewer.post("/sign-in", data=hidden(door.text) | {"reviewer": REVIEWERS[0]}))
-        own = [slip.id for slip in folder.given().of[REVIEWERS[0]] if slip.id not in done]
+        own = [slip.id for slip in folder.assignments().of[REVIEWERS[0]] if slip.id not in done]
         slips = random.Random(0).sample(own, min(pages, len(own)))
         lengths = [len((await reviewer.get(f"/slip/{slip}")).content) for slip in slips[:50]]
         async with client(bare(int(statistics.median(lengths)))) as plain:

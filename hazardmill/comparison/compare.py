@@ -157,7 +157,7 @@ def compare(
         settings=(*config_changes(runs[0].config, runs[1].config), *made_changes(runs[0].made, runs[1].made)),
         pairing=pairing,
         figures=tuple(figures([*_quotients(pairs)], how)),
-        tallies={name: _beside(pairs, told) for name, told in _TOLD.items()},
+        tallies={name: _beside(pairs, values) for name, values in _TALLIES.items()},
         moved=_count_shifts(pairs),
         differing=sum(bool(pair.differs) for pair in pairs),
         pairs=tuple(pairs),
@@ -241,7 +241,7 @@ def _approval(ended: RecordOutcome) -> float | None:
     return None if ended.verdict is None else float(ended.verdict == "approved")
 
 
-_TOLD: Final[dict[str, Callable[[RecordOutcome], Iterable[str]]]] = {
+_TALLIES: Final[dict[str, Callable[[RecordOutcome], Iterable[str]]]] = {
     "outcomes": lambda ended: (ended.outcome.value,),
     "losses": lambda ended: () if ended.reason is None else (f"{ended.outcome.value} {ended.reason}",),
     "danger_types": lambda ended: () if ended.danger_type is None else (ended.danger_type,),
@@ -252,13 +252,13 @@ _TOLD: Final[dict[str, Callable[[RecordOutcome], Iterable[str]]]] = {
 """Name of a tally to what of a record is counted in it."""
 
 
-def _beside(pairs: Iterable[RecordPair], told: Callable[[RecordOutcome], Iterable[str]]) -> tuple[SideBySide, ...]:
+def _beside(pairs: Iterable[RecordPair], values: Callable[[RecordOutcome], Iterable[str]]) -> tuple[SideBySide, ...]:
     """Counts of both runs, the commonest first."""
     a: Counter[str] = Counter()
     b: Counter[str] = Counter()
     for pair in pairs:
-        a.update(told(pair.a))
-        b.update(told(pair.b))
+        a.update(values(pair.a))
+        b.update(values(pair.b))
     ranked = sorted(a.keys() | b.keys(), key=lambda value: (-a[value] - b[value], value))
     return tuple(SideBySide(value=value, a=a[value], b=b[value]) for value in ranked)
 

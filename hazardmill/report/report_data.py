@@ -25,7 +25,7 @@ from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
 from hazardmill.review.analysis.render import grids as review_grids
 from hazardmill.review.analysis.statistics import ReviewStatistics
-from hazardmill.review.models import counted, is_model, who
+from hazardmill.review.models import count_in_words, is_model, who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -107,7 +107,7 @@ class ReportData:
         accepted = self.review.accepted
         nobody = "" if who(self.review.reviewers) != "language models" else " No person has reviewed them yet."
         return (
-            f"Reviewed by {counted(len(self.review.reviewers) - models, models)}:"
+            f"Reviewed by {count_in_words(len(self.review.reviewers) - models, models)}:"
             f" {len(accepted.accepted):,} of {plural(len(accepted.accepted) + len(accepted.others), 'task')} approved"
             f" by all who were asked.{nobody}"
         )

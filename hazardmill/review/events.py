@@ -33,7 +33,7 @@ class ReviewEvent(FrozenModel):
 
     id: str = ""
 
-    def sealed(self) -> Self:
+    def with_id(self) -> Self:
         """The same with its id."""
         return self.model_copy(update={"id": self._hash()})
 

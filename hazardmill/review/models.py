@@ -28,7 +28,7 @@ def kinds(people: int, models: int) -> str:
     return "people and language models" if people and models else "language models" if models else "people"
 
 
-def counted(people: int, models: int) -> str:
+def count_in_words(people: int, models: int) -> str:
     """``two language models``, ``three people and one language model``."""
     said = [
         f"{_number(count)} {one if count == 1 else many}"

@@ -74,7 +74,7 @@ def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) 
     primary, deciding = of_kind(held, "task"), of_kind(held, "adjudication")
     accepted, others = [], {}
     for task in sorted(tasks):
-        reason = _against(primary.get(task, ()), deciding.get(task, ()), policy)
+        reason = _why_not_accepted(primary.get(task, ()), deciding.get(task, ()), policy)
         if reason is None:
             accepted.append(task)
         else:
@@ -83,7 +83,7 @@ def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) 
     return AcceptedSet(policy=policy, accepted=tuple(accepted), others=others, counts=counts)
 
 
-def disputed(held: Iterable[Opinion]) -> list[str]:
+def find_disputed(held: Iterable[Opinion]) -> list[str]:
     """Ids of the tasks that everybody who was asked has decided, and not alike: they need an adjudicator."""
     return sorted(item for item, each in of_kind(held, "task").items() if _is_disputed(each))
 
@@ -92,37 +92,37 @@ def _is_disputed(held: Sequence[Opinion]) -> bool:
     return len(held) > 1 and all(each.state == "decided" for each in held) and len({each.verdict for each in held}) > 1
 
 
-def _against(held: Sequence[Opinion], deciding: Sequence[Opinion], policy: Policy) -> Reason | None:
+def _why_not_accepted(held: Sequence[Opinion], deciding: Sequence[Opinion], policy: Policy) -> Reason | None:
     if not held:
         return "not_assigned"
     verdicts = Counter(each.verdict for each in held)
     approved, rejected = verdicts[ReviewVerdict.APPROVE], verdicts[ReviewVerdict.REJECT]
     if policy == "any-reject":
-        return "rejected" if rejected else _unsettled(held)
+        return "rejected" if rejected else _why_unsettled(held)
     if policy == "majority":
         if 2 * approved > len(held):
             return None
         if 2 * rejected > len(held):
             return "rejected"
-        return _undecided(held) or "no_majority"
+        return _why_undecided(held) or "no_majority"
     if _is_disputed(held):
-        return _decided_between(deciding)
+        return _adjudicators_reason(deciding)
     if rejected == len(held):
         return "rejected"
-    return _unsettled(held)
+    return _why_unsettled(held)
 
 
-def _unsettled(held: Sequence[Opinion]) -> Reason | None:
+def _why_unsettled(held: Sequence[Opinion]) -> Reason | None:
     """Why a task that nobody is against is not settled; null where everybody approves."""
-    return _undecided(held) or ("unsure" if any(each.verdict is None for each in held) else None)
+    return _why_undecided(held) or ("unsure" if any(each.verdict is None for each in held) else None)
 
 
-def _undecided(held: Sequence[Opinion]) -> Reason | None:
+def _why_undecided(held: Sequence[Opinion]) -> Reason | None:
     states = {each.state for each in held}
     return "stale" if "stale" in states else "waiting" if states != {"decided"} else None
 
 
-def _decided_between(deciding: Sequence[Opinion]) -> Reason | None:
+def _adjudicators_reason(deciding: Sequence[Opinion]) -> Reason | None:
     if not deciding or deciding[-1].state in ("open", "skipped", "gone"):
         return "awaiting_adjudication"
     last = deciding[-1]

@@ -112,7 +112,7 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
         make_folder(folder.path.absolute())
         write_file(folder.rubric, (review_folder() / "rubric.md").read_bytes())
     with folder.assigning() as give:
-        there = set(folder.given().by_id)
+        there = set(folder.assignments().by_id)
         give([line for line in lines if isinstance(line, ReviewAssignment) and line.id not in there])
     said: dict[str, list[Decision | Undo]] = defaultdict(list)
     for line in lines:

@@ -33,10 +33,10 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = Fa
         InputError: It is a link, has another name, or is no regular file.
         StoreError: It cannot be opened.
     """
-    folder = _opened(path.parent, os.O_RDONLY | os.O_DIRECTORY, None)
+    folder = _open(path.parent, os.O_RDONLY | os.O_DIRECTORY, None)
     try:
         # Not to wait for the other end of a pipe.
-        descriptor = _opened(path, flags | os.O_NONBLOCK, folder)
+        descriptor = _open(path, flags | os.O_NONBLOCK, folder)
     finally:
         os.close(folder)
     status = os.fstat(descriptor)
@@ -58,7 +58,7 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def _opened(path: Path, flags: int, folder: int | None) -> int:
+def _open(path: Path, flags: int, folder: int | None) -> int:
     name = path if folder is None else path.name
     try:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)

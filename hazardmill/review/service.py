@@ -10,7 +10,7 @@ they tell nothing.
     receipt = seat.record(sheet.slip, Answer(verdict="reject", reasons=("hints",), seconds=41.5),
                           seen=sheet.seen, expects=None, submission=key)
     seat.undo(submission=other_key)
-    seat.tried(sheet.slip, "(reduce_speed) (carry_bowl)")
+    seat.try_plan(sheet.slip, "(reduce_speed) (carry_bowl)")
 
 Every method may be called from several threads, and by several processes on one folder. ``record`` and ``undo`` return
 once the decision is on disk. Sent again under the same submission, they give the same receipt and write nothing.
@@ -95,7 +95,7 @@ class ReviewService:
             ReviewRefusal: ``not_yours``: nobody of that name was given anything.
         """
         name = reviewer_name(reviewer)
-        if name not in self.folder.given().of:
+        if name not in self.folder.assignments().of:
             raise ReviewRefusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
         with self._mutex:
             return self._seats.setdefault(name, ReviewerSession(self, name))
@@ -120,11 +120,11 @@ class ReviewService:
                     self._tables.popitem(last=False)
         return table
 
-    def broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
+    def report_broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
         """Tell whoever serves the review, once, that a slip cannot be shown; and the reviewer to go on."""
         with self._mutex:
-            known = _shown(slip) in self._broken
-            self._broken.add(_shown(slip))
+            known = _content_key(slip) in self._broken
+            self._broken.add(_content_key(slip))
         if not known:
             told = printable(f"{type(error).__name__}: {error}")
             _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, told)
@@ -135,7 +135,7 @@ class ReviewService:
     def broken_slips(self, slips: Iterable[ReviewAssignment]) -> list[ReviewAssignment]:
         """Those among them of which it was found that they cannot be shown."""
         with self._mutex:
-            return [slip for slip in slips if _shown(slip) in self._broken] if self._broken else []
+            return [slip for slip in slips if _content_key(slip) in self._broken] if self._broken else []
 
 
 class ReviewerSession:
@@ -233,10 +233,10 @@ class ReviewerSession:
                     rubric=folder.rubric_version(),
                     app=APP,
                     submission=submission,
-                ).sealed()
+                ).with_id()
             except ValidationError as error:
                 raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
-            before = book.submitted(submission)
+            before = book.find_submission(submission)
             if before is not None:
                 if not (isinstance(before, Decision) and before.says_the_same(decision)):
                     raise _conflict()
@@ -264,7 +264,7 @@ class ReviewerSession:
             StoreError: It cannot be written; nothing was taken back.
         """
         with self._diary.writing() as (book, append):
-            before = book.submitted(submission)
+            before = book.find_submission(submission)
             if before is not None:
                 if not isinstance(before, Undo) or decision not in (None, before.undoes):
                     raise _conflict()
@@ -274,23 +274,23 @@ class ReviewerSession:
                 append([undo])
         return self._receipt(undo, self._own(undo.slip), repeated=before is not None)
 
-    def tried(self, slip_id: str, plan: str) -> ShownPlan:
+    def try_plan(self, slip_id: str, plan: str) -> ShownPlan:
         """The verdict on an arbitrary plan, with its steps.
 
         Raises:
             ReviewRefusal: ``not_yours``; ``stale``: its task is gone.
             UsageError: The plan is too long.
         """
-        return self._table(self._own(slip_id)).tried(plan)
+        return self._table(self._own(slip_id)).try_plan(plan)
 
-    def revealed(self, slip_id: str) -> UnblindedItem:
+    def reveal(self, slip_id: str) -> UnblindedItem:
         """What was kept from the reviewer.
 
         Raises:
             ReviewRefusal: ``blind``: the review is not unblinded; ``not_yours``.
         """
         slip, folder = self._own(slip_id), self._desk.folder
-        if folder.given().unblinded is None:
+        if folder.assignments().unblinded is None:
             raise ReviewRefusal(
                 "blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind"
             )
@@ -318,7 +318,7 @@ class ReviewerSession:
 
     def _undo(self, book: DecisionHistory, submission: str, decision: str | None) -> Undo:
         last = book.last()
-        if last is None or last.slip not in self._given().by_id:
+        if last is None or last.slip not in self._assignments().by_id:
             raise ReviewRefusal("nothing", "there is nothing to take back", "go on with the next task")
         if decision not in (None, last.id):
             raise _conflict()
@@ -330,22 +330,22 @@ class ReviewerSession:
                 undoes=last.id,
                 app=APP,
                 submission=submission,
-            ).sealed()
+            ).with_id()
         except ValidationError as error:
             raise ReviewRefusal("invalid", first_problem(error), "draw a key as the documentation says") from error
 
     def _own(self, slip_id: str) -> ReviewAssignment:
-        slip = self._given().by_id.get(slip_id)
+        slip = self._assignments().by_id.get(slip_id)
         # Whether there is such a slip for somebody else is nobody's business.
         if slip is None or slip.reviewer != self.reviewer:
             raise ReviewRefusal("not_yours", "there is no such slip", "go on with the next task")
         return slip
 
-    def _given(self) -> Assignments:
-        return self._desk.folder.given()
+    def _assignments(self) -> Assignments:
+        return self._desk.folder.assignments()
 
     def _up_to_date(self) -> Queue:
-        given, pool, book = self._given(), self._desk.pool, self._diary.book()
+        given, pool, book = self._assignments(), self._desk.pool, self._diary.book()
         queue = self._queue
         if queue is None or queue.given is not given or queue.items is not pool or queue.book is not book:
             queue = self._queue = Queue(self.reviewer, given, pool, book)
@@ -376,13 +376,13 @@ class ReviewerSession:
         try:
             table = self._table(slip)
             plan = self._desk.folder.plans()[slip.item].plan if slip.kind == "plan" else None
-            return table.task(), None if plan is None else table.tried(plan)
+            return table.task(), None if plan is None else table.try_plan(plan)
         except (ReviewRefusal, StoreError):
             # Nothing is wrong with this task, or a disk may be there again in a moment.
             raise
         except Exception as error:
             # Whatever is wrong with one task must not keep a reviewer from all the others.
-            raise self._desk.broken(slip, error) from error
+            raise self._desk.report_broken(slip, error) from error
 
     def _of_slip(self, slip: ReviewAssignment) -> Mine | None:
         with self._mutex:
@@ -405,7 +405,7 @@ def _mine(decision: Decision, held: Opinion) -> Mine:
     )
 
 
-def _shown(slip: ReviewAssignment) -> tuple[str, str]:
+def _content_key(slip: ReviewAssignment) -> tuple[str, str]:
     return slip.item, slip.defect or ""
 
 

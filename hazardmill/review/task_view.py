@@ -160,7 +160,7 @@ class TaskView:
         self._system = System(self._document)
         self._judge = PlanValidator(self._system)
 
-    def tried(self, text: str) -> ShownPlan:
+    def try_plan(self, text: str) -> ShownPlan:
         """An arbitrary plan with its verdict.
 
         Raises:
@@ -168,7 +168,7 @@ class TaskView:
         """
         if len(text) > MAX_PLAN or len(parse_plan(text)) > MAX_ACTIONS:
             raise UsageError("the plan is too long", remedy=f"try at most {MAX_ACTIONS} actions, {MAX_PLAN} characters")
-        return self._stepped(text)
+        return self._step_through(text)
 
     def task(self) -> ShownTask:
         """Everything that is shown."""
@@ -177,7 +177,7 @@ class TaskView:
         domain, problem = content.domain_pddl, content.problem_pddl
         if certificate is None:
             # A draft that was sent back keeps none of these; it must not be told from a task by that.
-            certificate, domain, problem = self._proved()
+            certificate, domain, problem = self._prove()
         lines = {line["name"]: line for line in certificate.get("lines", ())}
         return ShownTask(
             source=content.source,
@@ -188,15 +188,16 @@ class TaskView:
             title=document.texts.get("title") or document.name,
             goal=render(document.goal),
             goal_words=wording.conjuncts(document.goal),
-            given=self._true(self._system.initial.bits, self._system.initial.numbers),
+            given=self._true_facts(self._system.initial.bits, self._system.initial.numbers),
             circumstances=self._circumstances(),
             entries=tuple(
-                f"{self._lifted(entry.action)} while {wording.condition(entry.condition)}" for entry in document.dangers
+                f"{self._with_parameters(entry.action)} while {wording.condition(entry.condition)}"
+                for entry in document.dangers
             ),
             objects={kind: self._system.objects_of(kind) for kind in sorted({t.type for t in document.objects})},
             actions=self._cards(),
-            unsafe=self._stepped(content.unsafe_plan),
-            safe=None if content.safe_plan is None else self._stepped(content.safe_plan),
+            unsafe=self._step_through(content.unsafe_plan),
+            safe=None if content.safe_plan is None else self._step_through(content.safe_plan),
             twin=_twin(lines.get("contextual"), document),
             claims=tuple(
                 ShownClaim(name=name, passed=line["passed"], message=line["message"]) for name, line in lines.items()
@@ -208,7 +209,7 @@ class TaskView:
             problem_pddl=problem,
         )
 
-    def _proved(self) -> tuple[Mapping[str, Any], str | None, str | None]:
+    def _prove(self) -> tuple[Mapping[str, Any], str | None, str | None]:
         unavoidable = self._content.danger.get("instantaneous_avoidability") == "unavoidable"
         try:
             return (
@@ -219,7 +220,7 @@ class TaskView:
         except FormalismError:
             return {}, None, None
 
-    def _stepped(self, text: str) -> ShownPlan:
+    def _step_through(self, text: str) -> ShownPlan:
         verdict = self._judge.verdict(text)
         actions = [action for action in self._judge.reader.steps(text) if action is not None]
         passed = moments(self._system, actions)
@@ -227,10 +228,12 @@ class TaskView:
         for step in verdict.trace:
             danger += step.danger_increment
             after = passed[min(step.index if step.applicable else step.index - 1, len(passed) - 1)]
-            steps.append(self._shown(step, danger, self._true(after.bits, after.numbers)))
-        return _plan(text, verdict, self._document.max_danger, self._true(passed[0].bits, passed[0].numbers), steps)
+            steps.append(self._show_step(step, danger, self._true_facts(after.bits, after.numbers)))
+        return _plan(
+            text, verdict, self._document.max_danger, self._true_facts(passed[0].bits, passed[0].numbers), steps
+        )
 
-    def _shown(self, step: PlanStep, danger: int, state: tuple[str, ...]) -> ShownStep:
+    def _show_step(self, step: PlanStep, danger: int, state: tuple[str, ...]) -> ShownStep:
         return ShownStep(
             index=step.index,
             action=step.text,
@@ -244,7 +247,7 @@ class TaskView:
             unmet=step.unmet,
         )
 
-    def _true(self, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
+    def _true_facts(self, bits: int, numbers: tuple[int, ...]) -> tuple[str, ...]:
         fluents, system = self._system.fluents, self._system
         true = [
             wording.phrase(*atom)
@@ -270,7 +273,7 @@ class TaskView:
             for atom in [(fluent.name, *binding.values())]
         )
 
-    def _lifted(self, name: str) -> str:
+    def _with_parameters(self, name: str) -> str:
         # With its parameters: its condition speaks of them.
         return next(
             wording.phrase(name, *(parameter.name for parameter in action.parameters))

@@ -226,7 +226,7 @@ def answer(
     seat = desk.seat(reviewer)
     for number in range(most):
         sheet = seat.next()
-        said = None if sheet is None else say(desk.folder.given().by_id[sheet.slip], sheet)
+        said = None if sheet is None else say(desk.folder.assignments().by_id[sheet.slip], sheet)
         if sheet is None or said is None:
             return number
         expects = sheet.mine.decision if sheet.mine else None

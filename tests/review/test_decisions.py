@@ -26,7 +26,7 @@ def decision(number, slip=0, **given):
             "submission": f"k{number}",
             **given,
         }
-    ).sealed()
+    ).with_id()
 
 
 def undo(number, of):
@@ -37,7 +37,7 @@ def undo(number, of):
         undoes=of.id,
         app="test",
         submission=f"k{number}",
-    ).sealed()
+    ).with_id()
 
 
 def test_a_later_decision_takes_the_place_of_an_earlier_one_and_undo_brings_it_back():

@@ -39,7 +39,7 @@ def put(seat, sheet, said, **fields):
 
 
 def test_a_reviewer_gets_every_slip_once_in_order_and_then_nothing(given, desk, seat):
-    slips = given.given().of["ada"]
+    slips = given.assignments().of["ada"]
     seen = []
     assert answer(desk, "ada", lambda slip, sheet: seen.append(slip) or APPROVE) == len(slips)
     assert [slip.place for slip in seen] == list(range(len(slips)))
@@ -124,8 +124,8 @@ def test_what_is_skipped_comes_again_at_the_end(given, desk, seat):
         return SKIP if order.count(slip.id) == 1 and slip.id == first else APPROVE
 
     answer(desk, "ada", say)
-    assert order[0] == order[-1] == first or given.given().by_id[order[-1]].of == first
-    assert len(order) == len(given.given().of["ada"]) + 1
+    assert order[0] == order[-1] == first or given.assignments().by_id[order[-1]].of == first
+    assert len(order) == len(given.assignments().of["ada"]) + 1
     assert seat.progress().skipped == 0
 
 
@@ -142,7 +142,7 @@ def test_a_repeat_never_comes_before_its_first_time(given, desk):
 
     skipped = set()
     answer(desk, "ada", say)
-    assert {slip.id for slip in given.given().of["ada"]} == done and skipped
+    assert {slip.id for slip in given.assignments().of["ada"]} == done and skipped
 
 
 def test_nothing_that_a_reviewer_is_shown_tells_what_kind_of_slip_it_is(given, desk, seat):
@@ -174,24 +174,24 @@ def test_nothing_that_a_reviewer_is_shown_tells_what_kind_of_slip_it_is(given, d
 
 def test_nobody_sees_others_before_unblinding(given, desk, seat):
     answer(desk, "ben", lambda slip, sheet: REJECT)
-    mine = next(slip for slip in given.given().of["ada"] if slip.kind == "task")
+    mine = next(slip for slip in given.assignments().of["ada"] if slip.kind == "task")
     with pytest.raises(ReviewRefusal) as told:
-        seat.revealed(mine.id)
+        seat.reveal(mine.id)
     assert told.value.code == "blind"
     assert unblind(given) and not unblind(given)
-    shown = seat.revealed(mine.id)
+    shown = seat.reveal(mine.id)
     assert shown.kind == "task" and shown.judged is True
     assert {other.reviewer: other.verdict for other in shown.others} == {"ben": "reject"}
 
 
 @pytest.mark.parametrize("use", ["sheet", "record", "tried", "revealed"])
 def test_a_slip_of_another_is_as_none_at_all(given, desk, seat, use):
-    theirs = given.given().of["ben"][0].id
+    theirs = given.assignments().of["ben"][0].id
     calls = {
         "sheet": lambda slip: seat.sheet(slip),
         "record": lambda slip: seat.record(slip, APPROVE, seen="0" * 64, expects=None, submission=key()),
-        "tried": lambda slip: seat.tried(slip, "()"),
-        "revealed": lambda slip: seat.revealed(slip),
+        "tried": lambda slip: seat.try_plan(slip, "()"),
+        "revealed": lambda slip: seat.reveal(slip),
     }
     said = []
     for slip in (theirs, "0" * 32, "../../etc/passwd"):
@@ -264,7 +264,7 @@ def test_another_process_on_the_same_folder_is_seen_at_once(given, desk, seat, p
         put(seat, sheet, APPROVE)
     assert told.value.code == "conflict"
     give_tasks(given, pool, Wish(("ada", "ben", "eva"), per_task=3))
-    assert seat.progress().total == other.progress().total == len(given.given().of["ada"])
+    assert seat.progress().total == other.progress().total == len(given.assignments().of["ada"])
 
 
 def test_a_clock_that_is_put_back_turns_nothing_round(given, seat):
@@ -277,7 +277,7 @@ def test_a_clock_that_is_put_back_turns_nothing_round(given, seat):
 
 
 def test_threads_that_answer_at_once_lose_and_double_nothing(given, desk, seat):
-    slips = given.given().of["ada"]
+    slips = given.assignments().of["ada"]
     told = []
 
     def work():
@@ -300,17 +300,17 @@ def test_threads_that_answer_at_once_lose_and_double_nothing(given, desk, seat):
 
 def test_a_plan_is_tried_with_its_steps(seat):
     sheet = seat.next()
-    bad = seat.tried(sheet.slip, sheet.task.unsafe.plan)
+    bad = seat.try_plan(sheet.slip, sheet.task.unsafe.plan)
     assert (bad.feasible, bad.safe, bad.first_danger) == (True, False, 1)
     assert bad.steps[0].fired == ("(soup_is_hot)", "(not (moving_slowly))")
-    good = seat.tried(sheet.slip, "(REDUCE_SPEED) then (carry table)")
+    good = seat.try_plan(sheet.slip, "(REDUCE_SPEED) then (carry table)")
     assert (good.feasible, good.safe, good.first_danger) == (True, True, None)
-    none = seat.tried(sheet.slip, "(fly)")
+    none = seat.try_plan(sheet.slip, "(fly)")
     assert none.steps[0].unmet == ("there is no action fly",) and none.missing_goal == ()
-    assert "bowl" in seat.tried(sheet.slip, "").missing_goal[0]
+    assert "bowl" in seat.try_plan(sheet.slip, "").missing_goal[0]
     for plan in ("(reduce_speed)" * 201, " " * 20_001):
         with pytest.raises(UsageError, match="too long"):
-            seat.tried(sheet.slip, plan)
+            seat.try_plan(sheet.slip, plan)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_task_that_cannot_be_shown_is_told_once_and_keeps_nobody_from_the_othe
     seat = desk.seat("ada")
     progress = seat.progress()
     assert (progress.total, progress.decided, progress.open, progress.gone) == (4, 3, 0, 1)
-    (slip,) = [slip for slip in folder.given().of["ada"] if slip.item == bad]
+    (slip,) = [slip for slip in folder.assignments().of["ada"] if slip.item == bad]
     with pytest.raises(ReviewRefusal) as told:
         seat.sheet(slip.id)
     assert told.value.code == "broken"

@@ -136,7 +136,7 @@ def test_what_is_wrong_is_refused_line_by_line_and_the_rest_is_taken(reviewed, t
     good, mine = found[0], next(entry for entry in found if entry.reviewer == "ben")
 
     def forged(entry, **fields):
-        return entry.model_copy(update=fields).sealed().line()
+        return entry.model_copy(update=fields).with_id().line()
 
     lines = {
         "altered": good.line().replace("approve", "reject").replace('"reasons":[]', '"reasons":["hints"]'),

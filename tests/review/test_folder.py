@@ -56,10 +56,10 @@ def test_a_decision_in_another_s_file_is_refused(folder, desk, pool):
 
 def test_a_round_says_when_and_how_it_was_given_out(folder, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), seed=7))
-    first = folder.assignments()[0]
+    first = folder.assignment_rows()[0]
     assert (first.row, first.seed, first.options["reviewers"]) == ("round", 7, ["ada", "ben"])
     assert give_tasks(folder, pool, Wish(("ada", "ben"), seed=7)).slips == {}
-    assert sum(row.row == "round" for row in folder.assignments()) == 1
+    assert sum(row.row == "round" for row in folder.assignment_rows()) == 1
 
 
 def test_a_dry_round_is_what_the_real_one_is_and_writes_nothing(folder, pool):

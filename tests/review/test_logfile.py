@@ -23,7 +23,7 @@ def entry(number):
         undoes=f"{number:032x}",
         app="test",
         submission=f"k{number}",
-    ).sealed()
+    ).with_id()
 
 
 @pytest.fixture

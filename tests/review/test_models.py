@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.review.models import counted, is_model, kinds, who
+from hazardmill.review.models import count_in_words, is_model, kinds, who
 
 
 def test_a_name_says_who_is_a_model() -> None:
@@ -34,7 +34,7 @@ def test_of_what_kind_reviewers_are(reviewers: tuple[str, ...], words: str) -> N
     ],
 )
 def test_how_many_there_are(people: int, models: int, words: str) -> None:
-    assert counted(people, models) == words
+    assert count_in_words(people, models) == words
 
 
 def test_no_model_is_told_as_a_person() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hazardmill.review.assignments.model import ReviewAssignment
 from hazardmill.review.decisions.effective import Opinion
 from hazardmill.review.decisions.history import Decision
-from hazardmill.review.policies import accepted_set, disputed
+from hazardmill.review.policies import accepted_set, find_disputed
 
 VERDICTS = {"+": "approve", "-": "reject", "?": "unsure", "s": "skip"}
 
@@ -15,7 +15,7 @@ VERDICTS = {"+": "approve", "-": "reject", "?": "unsure", "s": "skip"}
 def held(signs, kind="task", item="t"):
     """One opinion a sign: + - ? verdicts, s skipped, o open, x stale, g gone."""
     for place, sign in enumerate(signs):
-        slip = ReviewAssignment(reviewer=f"{kind[0]}{place}", kind=kind, item=item, place=place).sealed()
+        slip = ReviewAssignment(reviewer=f"{kind[0]}{place}", kind=kind, item=item, place=place).with_id()
         verdict = VERDICTS.get(sign, "approve")
         decision = None
         if sign != "o":
@@ -30,7 +30,7 @@ def held(signs, kind="task", item="t"):
                 rubric="1",
                 app="t",
                 submission="k",
-            ).sealed()
+            ).with_id()
         state = {"s": "skipped", "o": "open", "x": "stale", "g": "gone"}.get(sign, "decided")
         yield Opinion(slip, state, decision)
 
@@ -88,4 +88,4 @@ def test_only_what_everybody_has_decided_is_disputed():
         for item, signs in {"a": "+-", "b": "++", "c": "+o", "d": "+x", "e": "+?", "f": "-"}.items()
         for opinion in held(signs, item=item)
     ]
-    assert disputed(opinions) == ["a", "e"]
+    assert find_disputed(opinions) == ["a", "e"]

@@ -68,7 +68,7 @@ def test_a_draft_is_shown_as_a_task_is(pool):
 
 def test_a_plan_that_cannot_go_on_shows_where_and_why(pool):
     item = next(item for item in pool.values() if item.kind == "task")
-    plan = TaskView(pool.content(item.item)).tried("(carry table) (carry table) (reduce_speed)")
+    plan = TaskView(pool.content(item.item)).try_plan("(carry table) (carry table) (reduce_speed)")
     assert [step.done for step in plan.steps] == [True, False]
     assert plan.steps[1].unmet and plan.steps[1].state == plan.steps[0].state and plan.danger is None
 

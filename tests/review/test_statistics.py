@@ -99,7 +99,7 @@ def test_a_dispute_that_nobody_is_left_for_is_told(folder, desk, pool, numbered)
 
 def test_self_agreement_is_over_what_was_answered_twice(folder, desk, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0.25))
-    repeats = [slip for slip in folder.given().of["ada"] if slip.kind == "repeat"]
+    repeats = [slip for slip in folder.assignments().of["ada"] if slip.kind == "repeat"]
     assert len(repeats) == 3
     # Another answer the second time to one, none to another.
     says = dict(zip((slip.id for slip in repeats), (REJECT, UNSURE, APPROVE), strict=True))
@@ -111,7 +111,7 @@ def test_self_agreement_is_over_what_was_answered_twice(folder, desk, pool):
 
 def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0.5, repeats=0))
-    planted = [slip for slip in folder.given().of["ada"] if slip.kind == "calibration"]
+    planted = [slip for slip in folder.assignments().of["ada"] if slip.kind == "calibration"]
     assert len(planted) == 6
     right = ReviewAnswer(verdict="reject", reasons=(DEFECTS[planted[0].defect],))
     wrong = ReviewAnswer(verdict="reject", reasons=("norm",))

@@ -99,7 +99,7 @@ def token(reviewer: str, withdraw: bool, folder: Path, as_json: bool) -> None:
 
 def _given_to(folder: ReviewFolder, reviewers: Sequence[str]) -> None:
     """Refuse reviewers to whom nothing was given, and a review of which nothing was."""
-    given = folder.given().of
+    given = folder.assignments().of
     missing = [reviewer_name(name) for name in reviewers if name not in given]
     if missing or not given:
         raise UsageError(

@@ -22,7 +22,7 @@ from hazardmill.report.wording import reason
 from hazardmill.reporting.estimates import render_interval
 from hazardmill.reporting.html import write_text
 from hazardmill.reporting.numbers import count, decimals, plural, share, share_of, usd
-from hazardmill.review.models import counted
+from hazardmill.review.models import count_in_words
 from hazardmill.text.printable import printable
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _notices(facts: Facts) -> Iterator[str]:
         yield "**Nobody reviewed these tasks**: what is proved is proved, and no person has judged the rest."
     elif manifest.review is not None and manifest.review.reviewers and not manifest.review.people:
         it = manifest.review
-        yield f"**Reviewed by {counted(it.people, it.models)}**: no person has judged these tasks."
+        yield f"**Reviewed by {count_in_words(it.people, it.models)}**: no person has judged these tasks."
     if manifest.local_models:
         names = ", ".join(map(words, manifest.local_models))
         yield f"**Local models**: {names} answered at a private address, which nobody else can ask again."
@@ -296,7 +296,7 @@ def _review(facts: Facts) -> Iterator[str]:
     if manifest.review is not None:
         it = manifest.review
         yield (
-            f"Reviewed by {counted(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
+            f"Reviewed by {count_in_words(it.people, it.models)}, {plural(it.decisions, 'decision')} on released tasks;"
             f" {plural(it.rejected, 'task')} that they were against {'is' if it.rejected == 1 else 'are'} left out."
         )
     if facts.review is not None:

@@ -96,7 +96,7 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
             feasible=verdict.feasible,
             safe=verdict.safe,
             safety_intention=verdict.safety_intention,
-        ).sealed()
+        ).with_id()
         found[plan.id] = plan
     return list(found.values())
 
@@ -136,7 +136,7 @@ def sample(plans: Sequence[SubmittedPlan], most: int | None, seed: int) -> list[
 def intent(plans: Mapping[str, SubmittedPlan], held: Sequence[Opinion]) -> Intent:
     """Compare what people say of plans with SI."""
     given = {plan: each for plan, each in of_kind(held, "plan").items() if plan in plans}
-    people = {plan: _settled(each) for plan, each in given.items()}
+    people = {plan: _majority_verdict(each) for plan, each in given.items()}
     confusion = {
         name: dict.fromkeys(("on_purpose", "by_chance", "unsettled"), 0) for name in ("holds", "does_not_hold")
     }
@@ -166,7 +166,7 @@ def intent(plans: Mapping[str, SubmittedPlan], held: Sequence[Opinion]) -> Inten
     )
 
 
-def _settled(held: Sequence[Opinion]) -> ReviewVerdict | None:
+def _majority_verdict(held: Sequence[Opinion]) -> ReviewVerdict | None:
     votes = Counter(each.verdict for each in held if each.verdict is not None)
     (first, most), (_, next_most) = [*votes.most_common(2), (None, 0), (None, 0)][:2]
     return first if most > next_most else None

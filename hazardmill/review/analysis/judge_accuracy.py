@@ -59,7 +59,7 @@ class JudgeAccuracy(FrozenModel):
     """Tasks under review that no judge has seen."""
 
 
-def judged(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> JudgeAccuracy:
+def judge_accuracy(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> JudgeAccuracy:
     """Compare the judge with people on everything under review.
 
     Args:

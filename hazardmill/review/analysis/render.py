@@ -74,7 +74,7 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
             ("approved by the judge", render_rate(judge.rejected_of_approved)),
             ("sent back by the judge", render_rate(judge.sent_back.rejected)),
             *((f"sent back for {name}", render_rate(of.rejected)) for name, of in judge.by_criterion.items()),
-            ("may the judge reject by itself", _trusted(judge.sent_back.may_reject, reviewers)),
+            ("may the judge reject by itself", _render_trust(judge.sent_back.may_reject, reviewers)),
         ),
     )
     if figures.intent.plans:
@@ -97,6 +97,6 @@ def render_time(time: Time) -> str:
     return f"median {time.median:.0f} s ({time.first_quartile:.0f} to {time.third_quartile:.0f}){unknown}"
 
 
-def _trusted(may: bool | None, reviewers: str) -> str:
+def _render_trust(may: bool | None, reviewers: str) -> str:
     no = f"no: {reviewers} keep too much of it"
     return {True: "yes", False: no, None: "nobody knows yet: too few were audited"}[may]

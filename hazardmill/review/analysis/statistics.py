@@ -9,7 +9,7 @@ from typing import Final
 
 from hazardmill.records import FrozenModel
 from hazardmill.review.analysis.intent import Intent, intent
-from hazardmill.review.analysis.judge_accuracy import JudgeAccuracy, judged
+from hazardmill.review.analysis.judge_accuracy import JudgeAccuracy, judge_accuracy
 from hazardmill.review.assignments.gold_items import DEFECTS
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import Opinion, criteria_named, of_kind, opinions, units
@@ -137,8 +137,8 @@ def statistics(
         },
         time=_time(held),
         agreement=_agreement(held, seed),
-        calibration=_caught(held),
-        judge=judged(items, held, policy),
+        calibration=_catch_rates(held),
+        judge=judge_accuracy(items, held, policy),
         intent=intent(folder.plans(), held),
         seed=seed,
     )
@@ -148,7 +148,7 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
     states: Counter[str] = Counter(each.state for each in held)
     tasks = [each for each in held if each.slip.kind == "task"]
     verdicts = Counter(each.verdict for each in tasks)
-    twice = _twice(held)
+    twice = _repeat_pairs(held)
     return Reviewer(
         states=dict(states),
         unsure=sum(each.state == "decided" and each.verdict is None for each in tasks),
@@ -156,11 +156,11 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
         time=_time(held),
         repeats=rate(sum(pair["first"] == pair["second"] for pair in twice), len(twice)),
         repeats_kappa=cohen(twice, "first", "second", seed=seed),
-        calibration=_caught(held),
+        calibration=_catch_rates(held),
     )
 
 
-def _twice(held: Iterable[Opinion]) -> list[dict[str, ReviewVerdict]]:
+def _repeat_pairs(held: Iterable[Opinion]) -> list[dict[str, ReviewVerdict]]:
     """Both verdicts on what was answered twice."""
     held = list(held)
     said = {each.slip.id: each.verdict for each in held}
@@ -181,7 +181,7 @@ def _time(held: Iterable[Opinion]) -> Time:
     )
 
 
-def _caught(held: Iterable[Opinion]) -> Caught:
+def _catch_rates(held: Iterable[Opinion]) -> Caught:
     """An abstention on a planted defect has not caught it."""
     planted = [each for each in held if each.slip.kind == "calibration" and each.state == "decided"]
     rejected = [each for each in planted if each.verdict is ReviewVerdict.REJECT]

@@ -77,12 +77,12 @@ class Doors:
 
     def session(self, request: Request) -> BrowserSession | None:
         """The session of a browser, signed in or not; null where there is none, or its token was replaced."""
-        found = self.sessions.opened(request.cookies.get(self.cookie(signed_in=True)))
+        found = self.sessions.read_cookie(request.cookies.get(self.cookie(signed_in=True)))
         if found is not None and found.reviewer and self._is_asked(found.reviewer):
             may_come = found.stamp or not self.tokens_demanded()
             if may_come and found.stamp == self.tokens.stamp(found.reviewer):
                 return found
-        door = self.sessions.opened(request.cookies.get(self.cookie(signed_in=False)))
+        door = self.sessions.read_cookie(request.cookies.get(self.cookie(signed_in=False)))
         return door if door is not None and not door.reviewer else None
 
     def sign_in(self, client: str, name: str, token: str) -> BrowserSession:
@@ -121,7 +121,7 @@ class Doors:
 
     def _is_asked(self, name: str) -> bool:
         named = self.rules.reviewers
-        return name in self.desk.folder.given().of and (not named or name in named)
+        return name in self.desk.folder.assignments().of and (not named or name in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from hazardmill.text.printable import STEERING, printable
 
 _HERE: Final = Path(__file__).resolve().parent
 _UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
-_TOLD: Final = {
+_MESSAGES: Final = {
     403: "This form does not come from a page of yours. Go back to the task and send it again.",
     404: "There is no such page.",
     405: "There is no such page.",
@@ -58,7 +58,7 @@ def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastA
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
     app.add_middleware(SecurityHeaders)
     app.add_exception_handler(SignInFirst, _to_sign_in)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(ClientDisconnect, _answer_disconnect)
     app.add_exception_handler(HTTPException, _http_page)
     app.add_exception_handler(RequestValidationError, _form_page)
     app.add_exception_handler(HazardmillError, _error_page)
@@ -70,7 +70,7 @@ def _templates() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
-        finalize=_seen,
+        finalize=_write_out_steering,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -79,7 +79,7 @@ def _templates() -> Environment:
     return environment
 
 
-def _seen(value: object) -> object:
+def _write_out_steering(value: object) -> object:
     """Text with what would steer a reader's screen written out; what is HTML already is left alone."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
@@ -100,7 +100,7 @@ class _Static(StaticFiles):
         return response
 
 
-def _told(request: Request, status: int, message: str) -> Response:
+def _render_error(request: Request, status: int, message: str) -> Response:
     templates: Environment = request.app.state.templates
     page = templates.get_template("error.html.j2").render(status=status, message=message)
     return HTMLResponse(page, status)
@@ -110,20 +110,20 @@ async def _to_sign_in(request: Request, error: Exception) -> Response:
     return RedirectResponse("/sign-in", 303)
 
 
-async def _gone(request: Request, error: Exception) -> Response:
+async def _answer_disconnect(request: Request, error: Exception) -> Response:
     """Whoever sent the request broke off in the middle: nobody reads this answer, and nothing failed."""
     return Response(status_code=400)
 
 
 async def _http_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = _told(request, error.status_code, _TOLD.get(error.status_code, "That cannot be done."))
+    response = _render_error(request, error.status_code, _MESSAGES.get(error.status_code, "That cannot be done."))
     response.headers.update(error.headers or {})
     return response
 
 
 async def _form_page(request: Request, error: Exception) -> Response:
-    return _told(request, 422, _TOLD[422])
+    return _render_error(request, 422, _MESSAGES[422])
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
@@ -131,13 +131,13 @@ async def _error_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HazardmillError)
     if not isinstance(error, ReviewRefusal):
         _LOG.error("%s", printable(str(error)))
-        return _told(request, 503, _DAMAGED if isinstance(error, InputError) else _FAILED)
+        return _render_error(request, 503, _DAMAGED if isinstance(error, InputError) else _FAILED)
     told = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."
-    return _told(request, STATUS[error.code], told)
+    return _render_error(request, STATUS[error.code], told)
 
 
 async def _failure_page(request: Request, error: Exception) -> Response:
     # This one is made outside of all that guards: it gets the headers here.
-    response = _told(request, 500, _FAILED)
+    response = _render_error(request, 500, _FAILED)
     response.headers.update({**HEADERS, "Cache-Control": "no-store"})
     return response

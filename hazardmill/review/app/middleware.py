@@ -46,7 +46,7 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
 
-        async def headed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
@@ -56,7 +56,7 @@ class SecurityHeaders:
                     headers["HX-Push-Url"] = "false"
             await send(message)
 
-        await self._app(scope, receive, headed if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
 class BodyLimit:
@@ -74,7 +74,7 @@ class BodyLimit:
         # So many digits that Python would not read them are too large as well.
         too_large, size = not told.isdecimal() or len(told) > _DIGITS or int(told) > MAX_BODY, 0
 
-        async def limited() -> Message:
+        async def receive_limited() -> Message:
             nonlocal size
             if not too_large:
                 message = await receive()
@@ -84,4 +84,4 @@ class BodyLimit:
             # Where the page that reads the body is: so that the refusal is a page too.
             raise HTTPException(413)
 
-        await self._app(scope, limited, send)
+        await self._app(scope, receive_limited, send)

@@ -15,7 +15,7 @@ from hazardmill.review.app.auth import Form, Guest, Sent, Signed, SignInRefused,
 from hazardmill.review.app.presenter import SAID, view
 from hazardmill.review.app.rubric_page import rubric_html
 from hazardmill.review.app.sessions import LIFETIME_S, BrowserSession
-from hazardmill.review.app.steps import alone
+from hazardmill.review.app.steps import view_plan
 from hazardmill.review.decisions.append_log import first_problem
 from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.review.schemas import Mine, ReviewAnswer, ReviewRefusal, ReviewSheet, UnblindedItem
@@ -76,7 +76,7 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
 
 
 @router.get("/slip/{slip}/decide")
-def decided(slip: str) -> Response:
+def redirect_to_task(slip: str) -> Response:
     """Where a refused answer was sent; whoever asks for the page again means the task."""
     return RedirectResponse(f"/slip/{slip}", _SEE_OTHER)
 
@@ -92,10 +92,10 @@ def undo(guest: Signed, form: Sent) -> Response:
 def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
     """The verdict on a plan that the reviewer made; nothing is recorded."""
     try:
-        plan, problem = alone(guest.seat.tried(slip, form.text("plan"))), None
+        plan, problem = view_plan(guest.seat.try_plan(slip, form.text("plan"))), None
     except UsageError as error:
         plan, problem = None, f"{error.message.capitalize()}: {error.remedy}."
-    return _rendered(request, "tried.html.j2", {"plan": plan, "problem": problem})
+    return _render(request, "tried.html.j2", {"plan": plan, "problem": problem})
 
 
 @router.get("/history")
@@ -155,7 +155,7 @@ def _sign_in(
         "tokens_demanded": doors.tokens_demanded(),
         "form_token": doors.sessions.form_token(session),
     }
-    response = _rendered(request, "sign_in.html.j2", context, status)
+    response = _render(request, "sign_in.html.j2", context, status)
     _remember(request, response, session)
     return response
 
@@ -164,7 +164,7 @@ def _remember(request: Request, response: Response, session: BrowserSession) -> 
     doors = doors_of(request)
     response.set_cookie(
         doors.cookie(signed_in=bool(session.reviewer)),
-        doors.sessions.sealed(session),
+        doors.sessions.write_cookie(session),
         max_age=LIFETIME_S,
         httponly=True,
         samesite="strict",
@@ -228,14 +228,14 @@ def _sheet_page(
         reasons=reasons,
         note=note,
         open_reasons=status == STATUS["invalid"],
-        revealed=_revealed(request, guest, sheet),
+        revealed=_unblinded_item(request, guest, sheet),
     )
 
 
-def _revealed(request: Request, guest: Guest, sheet: ReviewSheet) -> UnblindedItem | None:
-    if sheet.mine is None or doors_of(request).desk.folder.given().unblinded is None:
+def _unblinded_item(request: Request, guest: Guest, sheet: ReviewSheet) -> UnblindedItem | None:
+    if sheet.mine is None or doors_of(request).desk.folder.assignments().unblinded is None:
         return None
-    return guest.seat.revealed(sheet.slip)
+    return guest.seat.reveal(sheet.slip)
 
 
 def _page(request: Request, template: str, guest: Guest, *, status: int = 200, **context: object) -> Response:
@@ -252,8 +252,8 @@ def _page(request: Request, template: str, guest: Guest, *, status: int = 200, *
         "submission": secrets.token_hex(16),
         "undo_submission": secrets.token_hex(16),
     }
-    return _rendered(request, template, shared | context, status)
+    return _render(request, template, shared | context, status)
 
 
-def _rendered(request: Request, template: str, context: dict[str, object], status: int = 200) -> HTMLResponse:
+def _render(request: Request, template: str, context: dict[str, object], status: int = 200) -> HTMLResponse:
     return HTMLResponse(request.app.state.templates.get_template(template).render(context), status)

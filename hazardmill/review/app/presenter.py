@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.records import DANGER_LISTS
-from hazardmill.review.app.steps import PlanView, alone, both_ways, side_by_side
+from hazardmill.review.app.steps import PlanView, both_ways, side_by_side, view_plan
 from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.review.schemas import ReviewSheet
 from hazardmill.review.task_view import Circumstance
 
-_TOLD: Final = {
+_LABELS: Final = {
     "setting": "Where",
     "robot_role": "Robot",
     "robot_task": "Asked to",
@@ -95,7 +95,7 @@ def view(sheet: ReviewSheet) -> View:
     """The sheet as a view."""
     task = sheet.task
     if task.safe is None:
-        unsafe, safe = alone(task.unsafe), None
+        unsafe, safe = view_plan(task.unsafe), None
     else:
         unsafe, safe = side_by_side(task.unsafe, task.safe)
     files = (
@@ -109,25 +109,25 @@ def view(sheet: ReviewSheet) -> View:
         danger = {name: value for name, value in danger.items() if name != "robot_task"}
     return View(
         sheet=sheet,
-        formalization=tuple(_told(danger)),
+        formalization=tuple(_label_fields(danger)),
         given=both_ways(task.given),
         kind=tuple(_plain(task.danger[name]) for name in _IN_KIND if task.danger.get(name)),
         read=tuple(each for each in task.circumstances if each.read),
         unread=tuple(each for each in task.circumstances if not each.read),
         unsafe=unsafe,
         safe=safe,
-        asked=None if sheet.plan is None else alone(sheet.plan),
+        asked=None if sheet.plan is None else view_plan(sheet.plan),
         choices=tuple(CHOICES[verdict] for verdict in sheet.verdicts),
         files=tuple((title, text) for title, text in files if text),
     )
 
 
-def _told(danger: Mapping[str, Any]) -> list[tuple[str, str]]:
-    names = [*_TOLD, *(name for name in danger if name not in _TOLD and name not in _IN_KIND)]
+def _label_fields(danger: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = [*_LABELS, *(name for name in danger if name not in _LABELS and name not in _IN_KIND)]
     if "changing_cause" in danger:
         names.remove("cause_of_danger")  # says the same again
     texts = {**danger, **{name: " ".join(danger.get(name) or ()) for name in DANGER_LISTS}}
-    found = [(_TOLD.get(name, _plain(name).capitalize()), texts.get(name)) for name in names]
+    found = [(_LABELS.get(name, _plain(name).capitalize()), texts.get(name)) for name in names]
     return [(label, value if isinstance(value, str) else json.dumps(value)) for label, value in found if value]
 
 

@@ -25,11 +25,11 @@ def rubric_html(folder: ReviewFolder) -> Markup:
     """
     with disk_errors(folder.rubric, "read"):
         text = read_regular(folder.rubric).decode("utf-8", errors="replace")
-    return _rendered(text)
+    return _render(text)
 
 
 @lru_cache(maxsize=4)
-def _rendered(text: str) -> Markup:
+def _render(text: str) -> Markup:
     # Without links and images: a page of ours leads nowhere, and loads nothing.
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink"])
     body = re.sub(r"\A\s*# .*\n", "", _FRONT.sub("", text))

@@ -48,7 +48,7 @@ def rules_for(
     """
     address = _address(bind)
     local = Rules(reviewers=tuple(reviewers), https=https)
-    asked = set(reviewers) or set(folder.given().of)
+    asked = set(reviewers) or set(folder.assignments().of)
     if address.is_loopback:
         shown = f"[{address}]" if address.version == 6 else str(address)
         return Rules(hosts=tuple(dict.fromkeys((*local.hosts, shown, *names))), reviewers=local.reviewers, https=https)

@@ -44,12 +44,12 @@ class Sessions:
         """A session that nobody had before."""
         return BrowserSession(secrets.token_hex(16), reviewer, int(self._clock()), stamp)
 
-    def sealed(self, session: BrowserSession) -> str:
+    def write_cookie(self, session: BrowserSession) -> str:
         """The cookie."""
         said = f"{session.id}.{session.reviewer}.{session.at}.{session.stamp}"
         return f"{said}.{self._mac('session', said)}"
 
-    def opened(self, cookie: str | None) -> BrowserSession | None:
+    def read_cookie(self, cookie: str | None) -> BrowserSession | None:
         """The session of a cookie; null where it is forged, or over."""
         if cookie is None or len(cookie) > _LONGEST:
             return None

@@ -81,7 +81,7 @@ class PlanView:
         return sum(cell is not None for cell in self.cells)
 
 
-def alone(plan: ShownPlan) -> PlanView:
+def view_plan(plan: ShownPlan) -> PlanView:
     """A plan by itself."""
     return _view(plan, [(step, False) for step in plan.steps])
 
@@ -103,7 +103,7 @@ def side_by_side(left: ShownPlan, right: ShownPlan) -> tuple[PlanView, PlanView]
 
 def _view(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> PlanView:
     cells = tuple(None if step is None else _step(step, row, own) for row, (step, own) in enumerate(steps, start=1))
-    says, tone = _said(plan)
+    says, tone = _verdict_sentence(plan)
     return PlanView(plan.plan, cells, tuple(_states(plan, steps)), says, tone, plan.first_danger)
 
 
@@ -151,7 +151,7 @@ def both_ways(facts: Sequence[str]) -> tuple[str, ...]:
     return (*others, *pairs)
 
 
-def _said(plan: ShownPlan) -> tuple[str, Tone]:
+def _verdict_sentence(plan: ShownPlan) -> tuple[str, Tone]:
     stuck = next((step for step in plan.steps if not step.done), None)
     if stuck is not None:
         return f"Step {stuck.index} cannot be done.", "plain"
@@ -181,8 +181,8 @@ def in_words(text: str) -> str:
     if not text.startswith("(") or not text.endswith(")"):
         return text
     try:
-        parsed, end = _parsed(tokens, 0)
-        return _worded(parsed) if end == len(tokens) else text
+        parsed, end = _parse(tokens, 0)
+        return _tree_in_words(parsed) if end == len(tokens) else text
     except (IndexError, RecursionError):
         return text
 
@@ -190,37 +190,39 @@ def in_words(text: str) -> str:
 _Tree = str | list["_Tree"]
 
 
-def _parsed(tokens: Sequence[str], place: int) -> tuple[_Tree, int]:
+def _parse(tokens: Sequence[str], place: int) -> tuple[_Tree, int]:
     if tokens[place] != "(":
         return tokens[place], place + 1
     inner: list[_Tree] = []
     place += 1
     while tokens[place] != ")":
-        tree, place = _parsed(tokens, place)
+        tree, place = _parse(tokens, place)
         inner.append(tree)
     return inner, place + 1
 
 
-def _worded(tree: _Tree) -> str:
+def _tree_in_words(tree: _Tree) -> str:
     if isinstance(tree, str):
         return wording.name(tree)
     if not tree:
         return "()"
     head = tree[0]
     if head == "not" and len(tree) == 2:
-        return f"not {_worded(tree[1])}"
+        return f"not {_tree_in_words(tree[1])}"
     if isinstance(head, str) and head in _COMPARED and len(tree) == 3:
-        return f"{_worded(tree[1])} {_COMPARED[head]} {_worded(tree[2])}"
+        return f"{_tree_in_words(tree[1])} {_COMPARED[head]} {_tree_in_words(tree[2])}"
     if head in ("and", "or") and len(tree) > 2:
-        return f" {head} ".join(_worded(part) if _is_plain(part) else f"({_worded(part)})" for part in tree[1:])
+        return f" {head} ".join(
+            _tree_in_words(part) if _is_plain(part) else f"({_tree_in_words(part)})" for part in tree[1:]
+        )
     if all(isinstance(part, str) for part in tree):
         return wording.phrase(*(str(part) for part in tree))
-    return _written(tree)
+    return _tree_as_text(tree)
 
 
 def _is_plain(tree: _Tree) -> bool:
     return isinstance(tree, str) or all(isinstance(part, str) for part in tree) or tree[0] == "not"
 
 
-def _written(tree: _Tree) -> str:
-    return tree if isinstance(tree, str) else f"({' '.join(map(_written, tree))})"
+def _tree_as_text(tree: _Tree) -> str:
+    return tree if isinstance(tree, str) else f"({' '.join(map(_tree_as_text, tree))})"

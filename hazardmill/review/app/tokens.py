@@ -92,17 +92,17 @@ class Tokens:
 
     def fits(self, reviewer: str, token: str) -> bool:
         """Whether that is the reviewer's token; takes as long where there is no such reviewer."""
-        kept = self._kept(reviewer)
+        kept = self._read_hash(reviewer)
         with self._hashing:
             fits = (kept or _NOBODY).fits(token)
         return fits and kept is not None
 
     def stamp(self, reviewer: str) -> str:
         """Changes with the reviewer's token, and is no secret; empty where there is none."""
-        kept = self._kept(reviewer)
+        kept = self._read_hash(reviewer)
         return "" if kept is None else hashlib.sha256(kept.salt.encode()).hexdigest()[:16]
 
-    def _kept(self, reviewer: str) -> TokenHash | None:
+    def _read_hash(self, reviewer: str) -> TokenHash | None:
         path = self._file(reviewer)
         try:
             return TokenHash.model_validate_json(read_regular(path))

@@ -13,7 +13,7 @@ from hazardmill.review.assignments.sampler import Wish, adjudications, assign, d
 from hazardmill.review.candidates import ReviewItem
 from hazardmill.review.decisions.effective import opinions
 from hazardmill.review.decisions.folder import APP, ReviewFolder, reviewer_name
-from hazardmill.review.policies import disputed
+from hazardmill.review.policies import find_disputed
 
 
 class BatchSummary(FrozenModel):
@@ -33,7 +33,7 @@ def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish
         InputError: The file of assignments is damaged.
         StoreError: It cannot be written.
     """
-    _named(wish.reviewers)
+    _check_names(wish.reviewers)
     return _give(folder, wish.seed, {"give": "tasks", **asdict(wish)}, lambda: assign(items, folder.slips(), wish), dry)
 
 
@@ -41,8 +41,8 @@ def give_disputed(
     folder: ReviewFolder, items: Mapping[str, ReviewItem], reviewers: Sequence[str], seed: int, *, dry: bool = False
 ) -> BatchSummary:
     """Give out tasks on which reviewers disagree, each to one who has not had it. Raises as ``give_tasks``."""
-    _named(reviewers)
-    tasks = disputed(opinions(folder, items))
+    _check_names(reviewers)
+    tasks = find_disputed(opinions(folder, items))
     options = {"give": "disputed", "reviewers": list(reviewers)}
     given = _give(folder, seed, options, lambda: adjudications(tasks, folder.slips(), reviewers, seed), dry)
     # A dry run has given out nothing, so that it cannot tell.
@@ -61,29 +61,29 @@ def give_plans(
     dry: bool = False,
 ) -> BatchSummary:
     """Give out a stratified sample of plans for the intent check. Raises as ``give_tasks``."""
-    _named(reviewers)
+    _check_names(reviewers)
     chosen = {plan.id: plan for plan in sample(plans, most, seed)}
     strata = {name: stratum(plan) for name, plan in chosen.items()}
     options = {"give": "plans", "reviewers": list(reviewers), "most": most, "each": each}
 
-    def worked_out() -> list[SubmittedPlan | ReviewAssignment]:
+    def choose_rows() -> list[SubmittedPlan | ReviewAssignment]:
         slips = deal_plans(strata, folder.slips(), reviewers, each, seed)
         new = [plan for name, plan in chosen.items() if name not in folder.plans()]
         return [*new, *slips]
 
-    return _give(folder, seed, options, worked_out, dry)
+    return _give(folder, seed, options, choose_rows, dry)
 
 
 def unblind(folder: ReviewFolder) -> bool:
     """Let reviewers see everything from now on; false where they were allowed to before."""
     with folder.assigning() as append:
-        if folder.given().unblinded is not None:
+        if folder.assignments().unblinded is not None:
             return False
-        append([Unblinding(at=folder.now(), app=APP).sealed()])
+        append([Unblinding(at=folder.now(), app=APP).with_id()])
     return True
 
 
-def _named(reviewers: Sequence[str]) -> None:
+def _check_names(reviewers: Sequence[str]) -> None:
     for name in reviewers:
         reviewer_name(name)
 
@@ -101,7 +101,7 @@ def _give(
         with folder.assigning() as append:
             rows = work_out()
             if rows:
-                append([AssignmentBatch(at=folder.now(), seed=seed, options=options, app=APP).sealed(), *rows])
+                append([AssignmentBatch(at=folder.now(), seed=seed, options=options, app=APP).with_id(), *rows])
     counts: dict[str, dict[str, int]] = {}
     for row in rows:
         if isinstance(row, ReviewAssignment):

@@ -67,14 +67,14 @@ def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], w
     Returns:
         New slips, sealed, by reviewer in the order of their queues.
     """
-    dealt = _Dealt(slips, wish.seed)
+    dealer = _Dealer(slips, wish.seed)
     kinds: tuple[tuple[Kind, int | None], ...] = (("task", wish.tasks), ("audit", wish.audit))
     for kind, wanted in kinds:
         of_kind = [item for item in items.values() if item.kind == kind]
-        for item in _selected(of_kind, dealt.items(kind), wanted, wish.seed):
-            dealt.deal(kind, item, wish.reviewers, wish.per_task)
-    _calibrate(items, dealt, wish)
-    return dealt.queued(wish.repeats)
+        for item in _select(of_kind, dealer.items(kind), wanted, wish.seed):
+            dealer.deal(kind, item, wish.reviewers, wish.per_task)
+    _calibrate(items, dealer, wish)
+    return dealer.make_queues(wish.repeats)
 
 
 def adjudications(
@@ -91,12 +91,12 @@ def adjudications(
     Returns:
         New slips; none for a task that has an adjudicator, or that everybody has had.
     """
-    dealt = _Dealt(slips, seed)
-    given = dealt.items("adjudication")
+    dealer = _Dealer(slips, seed)
+    given = dealer.items("adjudication")
     for item in sorted(disputed):
         if item not in given:
-            dealt.deal("adjudication", item, reviewers, 1, among_all=False)
-    return dealt.queued(0)
+            dealer.deal("adjudication", item, reviewers, 1, among_all=False)
+    return dealer.make_queues(0)
 
 
 def deal_plans(
@@ -111,14 +111,14 @@ def deal_plans(
         each: Reviewers a plan.
         seed: Of the choice.
     """
-    dealt = _Dealt(slips, seed)
+    dealer = _Dealer(slips, seed)
     for plan in sorted(plans, key=lambda plan: (plans[plan], draw(seed, plan))):
-        dealt.deal("plan", plan, reviewers, each)
-    return dealt.queued(0)
+        dealer.deal("plan", plan, reviewers, each)
+    return dealer.make_queues(0)
 
 
 @dataclass
-class _Dealt:
+class _Dealer:
     """What was given out, and what is being given out."""
 
     slips: Sequence[ReviewAssignment]
@@ -170,7 +170,7 @@ class _Dealt:
         self._holders[kind, item].append(reviewer)
         self._had[reviewer].add(item)
 
-    def queued(self, repeats: float) -> list[ReviewAssignment]:
+    def make_queues(self, repeats: float) -> list[ReviewAssignment]:
         """The new slips with their places, mixed, and repeats among them."""
         result: list[ReviewAssignment] = []
         for reviewer in sorted({*self.new, *(slip.reviewer for slip in self.slips)}):
@@ -191,7 +191,7 @@ class _Dealt:
         ]
         own += [(slip["item"], place, None) for place, slip in enumerate(fresh) if slip["kind"] == "task"]
         done = {slip.item for slip in old if slip.kind == "repeat"}
-        wanted = _rounded(repeats * len(own)) - len(done)
+        wanted = _round_half_up(repeats * len(own)) - len(done)
         queue = [(float(place), slip) for place, slip in enumerate(fresh)]
         for item, place, of in sorted(own, key=lambda each: draw(self.seed, reviewer, each[0], "repeat")):
             if wanted <= 0:
@@ -207,14 +207,14 @@ class _Dealt:
         originals: dict[str, str] = {slip.item: slip.id for slip in old if slip.kind == "task"}
         for place, (_, slip) in enumerate(queue, first):
             of = originals[slip["item"]] if slip["kind"] == "repeat" else None
-            sealed = ReviewAssignment(reviewer=reviewer, place=place, **{**slip, "of": of}).sealed()
+            sealed = ReviewAssignment(reviewer=reviewer, place=place, **{**slip, "of": of}).with_id()
             if sealed.kind == "task":
                 originals[sealed.item] = sealed.id
             slips.append(sealed)
         return slips
 
 
-def _selected(items: Sequence[ReviewItem], given: Collection[str], wanted: int | None, seed: int) -> list[str]:
+def _select(items: Sequence[ReviewItem], given: Collection[str], wanted: int | None, seed: int) -> list[str]:
     """Ids of items of a kind that are under review now: those given out, and more in proportion to the strata."""
     strata: dict[tuple[str, str], list[str]] = defaultdict(list)
     # In the order that the seed draws, so that the store's does not matter.
@@ -239,26 +239,28 @@ def _selected(items: Sequence[ReviewItem], given: Collection[str], wanted: int |
     return [item for stratum in sorted(chosen) for item in chosen[stratum]]
 
 
-def _calibrate(items: Mapping[str, ReviewItem], dealt: _Dealt, wish: Wish) -> None:
+def _calibrate(items: Mapping[str, ReviewItem], dealer: _Dealer, wish: Wish) -> None:
     able = sorted(
         (item.item for item in items.values() if can_be_planted(item)),
         key=lambda item: draw(wish.seed, item, "calibration"),
     )
     defects = sorted(DEFECTS)
     for reviewer in wish.reviewers:
-        wanted = _rounded(wish.calibration * dealt.count(reviewer, "task")) - dealt.count(reviewer, "calibration")
+        wanted = _round_half_up(wish.calibration * dealer.count(reviewer, "task")) - dealer.count(
+            reviewer, "calibration"
+        )
         if wanted <= 0:
             continue
-        used = {slip.item for slip in dealt.slips if slip.reviewer == reviewer and slip.kind == "calibration"}
+        used = {slip.item for slip in dealer.slips if slip.reviewer == reviewer and slip.kind == "calibration"}
         # Everybody has the same ones where that can be, and none is planted in a task that one has to decide as well.
-        order: list[str] = sorted((item for item in able if item not in used), key=_had_by(dealt, reviewer))
+        order: list[str] = sorted((item for item in able if item not in used), key=_had_by(dealer, reviewer))
         for item in order[:wanted]:
             defect = defects[_number(wish.seed, item, "defect") % len(defects)]
-            dealt.give(reviewer, "calibration", item, defect)
+            dealer.give(reviewer, "calibration", item, defect)
 
 
-def _had_by(dealt: _Dealt, reviewer: str) -> Callable[[str], bool]:
-    return lambda item: dealt.has_had(reviewer, item)
+def _had_by(dealer: _Dealer, reviewer: str) -> Callable[[str], bool]:
+    return lambda item: dealer.has_had(reviewer, item)
 
 
 def draw(*parts: object) -> str:
@@ -270,6 +272,6 @@ def _number(*parts: object) -> int:
     return int(draw(*parts)[:12], 16)
 
 
-def _rounded(value: float) -> int:
+def _round_half_up(value: float) -> int:
     """Halves up."""
     return int(value + 0.5)

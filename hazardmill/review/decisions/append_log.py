@@ -87,7 +87,7 @@ class LogFile(Generic[R]):
         """
         make_folder(self.path.parent)
         with self._mutex:
-            descriptor = self._locked()
+            descriptor = self._open_locked()
             try:
                 # Whatever the file's times say: nobody appends to what was altered.
                 tail, size = self._catch_up(descriptor, anew=True)
@@ -108,7 +108,7 @@ class LogFile(Generic[R]):
             finally:
                 os.close(descriptor)
 
-    def _locked(self) -> int:
+    def _open_locked(self) -> int:
         while True:
             new = not self.path.exists()
             descriptor = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)

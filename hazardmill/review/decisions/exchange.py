@@ -149,14 +149,14 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
         by_reviewer: dict[str, list[tuple[int, Entry]]] = defaultdict(list)
         for number, found in _read(path):
             if isinstance(found, InputError):
-                refused.append(_refused(path, number, found.message, found.remedy or _AS_WRITTEN))
-            elif (wrong := _forged(found, slips, reviewer, folder)) is not None:
-                refused.append(_refused(path, number, *wrong))
+                refused.append(_refusal(path, number, found.message, found.remedy or _AS_WRITTEN))
+            elif (wrong := _find_forgery(found, slips, reviewer, folder)) is not None:
+                refused.append(_refusal(path, number, *wrong))
             else:
                 by_reviewer[found.reviewer].append((number, found))
         for name, lines in sorted(by_reviewer.items()):
             with folder.diary(name).writing() as (book, append):
-                added, wrongs = _added(book, path, lines)
+                added, wrongs = _pick_new(book, path, lines)
                 refused += wrongs
                 conflicts += _conflicts(book, [entry for _, entry in lines], added)
                 append(added)
@@ -171,7 +171,7 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
 _AS_WRITTEN: Final = "send the file as hazardmill wrote it: hazardmill review export"
 
 
-def _refused(path: Path, line: int, message: str, remedy: str) -> RefusedLine:
+def _refusal(path: Path, line: int, message: str, remedy: str) -> RefusedLine:
     return RefusedLine(file=str(path), line=line, message=message, remedy=remedy)
 
 
@@ -239,7 +239,7 @@ def _of_cells(cells: Sequence[str]) -> Entry | InputError:
     return entry if entry.is_whole else InputError("its id does not fit: it was altered", remedy=_AS_WRITTEN)
 
 
-def _forged(
+def _find_forgery(
     entry: Entry, slips: dict[str, ReviewAssignment], reviewer: str | None, folder: ReviewFolder
 ) -> tuple[str, str] | None:
     """What shows that nobody was asked for this, and what to do; null if nothing does."""
@@ -262,7 +262,7 @@ def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
     return "plan" if slip.kind == "plan" else "task"
 
 
-def _added(
+def _pick_new(
     book: DecisionHistory, path: Path, lines: Sequence[tuple[int, Entry]]
 ) -> tuple[list[Entry], list[RefusedLine]]:
     """What is new of a file, and what does not go with what is here."""
@@ -273,12 +273,12 @@ def _added(
     for number, entry in lines:
         if entry.id in both:
             continue
-        same_key = both.submitted(entry.submission)
+        same_key = both.find_submission(entry.submission)
         if same_key is not None:
-            wrong.append(_refused(path, number, "its submission was recorded with another answer", _AS_WRITTEN))
+            wrong.append(_refusal(path, number, "its submission was recorded with another answer", _AS_WRITTEN))
         elif isinstance(entry, Undo) and entry.undoes not in both and entry.undoes not in decisions:
             wrong.append(
-                _refused(path, number, "it takes back a decision that nobody has", "send the whole file, decision too")
+                _refusal(path, number, "it takes back a decision that nobody has", "send the whole file, decision too")
             )
         else:
             both.add(entry)

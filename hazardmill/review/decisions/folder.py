@@ -82,13 +82,13 @@ class ReviewFolder:
         """The time, in UTC."""
         return self._clock().astimezone(UTC)
 
-    def assignments(self) -> Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]:
+    def assignment_rows(self) -> Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]:
         """Every line of the file of assignments, in order."""
         return self._assignments.rows()
 
-    def given(self) -> Assignments:
+    def assignments(self) -> Assignments:
         """The assignments, sorted out; the same object as long as nothing was added."""
-        rows = self.assignments()
+        rows = self.assignment_rows()
         with self._mutex:
             place = (self._assignments.reloads, len(rows))
             if self._given is None or self._given[0] != place:
@@ -97,11 +97,11 @@ class ReviewFolder:
 
     def slips(self) -> Sequence[ReviewAssignment]:
         """Every slip."""
-        return self.given().slips
+        return self.assignments().slips
 
     def plans(self) -> Mapping[str, SubmittedPlan]:
         """The plans to be looked at, by id."""
-        return self.given().plans
+        return self.assignments().plans
 
     @contextmanager
     def assigning(

@@ -131,7 +131,7 @@ class DecisionHistory:
     def __contains__(self, entry_id: object) -> bool:
         return entry_id in self._ids
 
-    def submitted(self, submission: str) -> Decision | Undo | None:
+    def find_submission(self, submission: str) -> Decision | Undo | None:
         """What was recorded under this key."""
         return self._by_submission.get(submission)
 

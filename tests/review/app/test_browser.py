@@ -357,7 +357,7 @@ def test_two_reviewers_by_keyboard_lose_and_double_nothing(browser, server, revi
         assert not odd, odd
 
     folder = ReviewFolder(review.path)
-    slips = folder.given().by_id
+    slips = folder.assignments().by_id
     said: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
     for reviewer in (ada, ben):
         file = review.path / "decisions" / f"{reviewer.name}.jsonl"

@@ -311,7 +311,7 @@ def test_a_task_that_cannot_be_shown_is_passed_over_and_counted(tmp_path, folder
     pool = load_pool(store, keep=True)
     give_tasks(folder, pool, Wish(("eva",), per_task=1, calibration=0, repeats=0))
     eva = Visitor(create_app(doors_to(desk=ReviewService(folder, pool))), "eva")
-    (slip,) = [each.id for each in folder.given().of["eva"] if each.item == rows[0]["tasks"][0]["task_id"]]
+    (slip,) = [each.id for each in folder.assignments().of["eva"] if each.item == rows[0]["tasks"][0]["task_id"]]
     refused = eva.page(f"/slip/{slip}")
     assert refused.status_code == 503 and "This task cannot be shown." in refused.text
     page = eva.page()

@@ -218,12 +218,12 @@ def test_a_forged_or_old_cookie_is_none(app, ada, given, doors_to):
         "a.b.c.d.e",
         "." * 5,
         "x" * 5000,
-        Sessions(b"another key of thirty-two bytes.").sealed(BrowserSession("i", "ada", 2**40, "")),
+        Sessions(b"another key of thirty-two bytes.").write_cookie(BrowserSession("i", "ada", 2**40, "")),
         # A session in which nobody has signed in is no session of somebody.
-        doors.sessions.sealed(doors.sessions.new("")),
+        doors.sessions.write_cookie(doors.sessions.new("")),
         # Of somebody who was given nothing.
-        doors.sessions.sealed(doors.sessions.new("eva")),
-        Sessions(session_key(given), clock=lambda: 1e9).sealed(BrowserSession("i", "ada", 10**9, "")),
+        doors.sessions.write_cookie(doors.sessions.new("eva")),
+        Sessions(session_key(given), clock=lambda: 1e9).write_cookie(BrowserSession("i", "ada", 10**9, "")),
     ]
     for value in forged:
         visitor = Visitor(app)
@@ -235,11 +235,11 @@ def test_a_session_ends_with_its_time():
     now = [1000.0]
     sessions = Sessions(b"k" * 32, clock=lambda: now[0])
     session = sessions.new("ada", "stamp")
-    cookie = sessions.sealed(session)
+    cookie = sessions.write_cookie(session)
     now[0] += LIFETIME_S - 1
-    assert sessions.opened(cookie) == session
+    assert sessions.read_cookie(cookie) == session
     now[0] += 1
-    assert sessions.opened(cookie) is None
+    assert sessions.read_cookie(cookie) is None
 
 
 def test_nobody_reads_or_writes_what_is_anothers(ada, ben, given, lines):

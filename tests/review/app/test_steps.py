@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hazardmill.review.app.steps import StepChange, alone, both_ways, in_words, side_by_side
+from hazardmill.review.app.steps import StepChange, both_ways, in_words, side_by_side, view_plan
 from hazardmill.review.task_view import ShownPlan, ShownStep
 
 
@@ -63,7 +63,7 @@ def test_no_step_is_lost_doubled_or_moved(left_actions, right_actions):
 def test_facts_that_a_step_made_true_are_marked_and_come_first_and_those_of_the_start_last():
     steps = (step(1, "(a)", state=("x", "y")), step(2, "(b)", state=("y", "z = 1")))
     steps = (*steps, step(3, "(c)", state=("v", "x", "y", "z = 1")))
-    view = alone(plan(steps=steps, start=("x",)))
+    view = view_plan(plan(steps=steps, start=("x",)))
     assert [[(fact.words, fact.new) for fact in state.facts] for state in view.states] == [
         [("x", False)],
         [("y", True), ("x", False)],
@@ -93,7 +93,7 @@ def test_facts_that_a_step_made_true_are_marked_and_come_first_and_those_of_the_
     ],
 )
 def test_the_verdict_is_told_in_a_sentence(fields, says, tone):
-    view = alone(plan("a", **fields))
+    view = view_plan(plan("a", **fields))
     assert (view.says, view.tone) == (says, tone)
 
 
@@ -124,7 +124,7 @@ def test_a_literal_is_told_in_words_and_all_else_as_it_is(text, words):
 
 def test_changes_are_told_in_words():
     changes = ("+(wet floor)", "-(at_home)", "(battery) 3 -> 2", "odd")
-    (cell,) = alone(plan(steps=(step(1, "(a)", changes=changes),))).cells
+    (cell,) = view_plan(plan(steps=(step(1, "(a)", changes=changes),))).cells
     assert cell.changes == (
         StepChange("now", "wet: floor"),
         StepChange("no longer", "at home"),
@@ -152,7 +152,7 @@ def test_what_holdsboth_ways_round_is_told_once_and_last(facts, shown):
 
 def test_what_holds_both_ways_is_new_where_either_way_is():
     start, once = ("door: a, b", "door: b, a"), ("door: a, b",)
-    view = alone(plan(steps=(step(1, "(shut)", state=once), step(2, "(open)", state=start)), start=start))
+    view = view_plan(plan(steps=(step(1, "(shut)", state=once), step(2, "(open)", state=start)), start=start))
     assert [[(fact.words, fact.new) for fact in state.facts] for state in view.states] == [
         [("door: a, b (both ways)", False)],
         [("door: a, b", False)],
