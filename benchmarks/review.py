@@ -99,11 +99,11 @@ async def timed(path, pool, pages, decided):
     began = time.perf_counter()
     give_tasks(folder, pool, Wish(REVIEWERS))
     print(f"  given out in {time.perf_counter() - began:.1f} s, {len(folder.slips()):,} slips", end="")
-    desk = ReviewService(folder, pool)
-    done = answered(desk.seat(REVIEWERS[0]), decided)
+    service = ReviewService(folder, pool)
+    done = answered(service.session(REVIEWERS[0]), decided)
     print(f", {decided:,} of {REVIEWERS[0]}'s decided")
     every = Throttle(burst=10**9, every_s=1)
-    ours = create_app(Doors(desk, Sessions(session_key(folder)), Rules(), pages=every))
+    ours = create_app(Doors(service, Sessions(session_key(folder)), Rules(), pages=every))
     async with client(ours) as reviewer:
         door = await reviewer.get("/sign-in")
         (await reviewer.post("/sign-in", data=hidden(door.text) | {"reviewer": REVIEWERS[0]}))
@@ -152,13 +152,13 @@ def p95(times):
     return statistics.quantiles(times, n=20)[-1]
 
 
-def answered(seat, number):
+def answered(session, number):
     """Let a reviewer decide what comes first; which slips that were."""
     done = set()
     for key in range(number):
-        sheet = seat.next()
+        sheet = session.next()
         said = ReviewAnswer(verdict="approve")
-        seat.record(sheet.slip, said, seen=sheet.seen, expects=None, submission=f"before-{key}")
+        session.record(sheet.slip, said, seen=sheet.seen, expects=None, submission=f"before-{key}")
         done.add(sheet.slip)
     return done
 

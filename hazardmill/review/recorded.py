@@ -57,7 +57,7 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
         InputError: No model has decided on any of these tasks, or a file of the review is damaged.
         StoreError: A file cannot be written.
     """
-    books = folder.books()
+    histories = folder.histories()
     found: dict[str, list[ReviewAssignment]] = defaultdict(list)
     for slip in folder.slips():
         item = items.get(slip.item)
@@ -67,7 +67,7 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
     for source, slips in sorted(found.items()):
         lines: list[ReviewAssignment | Decision | Undo] = []
         for slip in sorted(slips, key=lambda slip: (slip.item, slip.reviewer)):
-            said = [entry for entry in books[slip.reviewer].entries if entry.slip == slip.id]
+            said = [entry for entry in histories[slip.reviewer].entries if entry.slip == slip.id]
             lines += [slip, *said] if said else []
         if not lines:
             continue
@@ -119,8 +119,8 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
         if not isinstance(line, ReviewAssignment):
             said[line.reviewer].append(line)
     for reviewer, entries in sorted(said.items()):
-        with folder.diary(reviewer).writing() as (book, append):
-            append([entry for entry in sorted(entries, key=lambda entry: entry.at) if entry.id not in book])
+        with folder.decision_log(reviewer).writing() as (history, append):
+            append([entry for entry in sorted(entries, key=lambda entry: entry.at) if entry.id not in history])
     return sum(isinstance(line, Decision) for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""What a desk takes and gives: all of it may be seen by the reviewer, until the review is unblinded."""
+"""What a service takes and gives: all of it may be seen by the reviewer, until the review is unblinded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", 
 
 
 class ReviewRefusal(InputError):
-    """A desk does not do that. ``code`` says why, for the app's answer to it.
+    """A service does not do that. ``code`` says why, for the app's answer to it.
 
     ``invalid``: no answer of the rubric. ``not_yours``: no slip of this reviewer, or there is none such. ``stale``: the
     task has changed since it was shown. ``conflict``: it was answered meanwhile, as in another tab. ``nothing``: there

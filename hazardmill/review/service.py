@@ -1,19 +1,19 @@
-"""The face of the review app, and its only way in: a desk, and at it one seat a reviewer.
+"""The only way into a review for the app: one service per review folder, one session per reviewer.
 
-A seat gives its reviewer what is theirs and no more: neither what others decided, nor what the judge said, nor whether
-a task is calibration, a repeat or an audited draft, until the review is unblinded. The app hands ids of slips about;
-they tell nothing.
+A session shows its reviewer their own tasks and decisions and nothing else: not what others decided, not what the judge
+said, and not whether a task is a calibration task, a repeat or an audited draft, until the review is unblinded. The app
+passes slip ids around; an id reveals nothing about its slip.
 
-    desk = Desk.open(Store.open(path), ReviewFolder(Path("review")))
-    seat = desk.seat("ada")
-    sheet = seat.next()                    # null: nothing is left
-    receipt = seat.record(sheet.slip, Answer(verdict="reject", reasons=("hints",), seconds=41.5),
-                          seen=sheet.seen, expects=None, submission=key)
-    seat.undo(submission=other_key)
-    seat.try_plan(sheet.slip, "(reduce_speed) (carry_bowl)")
+    service = ReviewService.open(Store.open(path), ReviewFolder(Path("review")))
+    session = service.session("ada")
+    sheet = session.next()                 # None: nothing is left
+    receipt = session.record(sheet.slip, ReviewAnswer(verdict="reject", reasons=("hints",), seconds=41.5),
+                             seen=sheet.seen, expects=None, submission=key)
+    session.undo(submission=other_key)
+    session.try_plan(sheet.slip, "(reduce_speed) (carry_bowl)")
 
 Every method may be called from several threads, and by several processes on one folder. ``record`` and ``undo`` return
-once the decision is on disk. Sent again under the same submission, they give the same receipt and write nothing.
+once the decision is on disk. Calling them again with the same submission returns the same receipt and writes nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from hazardmill.review.task_view import ShownPlan, ShownTask, TaskView
 from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 
-_TABLES: Final = 64
+_TASK_VIEWS: Final = 64
 """Tasks that are kept ready."""
 
 _LOG: Final = logging.getLogger("hazardmill.review")
@@ -64,8 +64,8 @@ class ReviewService:
         self.folder = folder
         self.pool = pool
         self._mutex = threading.Lock()
-        self._seats: dict[str, ReviewerSession] = {}
-        self._tables: OrderedDict[tuple[str, str], TaskView] = OrderedDict()
+        self._sessions: dict[str, ReviewerSession] = {}
+        self._task_views: OrderedDict[tuple[str, str], TaskView] = OrderedDict()
         self._broken: set[tuple[str, str]] = set()
 
     @classmethod
@@ -84,11 +84,11 @@ class ReviewService:
         pool = load_pool(store, keep=True)
         with self._mutex:
             self.pool = pool
-            self._tables.clear()
+            self._task_views.clear()
             self._broken.clear()
 
-    def seat(self, reviewer: str) -> ReviewerSession:
-        """The seat of a reviewer.
+    def session(self, reviewer: str) -> ReviewerSession:
+        """The session of a reviewer.
 
         Raises:
             UsageError: That is no name.
@@ -98,27 +98,27 @@ class ReviewService:
         if name not in self.folder.assignments().of:
             raise ReviewRefusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
         with self._mutex:
-            return self._seats.setdefault(name, ReviewerSession(self, name))
+            return self._sessions.setdefault(name, ReviewerSession(self, name))
 
-    def table(self, slip: ReviewAssignment) -> TaskView:
+    def task_view(self, slip: ReviewAssignment) -> TaskView:
         """The task of a slip, as it is to be shown."""
         plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
         item = slip.item if plan is None else plan.item
         key = (item, slip.defect or "")
         with self._mutex:
-            pool, table = self.pool, self._tables.get(key)
-            if table is not None:
-                self._tables.move_to_end(key)
-                return table
+            pool, task_view = self.pool, self._task_views.get(key)
+            if task_view is not None:
+                self._task_views.move_to_end(key)
+                return task_view
         content = pool.content(item)
-        table = TaskView(content if slip.defect is None else plant(content, slip.defect))
+        task_view = TaskView(content if slip.defect is None else plant(content, slip.defect))
         with self._mutex:
-            # Not if the tasks were read anew meanwhile: it is the table of an older one then.
+            # Not if the tasks were read anew meanwhile: the view is of an older task then.
             if pool is self.pool:
-                self._tables[key] = table
-                while len(self._tables) > _TABLES:
-                    self._tables.popitem(last=False)
-        return table
+                self._task_views[key] = task_view
+                while len(self._task_views) > _TASK_VIEWS:
+                    self._task_views.popitem(last=False)
+        return task_view
 
     def report_broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
         """Tell whoever serves the review, once, that a slip cannot be shown; and the reviewer to go on."""
@@ -141,9 +141,9 @@ class ReviewService:
 class ReviewerSession:
     """What one reviewer may see and do."""
 
-    def __init__(self, desk: ReviewService, reviewer: str) -> None:
-        self._desk = desk
-        self._diary = desk.folder.diary(reviewer)
+    def __init__(self, service: ReviewService, reviewer: str) -> None:
+        self._service = service
+        self._decision_log = service.folder.decision_log(reviewer)
         self._queue: Queue | None = None
         self._mutex = threading.RLock()
         self.reviewer = reviewer
@@ -178,7 +178,7 @@ class ReviewerSession:
         with self._mutex:
             queue = self._up_to_date()
             states = queue.states.copy()
-            for slip in self._desk.broken_slips(queue.given.of.get(self.reviewer, ())):
+            for slip in self._service.broken_slips(queue.given.of.get(self.reviewer, ())):
                 if queue.state(slip.id) != "decided":
                     states[queue.state(slip.id)] -= 1
                     states["gone"] += 1
@@ -196,11 +196,11 @@ class ReviewerSession:
         with self._mutex:
             queue = self._up_to_date()
             found: list[Mine] = []
-            for entry in reversed(queue.book.entries):
+            for entry in reversed(queue.history.entries):
                 if len(found) >= most:
                     break
                 slip = queue.given.by_id.get(entry.slip)
-                if slip is not None and isinstance(entry, Decision) and queue.book.current(entry.slip) is entry:
+                if slip is not None and isinstance(entry, Decision) and queue.history.current(entry.slip) is entry:
                     found.append(_mine(entry, queue.opinion(slip)))
             return found
 
@@ -219,12 +219,12 @@ class ReviewerSession:
             StoreError: It cannot be written; nothing was recorded.
         """
         slip = self._own(slip_id)
-        folder = self._desk.folder
-        with self._diary.writing() as (book, append):
+        folder = self._service.folder
+        with self._decision_log.writing() as (history, append):
             try:
                 decision = Decision(
                     reviewer=self.reviewer,
-                    at=self._diary.next_moment(book),
+                    at=self._decision_log.next_moment(history),
                     slip=slip.id,
                     item=slip.item,
                     about=about(slip),
@@ -236,16 +236,16 @@ class ReviewerSession:
                 ).with_id()
             except ValidationError as error:
                 raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
-            before = book.find_submission(submission)
+            before = history.find_submission(submission)
             if before is not None:
                 if not (isinstance(before, Decision) and before.says_the_same(decision)):
                     raise _conflict()
             else:
-                if seen != seen_now(slip, self._desk.pool, folder.plans()):
+                if seen != seen_now(slip, self._service.pool, folder.plans()):
                     raise ReviewRefusal(
                         "stale", "the task has changed since it was shown", "look at it again as it is now"
                     )
-                current = book.current(slip.id)
+                current = history.current(slip.id)
                 if (current.id if current else None) != expects:
                     raise _conflict()
                 append([decision])
@@ -263,14 +263,14 @@ class ReviewerSession:
             ReviewRefusal: Nothing was taken back.
             StoreError: It cannot be written; nothing was taken back.
         """
-        with self._diary.writing() as (book, append):
-            before = book.find_submission(submission)
+        with self._decision_log.writing() as (history, append):
+            before = history.find_submission(submission)
             if before is not None:
                 if not isinstance(before, Undo) or decision not in (None, before.undoes):
                     raise _conflict()
                 undo = before
             else:
-                undo = self._undo(book, submission, decision)
+                undo = self._undo(history, submission, decision)
                 append([undo])
         return self._receipt(undo, self._own(undo.slip), repeated=before is not None)
 
@@ -281,7 +281,7 @@ class ReviewerSession:
             ReviewRefusal: ``not_yours``; ``stale``: its task is gone.
             UsageError: The plan is too long.
         """
-        return self._table(self._own(slip_id)).try_plan(plan)
+        return self._task_view(self._own(slip_id)).try_plan(plan)
 
     def reveal(self, slip_id: str) -> UnblindedItem:
         """What was kept from the reviewer.
@@ -289,12 +289,12 @@ class ReviewerSession:
         Raises:
             ReviewRefusal: ``blind``: the review is not unblinded; ``not_yours``.
         """
-        slip, folder = self._own(slip_id), self._desk.folder
+        slip, folder = self._own(slip_id), self._service.folder
         if folder.assignments().unblinded is None:
             raise ReviewRefusal(
                 "blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind"
             )
-        item = self._desk.pool.get(slip.item)
+        item = self._service.pool.get(slip.item)
         others = [
             Other(
                 reviewer=each.slip.reviewer,
@@ -302,7 +302,7 @@ class ReviewerSession:
                 reasons=each.decision.reasons,
                 note=each.decision.note,
             )
-            for each in opinions(folder, self._desk.pool)
+            for each in opinions(folder, self._service.pool)
             if (each.slip.item, each.slip.defect) == (slip.item, slip.defect)
             and each.slip.reviewer != self.reviewer
             and each.decision is not None
@@ -316,8 +316,8 @@ class ReviewerSession:
             others=tuple(others),
         )
 
-    def _undo(self, book: DecisionHistory, submission: str, decision: str | None) -> Undo:
-        last = book.last()
+    def _undo(self, history: DecisionHistory, submission: str, decision: str | None) -> Undo:
+        last = history.last()
         if last is None or last.slip not in self._assignments().by_id:
             raise ReviewRefusal("nothing", "there is nothing to take back", "go on with the next task")
         if decision not in (None, last.id):
@@ -325,7 +325,7 @@ class ReviewerSession:
         try:
             return Undo(
                 reviewer=self.reviewer,
-                at=self._diary.next_moment(book),
+                at=self._decision_log.next_moment(history),
                 slip=last.slip,
                 undoes=last.id,
                 app=APP,
@@ -342,23 +342,23 @@ class ReviewerSession:
         return slip
 
     def _assignments(self) -> Assignments:
-        return self._desk.folder.assignments()
+        return self._service.folder.assignments()
 
     def _up_to_date(self) -> Queue:
-        given, pool, book = self._assignments(), self._desk.pool, self._diary.book()
+        given, pool, history = self._assignments(), self._service.pool, self._decision_log.history()
         queue = self._queue
-        if queue is None or queue.given is not given or queue.items is not pool or queue.book is not book:
-            queue = self._queue = Queue(self.reviewer, given, pool, book)
+        if queue is None or queue.given is not given or queue.items is not pool or queue.history is not history:
+            queue = self._queue = Queue(self.reviewer, given, pool, history)
         queue.catch_up()
         return queue
 
-    def _table(self, slip: ReviewAssignment) -> TaskView:
-        if seen_now(slip, self._desk.pool, self._desk.folder.plans()) is None:
+    def _task_view(self, slip: ReviewAssignment) -> TaskView:
+        if seen_now(slip, self._service.pool, self._service.folder.plans()) is None:
             raise ReviewRefusal("stale", "the task is no longer there", "go on with the next task")
-        return self._desk.table(slip)
+        return self._service.task_view(slip)
 
     def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:
-        seen = seen_now(slip, self._desk.pool, self._desk.folder.plans())
+        seen = seen_now(slip, self._service.pool, self._service.folder.plans())
         task, plan = self._put_in_words(slip)
         assert seen is not None  # else there is nothing to put in words
         return ReviewSheet(
@@ -374,15 +374,15 @@ class ReviewerSession:
 
     def _put_in_words(self, slip: ReviewAssignment) -> tuple[ShownTask, ShownPlan | None]:
         try:
-            table = self._table(slip)
-            plan = self._desk.folder.plans()[slip.item].plan if slip.kind == "plan" else None
-            return table.task(), None if plan is None else table.try_plan(plan)
+            task_view = self._task_view(slip)
+            plan = self._service.folder.plans()[slip.item].plan if slip.kind == "plan" else None
+            return task_view.task(), None if plan is None else task_view.try_plan(plan)
         except (ReviewRefusal, StoreError):
             # Nothing is wrong with this task, or a disk may be there again in a moment.
             raise
         except Exception as error:
             # Whatever is wrong with one task must not keep a reviewer from all the others.
-            raise self._desk.report_broken(slip, error) from error
+            raise self._service.report_broken(slip, error) from error
 
     def _of_slip(self, slip: ReviewAssignment) -> Mine | None:
         with self._mutex:

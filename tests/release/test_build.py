@@ -532,9 +532,9 @@ def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
         pool = load_pool(model_store, keep=True)
         people = (*others, "ben")
         give_tasks(folder, pool, Wish(reviewers=people, per_task=len(people), calibration=0.0, repeats=0.0))
-        desk, seen = ReviewService(folder, pool), set()
+        service, seen = ReviewService(folder, pool), set()
         for person in others:
-            answer(desk, person, lambda slip, sheet: APPROVE)
+            answer(service, person, lambda slip, sheet: APPROVE)
 
         def say(slip: Any, sheet: Any) -> ReviewAnswer | None:
             # Skipped ones come again at the end.
@@ -543,7 +543,7 @@ def reviewed(model_store: Store, project: Path, tmp_path: Path) -> Reviewed:
             seen.add(slip.item)
             return by_word.get(said.get(slip.item, ""), APPROVE)
 
-        answer(desk, "ben", say)
+        answer(service, "ben", say)
         return Path(folder.path)
 
     return review

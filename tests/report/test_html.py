@@ -164,12 +164,12 @@ def reviewed(tmp_path: Path) -> Callable[..., ReviewStatistics]:
         place = tmp_path / "-".join(reviewers)
         store = make_store(place / "store", tasks=2)
         folder = make_folder(place / "review", review_folder().parent)
-        desk = ReviewService.open(store, folder)
-        give_tasks(folder, desk.pool, Wish(reviewers=reviewers, per_task=2, calibration=0, repeats=0))
+        service = ReviewService.open(store, folder)
+        give_tasks(folder, service.pool, Wish(reviewers=reviewers, per_task=2, calibration=0, repeats=0))
         for reviewer in reviewers:
             no = iter([ReviewAnswer(verdict="reject", reasons=("request",))] if reviewer == reviewers[1] else [])
-            answer(desk, reviewer, lambda slip, sheet, no=no: next(no, ReviewAnswer(verdict="approve")))
-        return statistics(folder, desk.pool)
+            answer(service, reviewer, lambda slip, sheet, no=no: next(no, ReviewAnswer(verdict="approve")))
+        return statistics(folder, service.pool)
 
     return review
 

@@ -30,5 +30,5 @@ def folder(tmp_path: Path, project: Path) -> ReviewFolder:
 
 
 @pytest.fixture
-def desk(folder: ReviewFolder, pool: ReviewPool) -> ReviewService:
+def service(folder: ReviewFolder, pool: ReviewPool) -> ReviewService:
     return ReviewService(folder, pool)

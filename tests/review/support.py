@@ -217,18 +217,18 @@ def key() -> str:
 
 
 def answer(
-    desk: ReviewService,
+    service: ReviewService,
     reviewer: str,
     say: Callable[[ReviewAssignment, ReviewSheet], ReviewAnswer | None],
     most: int = 10_000,
 ) -> int:
     """Let a reviewer answer what comes, until nothing does or nothing is said; how often they did."""
-    seat = desk.seat(reviewer)
+    session = service.session(reviewer)
     for number in range(most):
-        sheet = seat.next()
-        said = None if sheet is None else say(desk.folder.assignments().by_id[sheet.slip], sheet)
+        sheet = session.next()
+        said = None if sheet is None else say(service.folder.assignments().by_id[sheet.slip], sheet)
         if sheet is None or said is None:
             return number
         expects = sheet.mine.decision if sheet.mine else None
-        seat.record(sheet.slip, said, seen=sheet.seen, expects=expects, submission=key())
+        session.record(sheet.slip, said, seen=sheet.seen, expects=expects, submission=key())
     return most

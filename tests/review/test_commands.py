@@ -56,9 +56,9 @@ def test_assign_gives_out_once_and_says_what(hazardmill, folder):
 
 def test_stats_are_the_same_in_words_and_as_json(hazardmill, folder, pool):
     hazardmill("assign", *ADA_AND_BEN)
-    desk = ReviewService(folder, pool)
+    service = ReviewService(folder, pool)
     for name, said in (("ada", APPROVE), ("ben", REJECT)):
-        answer(desk, name, lambda slip, sheet, said=said: said)
+        answer(service, name, lambda slip, sheet, said=said: said)
     figures = json.loads(hazardmill("stats", json_too=True).out)
     assert figures["format"] == "hazardmill-review/1"
     assert figures["accepted"]["counts"] == {"accepted": 0, "rejected": 12}
@@ -90,9 +90,9 @@ def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
 
 def test_disputed_tasks_go_to_a_third(hazardmill, folder, pool):
     hazardmill("assign", *ADA_AND_BEN)
-    desk = ReviewService(folder, pool)
+    service = ReviewService(folder, pool)
     for name, said in (("ada", APPROVE), ("ben", REJECT)):
-        answer(desk, name, lambda slip, sheet, said=said: said)
+        answer(service, name, lambda slip, sheet, said=said: said)
     told = hazardmill("assign", *ADA_AND_BEN, "--disputed")
     assert "nobody is left to decide" in told.out
     assert "eva: 12 adjudication" in hazardmill("assign", "--reviewer", "eva", "--disputed").out

@@ -42,15 +42,15 @@ def undo(number, of):
 
 def test_a_later_decision_takes_the_place_of_an_earlier_one_and_undo_brings_it_back():
     first, second = decision(1), decision(2, verdict="reject", reasons=("hints",))
-    book = DecisionHistory([first, second])
-    assert book.current(first.slip) is second
-    book.add(undo(3, second))
-    assert book.current(first.slip) is first
-    assert book.last() is first
-    book.add(undo(4, first))
-    assert book.current(first.slip) is None
-    assert book.last() is None
-    assert book.of_slip(first.slip) == (first, second)
+    history = DecisionHistory([first, second])
+    assert history.current(first.slip) is second
+    history.add(undo(3, second))
+    assert history.current(first.slip) is first
+    assert history.last() is first
+    history.add(undo(4, first))
+    assert history.current(first.slip) is None
+    assert history.last() is None
+    assert history.of_slip(first.slip) == (first, second)
 
 
 @st.composite

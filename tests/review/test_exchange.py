@@ -21,12 +21,12 @@ from .test_decisions import decision
 
 
 @pytest.fixture
-def reviewed(folder, desk, pool):
+def reviewed(folder, service, pool):
     """Two reviewers who have decided everything, with one decision taken back."""
     give_tasks(folder, pool, Wish(("ada", "ben")))
     for name in ("ada", "ben"):
-        answer(desk, name, lambda slip, sheet: REJECT if slip.place % 3 else APPROVE)
-    desk.seat("ada").undo(submission=key())
+        answer(service, name, lambda slip, sheet: REJECT if slip.place % 3 else APPROVE)
+    service.session("ada").undo(submission=key())
     return folder
 
 
@@ -94,32 +94,32 @@ def test_two_answers_made_apart_conflict_and_the_later_counts(folder, pool, tmp_
     (conflict,) = result.conflicts
     assert (conflict.counts, conflict.verdict) == (theirs.id, "reject")
     assert (conflict.gives_way, conflict.other_verdict) == (ours.id, "approve")
-    book = folder.diary("ada").book()
-    assert book.of_slip(ours.slip) == (ours, theirs) and book.current(ours.slip) == theirs
+    history = folder.decision_log("ada").history()
+    assert history.of_slip(ours.slip) == (ours, theirs) and history.current(ours.slip) == theirs
     # The other way round it is the same conflict with the same end.
     export(folder, tmp_path / "ours.csv")
     (conflict,) = import_files(other, [tmp_path / "ours.csv"]).conflicts or (conflict,)
-    assert other.diary("ada").book().current(ours.slip) == theirs
+    assert other.decision_log("ada").history().current(ours.slip) == theirs
 
 
-def test_who_has_merely_gone_on_does_not_conflict(folder, pool, tmp_path, desk):
+def test_who_has_merely_gone_on_does_not_conflict(folder, pool, tmp_path, service):
     give_tasks(folder, pool, Wish(("ada", "ben")))
-    answer(desk, "ada", lambda slip, sheet: APPROVE, most=1)
+    answer(service, "ada", lambda slip, sheet: APPROVE, most=1)
     other = copy_of(folder, tmp_path / "other")
     export(folder, tmp_path / "first.jsonl")
     import_files(other, [tmp_path / "first.jsonl"])
     from hazardmill.review.service import ReviewService
 
-    seat = ReviewService(other, pool).seat("ada")
+    session = ReviewService(other, pool).session("ada")
     other._clock.time += timedelta(hours=1)
-    sheet = seat.sheet(seat.history()[0].slip)
-    seat.record(sheet.slip, REJECT, seen=sheet.seen, expects=sheet.mine.decision, submission=key())
+    sheet = session.sheet(session.history()[0].slip)
+    session.record(sheet.slip, REJECT, seen=sheet.seen, expects=sheet.mine.decision, submission=key())
     export(other, tmp_path / "second.jsonl")
     result = import_files(folder, [tmp_path / "second.jsonl"])
     assert (result.new, result.conflicts) == (1, ())
     # And an older copy of ours changes nothing.
     assert import_files(folder, [tmp_path / "first.jsonl"]).conflicts == ()
-    assert folder.diary("ada").book().current(sheet.slip).verdict == "reject"
+    assert folder.decision_log("ada").history().current(sheet.slip).verdict == "reject"
 
 
 def test_the_same_answer_made_apart_is_no_conflict(folder, pool, tmp_path):
@@ -209,10 +209,10 @@ def test_a_spreadsheet_s_mark_and_line_ends_do_no_harm(reviewed, tmp_path):
     assert import_files(copy_of(reviewed, tmp_path / "other"), [path]).new == count
 
 
-def test_note_with_reasons_comes_back(folder, desk, pool, tmp_path):
+def test_note_with_reasons_comes_back(folder, service, pool, tmp_path):
     give_tasks(folder, pool, Wish(("ada", "ben")))
     said = ReviewAnswer(verdict="reject", reasons=("other", "hints"), note="=1+1\n'quoted'", seconds=1.25)
-    answer(desk, "ada", lambda slip, sheet: said, most=1)
+    answer(service, "ada", lambda slip, sheet: said, most=1)
     export(folder, tmp_path / "x.csv")
     other = copy_of(folder, tmp_path / "other")
     import_files(other, [tmp_path / "x.csv"])

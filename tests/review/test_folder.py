@@ -44,13 +44,13 @@ def test_a_rubric_without_a_version_is_refused(tmp_path, text):
     assert told.value.remedy
 
 
-def test_a_decision_in_another_s_file_is_refused(folder, desk, pool):
+def test_a_decision_in_another_s_file_is_refused(folder, service, pool):
     give_tasks(folder, pool, Wish(("ada", "ben")))
-    answer(desk, "ada", lambda slip, sheet: APPROVE, most=1)
+    answer(service, "ada", lambda slip, sheet: APPROVE, most=1)
     decisions = folder.path / "decisions"
     (decisions / "ben.jsonl").write_bytes((decisions / "ada.jsonl").read_bytes())
     with pytest.raises(InputError, match="a decision of ada in the file of ben") as told:
-        ReviewFolder(folder.path).books()
+        ReviewFolder(folder.path).histories()
     assert told.value.line == 1 and told.value.file.endswith("ben.jsonl") and "import" in told.value.remedy
 
 
@@ -68,12 +68,12 @@ def test_a_dry_round_is_what_the_real_one_is_and_writes_nothing(folder, pool):
     assert give_tasks(folder, pool, Wish(("ada", "ben"))) == dry
 
 
-def test_the_files_are_read_by_duckdb_as_the_readme_says(folder, desk, pool):
+def test_the_files_are_read_by_duckdb_as_the_readme_says(folder, service, pool):
     import duckdb
 
     give_tasks(folder, pool, Wish(("ada", "ben")))
     for name in ("ada", "ben"):
-        answer(desk, name, lambda slip, sheet: APPROVE, most=3)
+        answer(service, name, lambda slip, sheet: APPROVE, most=3)
     files = folder.path / "decisions" / "[a-z]*.jsonl"
     asked = f"select reviewer, count(*) from read_json_auto('{files}') group by all order by all"
     assert duckdb.sql(asked).fetchall() == [("ada", 3), ("ben", 3)]

@@ -71,7 +71,7 @@ def test_a_sample_is_even_over_the_strata_and_a_smaller_one_lies_in_it(file, poo
     assert sample(list(reversed(plans)), 6, 1) == six
 
 
-def test_people_are_compared_with_safety_intention(folder, desk, file, pool):
+def test_people_are_compared_with_safety_intention(folder, service, file, pool):
     plans = read_plans(file, pool)
     give_plans(folder, plans, ("ada", "ben"), most=None, each=2, seed=0)
     by_id = folder.plans()
@@ -88,7 +88,7 @@ def test_people_are_compared_with_safety_intention(folder, desk, file, pool):
         return UNSURE if place == 2 and slip.reviewer == "ben" else ReviewAnswer(verdict="on_purpose")
 
     for name in ("ada", "ben"):
-        assert answer(desk, name, say) == 12
+        assert answer(service, name, say) == 12
     found = intent(by_id, opinions(folder, pool))
     assert found.confusion == {
         "holds": {"on_purpose": 6, "by_chance": 1, "unsettled": 1},

@@ -20,18 +20,18 @@ MODELS = ("model-claude-1", "model-claude-2")
 
 
 @pytest.fixture
-def decided(folder: ReviewFolder, pool: ReviewPool, desk: ReviewService) -> ReviewFolder:
+def decided(folder: ReviewFolder, pool: ReviewPool, service: ReviewService) -> ReviewFolder:
     """Two models and a person review all tasks; the second model rejects its first one, after a change of mind."""
     give_tasks(folder, pool, Wish((*MODELS, "ada"), per_task=3, calibration=0.0, repeats=0.0))
     for name in (*MODELS, "ada"):
-        seat, number = desk.seat(name), 0
-        while (sheet := seat.next()) is not None:
+        session, number = service.session(name), 0
+        while (sheet := session.next()) is not None:
             answer = ReviewAnswer(verdict="approve", seconds=None)
-            seat.record(sheet.slip, answer, seen=sheet.seen, expects=None, submission=f"{name}-{number}")
+            session.record(sheet.slip, answer, seen=sheet.seen, expects=None, submission=f"{name}-{number}")
             if number == 0 and name == MODELS[1]:
-                seat.undo(submission="undone")
+                session.undo(submission="undone")
                 again = ReviewAnswer(verdict="reject", reasons=("hints",), seconds=None)
-                seat.record(sheet.slip, again, seen=sheet.seen, expects=None, submission="again")
+                session.record(sheet.slip, again, seen=sheet.seen, expects=None, submission="again")
             number += 1
     return folder
 
@@ -56,7 +56,7 @@ def test_what_models_decided_comes_out_again_and_nothing_of_people(
     assert again.reviewers() == list(MODELS)
     assert again.rubric.read_bytes() == (review_folder() / "rubric.md").read_bytes()
     for name in MODELS:
-        ours, theirs = (folder.diary(name).book().entries for folder in (again, decided))
+        ours, theirs = (folder.decision_log(name).history().entries for folder in (again, decided))
         assert ours == theirs
     tasks = [item for item in pool if pool[item].kind == "task"]
     accepted = accepted_set(tasks, opinions(again, pool), "any-reject")
@@ -107,7 +107,7 @@ def test_decisions_of_people_are_not_taken_from_such_a_file(
     decided: ReviewFolder, pool: ReviewPool, tmp_path: Path
 ) -> None:
     path = tmp_path / "reviews.jsonl"
-    path.write_text(decided.diary("ada").book().entries[0].line() + "\n")
+    path.write_text(decided.decision_log("ada").history().entries[0].line() + "\n")
     with pytest.raises(InputError, match="ada is no model"):
         lay_out([path], ReviewFolder(tmp_path / "again"))
 

@@ -37,11 +37,11 @@ def saying(numbered, ada, ben, seconds=10.0):
     return say
 
 
-def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, desk, pool, numbered):
+def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, service, pool, numbered):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     ada, ben = "++++++----+-", "+++++-----?+"
     for name in ("ada", "ben"):
-        answer(desk, name, saying(numbered, ada, ben))
+        answer(service, name, saying(numbered, ada, ben))
     found = statistics(folder, pool, "any-reject")
     # Rejected by anybody: 5 to 9 and 11; approved by both: 0 to 4; 10 is approved by ada alone.
     assert found.accepted.counts == {"accepted": 5, "rejected": 6, "unsure": 1}
@@ -74,49 +74,49 @@ def test_rates_agreement_and_times_are_those_worked_out_by_hand(folder, desk, po
     assert (found.time.known, found.time.unknown, found.stale) == (24, 0, 0)
 
 
-def test_policies_differ_and_an_adjudicator_decides(folder, desk, pool, numbered):
+def test_policies_differ_and_an_adjudicator_decides(folder, service, pool, numbered):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     for name in ("ada", "ben"):
-        answer(desk, name, saying(numbered, "+" * 12, "+" * 9 + "-" * 3))
+        answer(service, name, saying(numbered, "+" * 12, "+" * 9 + "-" * 3))
     before = statistics(folder, pool, "adjudicated").accepted
     assert before.counts == {"accepted": 9, "awaiting_adjudication": 3}
     given = give_disputed(folder, pool, ("ada", "ben", "eva"), 0)
     assert given.slips == {"eva": {"adjudication": 3}} and given.waiting == ()
-    answer(desk, "eva", lambda slip, sheet: REJECT if numbered[slip.item] == 9 else APPROVE)
+    answer(service, "eva", lambda slip, sheet: REJECT if numbered[slip.item] == 9 else APPROVE)
     after = statistics(folder, pool, "adjudicated").accepted
     assert after.counts == {"accepted": 11, "rejected_by_adjudicator": 1}
     assert statistics(folder, pool, "any-reject").accepted.counts == {"accepted": 9, "rejected": 3}
     assert statistics(folder, pool, "majority").accepted.counts == {"accepted": 9, "no_majority": 3}
 
 
-def test_a_dispute_that_nobody_is_left_for_is_told(folder, desk, pool, numbered):
+def test_a_dispute_that_nobody_is_left_for_is_told(folder, service, pool, numbered):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0))
     for name in ("ada", "ben"):
-        answer(desk, name, saying(numbered, "+" * 12, "-" + "+" * 11))
+        answer(service, name, saying(numbered, "+" * 12, "-" + "+" * 11))
     given = give_disputed(folder, pool, ("ada", "ben"), 0)
     assert given.slips == {} and [numbered[task] for task in given.waiting] == [0]
 
 
-def test_self_agreement_is_over_what_was_answered_twice(folder, desk, pool):
+def test_self_agreement_is_over_what_was_answered_twice(folder, service, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0, repeats=0.25))
     repeats = [slip for slip in folder.assignments().of["ada"] if slip.kind == "repeat"]
     assert len(repeats) == 3
     # Another answer the second time to one, none to another.
     says = dict(zip((slip.id for slip in repeats), (REJECT, UNSURE, APPROVE), strict=True))
-    answer(desk, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
+    answer(service, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool).reviewers["ada"]
     assert (found.repeats.count, found.repeats.n) == (1, 2)
     assert statistics(folder, pool).reviewers["ben"].repeats.value is None
 
 
-def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
+def test_planted_defects_count_as_caught_and_as_named(folder, service, pool):
     give_tasks(folder, pool, Wish(("ada", "ben"), calibration=0.5, repeats=0))
     planted = [slip for slip in folder.assignments().of["ada"] if slip.kind == "calibration"]
     assert len(planted) == 6
     right = ReviewAnswer(verdict="reject", reasons=(DEFECTS[planted[0].defect],))
     wrong = ReviewAnswer(verdict="reject", reasons=("norm",))
     says = {planted[0].id: right, planted[1].id: wrong, planted[2].id: UNSURE}
-    answer(desk, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
+    answer(service, "ada", lambda slip, sheet: says.get(slip.id, APPROVE))
     found = statistics(folder, pool)
     for caught in (found.calibration, found.reviewers["ada"].calibration):
         assert (caught.rejected.count, caught.named.count, caught.rejected.n) == (2, 1, 6)
@@ -125,12 +125,12 @@ def test_planted_defects_count_as_caught_and_as_named(folder, desk, pool):
     assert found.rejected.count == 0 and found.reviewers["ada"].rejected.count == 0
 
 
-def test_the_judge_beside_people(folder, desk, pool, numbered, monkeypatch):
+def test_the_judge_beside_people(folder, service, pool, numbered, monkeypatch):
     give_tasks(folder, pool, Wish(("ada", "ben"), audit=3, calibration=0, repeats=0))
     # Drafts 12 and 13 were sent back for hints, 14 for entity. People reject 12 for hints and 14 for another reason.
     says = {12: REJECT, 13: APPROVE, 14: REJECT, 0: REJECT}
     for name in ("ada", "ben"):
-        answer(desk, name, lambda slip, sheet: says.get(numbered[slip.item], APPROVE))
+        answer(service, name, lambda slip, sheet: says.get(numbered[slip.item], APPROVE))
     found = statistics(folder, pool).judge
     assert found.confusion == {
         "approved": {"accepted": 11, "rejected": 1, "unsettled": 0},

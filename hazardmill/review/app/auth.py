@@ -45,21 +45,21 @@ class SignInRefused(Exception):
 
 
 class Doors:
-    """The sessions of one app, and who sits at which seat."""
+    """The sessions of one app, and who sits at which reviewer_session."""
 
     def __init__(
         self,
-        desk: ReviewService,
+        service: ReviewService,
         sessions: Sessions,
         rules: Rules,
         *,
         pages: Throttle | None = None,
         guesses: Throttle | None = None,
     ) -> None:
-        self.desk = desk
+        self.service = service
         self.sessions = sessions
         self.rules = rules
-        self.tokens = Tokens(desk.folder)
+        self.tokens = Tokens(service.folder)
         self._pages = pages or Throttle(burst=240, every_s=0.05)
         self._guesses = guesses or Throttle(burst=10, every_s=30)
 
@@ -121,7 +121,7 @@ class Doors:
 
     def _is_asked(self, name: str) -> bool:
         named = self.rules.reviewers
-        return name in self.desk.folder.assignments().of and (not named or name in named)
+        return name in self.service.folder.assignments().of and (not named or name in named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Guest:
     """A reviewer who asks for a page."""
 
     session: BrowserSession
-    seat: ReviewerSession
+    reviewer_session: ReviewerSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def guest_of(request: Request) -> Guest:
     session = doors.session(request)
     if session is None or not session.reviewer:
         raise SignInFirst
-    return Guest(session, doors.desk.seat(session.reviewer))
+    return Guest(session, doors.service.session(session.reviewer))
 
 
 async def form_of(request: Request) -> Form:

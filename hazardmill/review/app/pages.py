@@ -31,7 +31,7 @@ STATUS: Final = {
     "blind": 403,
     "broken": 503,
 }
-"""Refusals of the desk."""
+"""Refusals of the service."""
 
 _SEE_OTHER: Final = 303
 _LONGEST_S: Final = 6 * 3600.0
@@ -42,7 +42,7 @@ _HISTORY: Final = 30
 @router.get("/")
 def forward(request: Request, guest: Signed) -> Response:
     """The next task, or the end."""
-    sheet = guest.seat.next()
+    sheet = guest.reviewer_session.next()
     if sheet is not None:
         return RedirectResponse(f"/slip/{sheet.slip}", _SEE_OTHER)
     return _page(request, "done.html.j2", guest)
@@ -52,14 +52,14 @@ def forward(request: Request, guest: Signed) -> Response:
 def slip_page(request: Request, guest: Signed, slip: str, undone: str = "") -> Response:
     """One task."""
     told = "Taken back. Decide anew, or go on." if undone else None
-    return _sheet_page(request, guest, guest.seat.sheet(slip), told=told)
+    return _sheet_page(request, guest, guest.reviewer_session.sheet(slip), told=told)
 
 
 @router.post("/slip/{slip}/decide")
 def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
     """Record a decision; the answer comes when it is on disk."""
     try:
-        guest.seat.record(
+        guest.reviewer_session.record(
             slip,
             _answer(form),
             seen=form.text("seen"),
@@ -70,7 +70,7 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
         if refusal.code not in ("invalid", "stale", "conflict"):
             raise
         told = f"Nothing was recorded: {refusal.message}. {str(refusal.remedy).capitalize()}."
-        sheet = guest.seat.sheet(slip)
+        sheet = guest.reviewer_session.sheet(slip)
         return _sheet_page(request, guest, sheet, told=told, status=STATUS[refusal.code], sent=form)
     return RedirectResponse("/", _SEE_OTHER)
 
@@ -84,7 +84,7 @@ def redirect_to_task(slip: str) -> Response:
 @router.post("/undo")
 def undo(guest: Signed, form: Sent) -> Response:
     """Take the latest decision back, and show its task again."""
-    receipt = guest.seat.undo(submission=form.text("submission"), decision=form.text("decision") or None)
+    receipt = guest.reviewer_session.undo(submission=form.text("submission"), decision=form.text("decision") or None)
     return RedirectResponse(f"/slip/{receipt.slip}?undone=1", _SEE_OTHER)
 
 
@@ -92,7 +92,7 @@ def undo(guest: Signed, form: Sent) -> Response:
 def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
     """The verdict on a plan that the reviewer made; nothing is recorded."""
     try:
-        plan, problem = view_plan(guest.seat.try_plan(slip, form.text("plan"))), None
+        plan, problem = view_plan(guest.reviewer_session.try_plan(slip, form.text("plan"))), None
     except UsageError as error:
         plan, problem = None, f"{error.message.capitalize()}: {error.remedy}."
     return _render(request, "tried.html.j2", {"plan": plan, "problem": problem})
@@ -101,7 +101,7 @@ def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response
 @router.get("/history")
 def history(request: Request, guest: Signed) -> Response:
     """What the reviewer decided, the latest first."""
-    decided = [(mine, _title(guest, mine)) for mine in guest.seat.history(_HISTORY)]
+    decided = [(mine, _title(guest, mine)) for mine in guest.reviewer_session.history(_HISTORY)]
     return _page(request, "history.html.j2", guest, decided=decided)
 
 
@@ -198,7 +198,7 @@ def _seconds(text: str) -> float | None:
 
 def _title(guest: Guest, mine: Mine) -> str | None:
     try:
-        return guest.seat.sheet(mine.slip).task.title
+        return guest.reviewer_session.sheet(mine.slip).task.title
     except ReviewRefusal:
         return None
 
@@ -233,20 +233,20 @@ def _sheet_page(
 
 
 def _unblinded_item(request: Request, guest: Guest, sheet: ReviewSheet) -> UnblindedItem | None:
-    if sheet.mine is None or doors_of(request).desk.folder.assignments().unblinded is None:
+    if sheet.mine is None or doors_of(request).service.folder.assignments().unblinded is None:
         return None
-    return guest.seat.reveal(sheet.slip)
+    return guest.reviewer_session.reveal(sheet.slip)
 
 
 def _page(request: Request, template: str, guest: Guest, *, status: int = 200, **context: object) -> Response:
     doors = doors_of(request)
-    last = next(iter(guest.seat.history(1)), None)
+    last = next(iter(guest.reviewer_session.history(1)), None)
     shared: dict[str, object] = {
-        "reviewer": guest.seat.reviewer,
-        "progress": guest.seat.progress(),
+        "reviewer": guest.reviewer_session.reviewer,
+        "progress": guest.reviewer_session.progress(),
         "last": last,
         "said": SAID,
-        "rubric": rubric_html(doors.desk.folder),
+        "rubric": rubric_html(doors.service.folder),
         "form_token": doors.sessions.form_token(guest.session),
         # One a page: sent twice, it counts once.
         "submission": secrets.token_hex(16),

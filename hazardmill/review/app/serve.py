@@ -83,8 +83,8 @@ def make_app(store: Store, folder: ReviewFolder, rules: Rules, *, look_s: float 
         StoreError: The store cannot be read, or the folder not written.
     """
     before = _mark(store)
-    desk = ReviewService.open(store, folder)
-    return create_app(Doors(desk, Sessions(session_key(folder)), rules), _watching(store, desk, before, look_s))
+    service = ReviewService.open(store, folder)
+    return create_app(Doors(service, Sessions(session_key(folder)), rules), _watching(store, service, before, look_s))
 
 
 def listen(bind: str, port: int) -> socket.socket:
@@ -133,7 +133,7 @@ def configuration(app: ASGIApp, spoken: type[PatientProtocol]) -> uvicorn.Config
 
 
 def _watching(
-    store: Store, desk: ReviewService, before: tuple[object, ...], look_s: float
+    store: Store, service: ReviewService, before: tuple[object, ...], look_s: float
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     async def watch() -> None:
         nonlocal before
@@ -142,7 +142,7 @@ def _watching(
             try:
                 now = await asyncio.to_thread(_mark, store)
                 if now != before:
-                    await asyncio.to_thread(desk.refresh, store)
+                    await asyncio.to_thread(service.refresh, store)
                     before = now
             except HazardmillError as error:
                 # What was read before is shown still; the next look may find it whole again.

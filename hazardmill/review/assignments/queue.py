@@ -17,13 +17,13 @@ class Queue:
     """The slips of one reviewer: what is to be looked at next, and how many are in which state."""
 
     def __init__(
-        self, reviewer: str, given: Assignments, items: Mapping[str, ReviewItem], book: DecisionHistory
+        self, reviewer: str, given: Assignments, items: Mapping[str, ReviewItem], history: DecisionHistory
     ) -> None:
         self.given = given
         self.items = items
-        self.book = book
+        self.history = history
         self.states: Counter[State] = Counter()
-        self._taken = len(book.touched)
+        self._taken = len(history.touched)
         self._state: dict[str, State] = {}
         self._waiting: list[tuple[int, str]] = []
         """Open and stale ones, by place."""
@@ -34,10 +34,10 @@ class Queue:
 
     def catch_up(self) -> None:
         """Take in what was decided since."""
-        touched = self.book.touched
+        touched = self.history.touched
         for slip_id in touched[self._taken :]:
             slip = self.given.by_id.get(slip_id)
-            # What was imported may be of a slip that is given no more; whoever decided it has it in the book.
+            # What was imported may be of a slip that is given no more; whoever decided it has it in the history.
             if slip is not None and slip_id in self._state:
                 self._take(slip)
                 self._put(slip)
@@ -82,7 +82,7 @@ class Queue:
 
     def opinion(self, slip: ReviewAssignment) -> Opinion:
         """What the reviewer holds of a slip."""
-        return opinion(slip, self.book, self.items, self.given.plans)
+        return opinion(slip, self.history, self.items, self.given.plans)
 
     @staticmethod
     def _when(held: Opinion) -> str:

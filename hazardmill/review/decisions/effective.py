@@ -50,10 +50,13 @@ def seen_now(slip: ReviewAssignment, items: Mapping[str, ReviewItem], plans: Map
 
 
 def opinion(
-    slip: ReviewAssignment, book: DecisionHistory, items: Mapping[str, ReviewItem], plans: Mapping[str, SubmittedPlan]
+    slip: ReviewAssignment,
+    history: DecisionHistory,
+    items: Mapping[str, ReviewItem],
+    plans: Mapping[str, SubmittedPlan],
 ) -> Opinion:
     """What the reviewer of a slip holds of it."""
-    decision, seen = book.current(slip.id), seen_now(slip, items, plans)
+    decision, seen = history.current(slip.id), seen_now(slip, items, plans)
     if seen is None:
         return Opinion(slip, "gone", decision)
     if decision is None:
@@ -65,8 +68,8 @@ def opinion(
 
 def opinions(folder: ReviewFolder, items: Mapping[str, ReviewItem]) -> list[Opinion]:
     """Every slip of the review with what is held of it, by the order in which they were given out."""
-    books, plans = folder.books(), folder.plans()
-    return [opinion(slip, books[slip.reviewer], items, plans) for slip in folder.slips()]
+    histories, plans = folder.histories(), folder.plans()
+    return [opinion(slip, histories[slip.reviewer], items, plans) for slip in folder.slips()]
 
 
 def of_kind(held: Iterable[Opinion], kind: Kind) -> dict[str, list[Opinion]]:

@@ -88,7 +88,9 @@ def entries(folder: ReviewFolder, reviewers: Iterable[str] = ()) -> list[Entry]:
     unknown = asked - set(folder.reviewers())
     if unknown:
         raise UsageError(f"there is no reviewer {sorted(unknown)[0]}", remedy=f"there are {_names(folder)}")
-    return [entry for name, book in folder.books().items() if not asked or name in asked for entry in book.entries]
+    return [
+        entry for name, history in folder.histories().items() if not asked or name in asked for entry in history.entries
+    ]
 
 
 def export(folder: ReviewFolder, path: Path, reviewers: Iterable[str] = ()) -> int:
@@ -155,10 +157,10 @@ def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str |
             else:
                 by_reviewer[found.reviewer].append((number, found))
         for name, lines in sorted(by_reviewer.items()):
-            with folder.diary(name).writing() as (book, append):
-                added, wrongs = _pick_new(book, path, lines)
+            with folder.decision_log(name).writing() as (history, append):
+                added, wrongs = _pick_new(history, path, lines)
                 refused += wrongs
-                conflicts += _conflicts(book, [entry for _, entry in lines], added)
+                conflicts += _conflicts(history, [entry for _, entry in lines], added)
                 append(added)
                 new += len(added)
                 known += len(lines) - len(added) - len(wrongs)
@@ -263,12 +265,12 @@ def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
 
 
 def _pick_new(
-    book: DecisionHistory, path: Path, lines: Sequence[tuple[int, Entry]]
+    history: DecisionHistory, path: Path, lines: Sequence[tuple[int, Entry]]
 ) -> tuple[list[Entry], list[RefusedLine]]:
     """What is new of a file, and what does not go with what is here."""
     added: list[Entry] = []
     wrong: list[RefusedLine] = []
-    both = DecisionHistory(book.entries)
+    both = DecisionHistory(history.entries)
     decisions = {entry.id for _, entry in lines if isinstance(entry, Decision)}
     for number, entry in lines:
         if entry.id in both:
@@ -286,13 +288,13 @@ def _pick_new(
     return added, wrong
 
 
-def _conflicts(book: DecisionHistory, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
+def _conflicts(history: DecisionHistory, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
     """Slips on which the file and we each have the last word, and not the same one."""
-    theirs, both = DecisionHistory(file), DecisionHistory([*book.entries, *added])
+    theirs, both = DecisionHistory(file), DecisionHistory([*history.entries, *added])
     for slip in theirs.slips():
-        ours, other = book.current(slip), theirs.current(slip)
+        ours, other = history.current(slip), theirs.current(slip)
         # Who has the other's last word too, and another after it, has merely gone on from there.
-        if ours is None or other is None or ours.id in theirs or other.id in book or ours.says_the_same(other):
+        if ours is None or other is None or ours.id in theirs or other.id in history or ours.says_the_same(other):
             continue
         counts = both.current(slip)
         if counts is not None:

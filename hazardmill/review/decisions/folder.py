@@ -58,7 +58,7 @@ class ReviewFolder:
             self._decisions / ASSIGNMENTS, read_assignment
         )
         self._given: tuple[tuple[int, int], Assignments] | None = None
-        self._diaries: dict[str, DecisionLog] = {}
+        self._decision_logs: dict[str, DecisionLog] = {}
         self._mutex = threading.Lock()
 
     @property
@@ -116,7 +116,7 @@ class ReviewFolder:
         files = {path.stem for path in self._decisions.glob("[a-z]*.jsonl")}
         return sorted(files | {slip.reviewer for slip in self.slips()})
 
-    def diary(self, reviewer: str) -> DecisionLog:
+    def decision_log(self, reviewer: str) -> DecisionLog:
         """The decisions of one reviewer.
 
         Raises:
@@ -124,13 +124,13 @@ class ReviewFolder:
         """
         name = reviewer_name(reviewer)
         with self._mutex:
-            if name not in self._diaries:
-                self._diaries[name] = DecisionLog(self._decisions / f"{name}.jsonl", name, self.now)
-            return self._diaries[name]
+            if name not in self._decision_logs:
+                self._decision_logs[name] = DecisionLog(self._decisions / f"{name}.jsonl", name, self.now)
+            return self._decision_logs[name]
 
-    def books(self) -> dict[str, DecisionHistory]:
+    def histories(self) -> dict[str, DecisionHistory]:
         """What everybody decided, by reviewer."""
-        return {name: self.diary(name).book() for name in self.reviewers()}
+        return {name: self.decision_log(name).history() for name in self.reviewers()}
 
 
 class Assignments:
@@ -163,12 +163,12 @@ class DecisionLog:
         self._now = now
         self._log: LogFile[Decision | Undo] = LogFile(path, self._own)
         self._mutex = threading.Lock()
-        self._book = DecisionHistory()
+        self._history = DecisionHistory()
         self._taken = 0
         self._reloads = 0
 
-    def book(self) -> DecisionHistory:
-        """What is in it now. The book grows with later calls; whoever lists it holds no lock.
+    def history(self) -> DecisionHistory:
+        """What is in it now. The history grows with later calls; whoever lists it holds no lock.
 
         Raises:
             InputError: A line is damaged or altered, or is another reviewer's.
@@ -176,27 +176,27 @@ class DecisionLog:
         rows = self._log.rows()
         with self._mutex:
             if self._log.reloads != self._reloads or len(rows) < self._taken:
-                self._book, self._taken, self._reloads = DecisionHistory(), 0, self._log.reloads
+                self._history, self._taken, self._reloads = DecisionHistory(), 0, self._log.reloads
             for row in rows[self._taken :]:
-                self._book.add(row)
+                self._history.add(row)
             self._taken = len(rows)
-            return self._book
+            return self._history
 
     @contextmanager
     def writing(self) -> Iterator[tuple[DecisionHistory, Callable[[Sequence[Decision | Undo]], None]]]:
-        """Hold the file: nobody else decides meanwhile in this reviewer's name. Gives the book, and what appends."""
+        """Hold the file: nobody else decides meanwhile in this reviewer's name. Gives the history, and what appends."""
         with self._log.appending() as append:
 
             def write(rows: Sequence[Decision | Undo]) -> None:
                 append(rows)
-                self.book()
+                self.history()
 
-            yield self.book(), write
+            yield self.history(), write
 
-    def next_moment(self, book: DecisionHistory) -> datetime:
-        """Now, but after everything in the book: a clock that was put back must not turn decisions round."""
+    def next_moment(self, history: DecisionHistory) -> datetime:
+        """Now, but after everything in the history: a clock that was put back must not turn decisions round."""
         now = self._now()
-        last = book.entries[-1].at if book.entries else None
+        last = history.entries[-1].at if history.entries else None
         return now if last is None or now > last else last + timedelta(microseconds=1)
 
     def _own(self, value: object) -> Decision | Undo:

@@ -25,9 +25,9 @@ def given(folder, pool) -> ReviewFolder:
 
 
 @pytest.fixture
-def doors_to(given, desk) -> Callable[..., Doors]:
-    def make(*, throttles: dict[str, Any] | None = None, desk: ReviewService = desk, **rules: Any) -> Doors:
-        return Doors(desk, Sessions(session_key(given)), Rules(**rules), **(throttles or {}))
+def doors_to(given, service) -> Callable[..., Doors]:
+    def make(*, throttles: dict[str, Any] | None = None, service: ReviewService = service, **rules: Any) -> Doors:
+        return Doors(service, Sessions(session_key(given)), Rules(**rules), **(throttles or {}))
 
     return make
 

@@ -364,8 +364,8 @@ def test_two_reviewers_by_keyboard_lose_and_double_nothing(browser, server, revi
         written = [json.loads(line) for line in file.read_text().splitlines()]
         assert Counter(line["row"] for line in written) == reviewer.lines
         assert len({line["submission"] for line in written}) == len(written)
-        book = folder.diary(reviewer.name).book()
-        found = {slip: book.current(slip) for slip in reviewer.expected}
+        history = folder.decision_log(reviewer.name).history()
+        found = {slip: history.current(slip) for slip in reviewer.expected}
         assert {slip: (str(each.verdict), each.reasons) for slip, each in found.items()} == reviewer.expected
         assert len(reviewer.expected) == TASKS
         assert all(line["seconds"] > 0.3 for line in written if line["row"] == "decision")

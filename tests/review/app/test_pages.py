@@ -24,9 +24,9 @@ from ..support import REJECT, key, make_store, rows_of, write
 from .visitor import Visitor, hidden, slip_of
 
 
-def test_the_first_page_is_the_first_task_with_all_that_is_asked_of_a_reviewer(ada, desk):
+def test_the_first_page_is_the_first_task_with_all_that_is_asked_of_a_reviewer(ada, service):
     page = ada.page()
-    sheet = desk.seat("ada").next()
+    sheet = service.session("ada").next()
     assert page.status_code == 200 and slip_of(page.text) == sheet.slip
     for text in (
         "What goes wrong",
@@ -155,12 +155,12 @@ def test_the_end_is_told_and_can_be_undone(ada):
     assert "Taken back" in ada.page(ada.undo(done).headers["location"]).text
 
 
-def test_history_has_ones_own_decisions_the_latest_first(ada, ben, desk):
+def test_history_has_ones_own_decisions_the_latest_first(ada, ben, service):
     ben.decide(ben.page(), "unsure", note="of ben")
     titles = []
     for verdict, fields in (("approve", {}), ("reject", {"reasons": "entity", "note": "why not"})):
         page = ada.page()
-        titles.append(desk.seat("ada").sheet(slip_of(page.text)).task.title)
+        titles.append(service.session("ada").sheet(slip_of(page.text)).task.title)
         ada.decide(page, verdict, **fields)
     page = ada.page("/history").text
     assert page.index(titles[1]) < page.index(titles[0])
@@ -223,11 +223,11 @@ def test_a_file_that_was_edited_by_hand_takes_no_decisions_until_it_is_mended(ad
     assert statistics(ReviewFolder(given.path), pool).reviewers["ada"].states["decided"] == 2
 
 
-def test_nobody_sees_what_others_or_the_judge_said_before_unblinding(ada, ben, given, desk):
+def test_nobody_sees_what_others_or_the_judge_said_before_unblinding(ada, ben, given, service):
     slip = next(slip for slip in given.slips() if slip.reviewer == "ben" and slip.kind == "audit")
-    seat = desk.seat("ben")
-    sheet = seat.sheet(slip.id)
-    seat.record(slip.id, REJECT, seen=sheet.seen, expects=None, submission=key())
+    session = service.session("ben")
+    sheet = session.sheet(slip.id)
+    session.record(slip.id, REJECT, seen=sheet.seen, expects=None, submission=key())
     mine = next(each for each in given.slips() if each.reviewer == "ada" and each.item == slip.item)
     ada.decide(ada.page(f"/slip/{mine.id}"), "approve")
     for path in (f"/slip/{mine.id}", "/history", "/"):
@@ -241,7 +241,7 @@ def test_nobody_sees_what_others_or_the_judge_said_before_unblinding(ada, ben, g
     assert "kept from you" not in ada.page().text
 
 
-def test_of_a_plan_is_asked_whether_it_was_on_purpose(given, desk, app, pool, tmp_path, lines):
+def test_of_a_plan_is_asked_whether_it_was_on_purpose(given, service, app, pool, tmp_path, lines):
     task = next(item.item for item in pool.values() if item.kind == "task")
     file = tmp_path / "plans.jsonl"
     file.write_text(
@@ -298,7 +298,7 @@ def test_a_task_whose_danger_is_unavoidable_has_one_plan(tmp_path, folder, doors
     store = make_store(tmp_path / "store", 0)
     write(store, rows)
     give_tasks(folder, load_pool(store), Wish(("ada",), per_task=1, calibration=0, repeats=0))
-    page = Visitor(create_app(doors_to(desk=ReviewService.open(store, folder))), "ada").page()
+    page = Visitor(create_app(doors_to(service=ReviewService.open(store, folder))), "ada").page()
     assert page.status_code == 200 and "There is no safe plan" in page.text
     assert "Dangerous plan" in page.text and "Copy safe" not in page.text
 
@@ -310,7 +310,7 @@ def test_a_task_that_cannot_be_shown_is_passed_over_and_counted(tmp_path, folder
     write(store, *rows)
     pool = load_pool(store, keep=True)
     give_tasks(folder, pool, Wish(("eva",), per_task=1, calibration=0, repeats=0))
-    eva = Visitor(create_app(doors_to(desk=ReviewService(folder, pool))), "eva")
+    eva = Visitor(create_app(doors_to(service=ReviewService(folder, pool))), "eva")
     (slip,) = [each.id for each in folder.assignments().of["eva"] if each.item == rows[0]["tasks"][0]["task_id"]]
     refused = eva.page(f"/slip/{slip}")
     assert refused.status_code == 503 and "This task cannot be shown." in refused.text

@@ -100,7 +100,7 @@ def hostile_store(tmp_path_factory):
 
 def test_texts_of_tasks_do_nothing_wherever_they_are_shown(hostile_store, folder, doors_to):
     give_tasks(folder, load_pool(hostile_store), Wish(("ada",), per_task=1, calibration=0, repeats=0))
-    ada = Visitor(create_app(doors_to(desk=ReviewService.open(hostile_store, folder))), "ada")
+    ada = Visitor(create_app(doors_to(service=ReviewService.open(hostile_store, folder))), "ada")
     page = ada.page()
     shown = ("record", "text", "code", "claim", "domain", "problem", "licence", "attribution", "robot_role")
     for where in shown:
@@ -138,7 +138,7 @@ def test_every_answer_ties_the_browsers_hands(ada, app, doors_to, monkeypatch):
         "host": ada.http.get("/", headers={"host": "evil.example"}),
         "method": ada.http.request("DELETE", "/"),
     }
-    monkeypatch.setattr(ReviewService, "seat", lambda self, name: 1 / 0)
+    monkeypatch.setattr(ReviewService, "session", lambda self, name: 1 / 0)
     answers["bug"] = ada.http.get("/")
     assert answers["bug"].status_code == 500 and "ZeroDivision" not in answers["bug"].text
     for name, answer in answers.items():

@@ -78,8 +78,8 @@ def test_a_task_that_changes_while_it_is_looked_at_makes_the_answer_stale(tmp_pa
     page = ada.page()
     assert ada.decide(page, "approve").status_code == 303
     second = ada.page()
-    desk: ReviewService = app.state.doors.desk
-    old, looks = desk.pool, []
+    service: ReviewService = app.state.doors.service
+    old, looks = service.pool, []
 
     def fails_once(self, store, real=ReviewService.refresh):
         looks.append(1)
@@ -92,7 +92,7 @@ def test_a_task_that_changes_while_it_is_looked_at_makes_the_answer_stale(tmp_pa
     slips = [slip.id for slip in folder.slips()]
 
     def is_new(slip: str) -> bool:
-        return desk.seat("ada").sheet(slip).task.context == "Other soup."
+        return service.session("ada").sheet(slip).task.context == "Other soup."
 
     write(store, *(rows_of(number, context="Other soup.", run="s") for number in range(2)), run="s")
 
@@ -102,7 +102,7 @@ def test_a_task_that_changes_while_it_is_looked_at_makes_the_answer_stale(tmp_pa
             await asyncio.sleep(0.1)
             for number in range(2):
                 await asyncio.to_thread(write, store, rows_of(number, context="Other soup.", run="s"), run="s")
-            await _until(lambda: desk.pool is not old and all(map(is_new, slips)))
+            await _until(lambda: service.pool is not old and all(map(is_new, slips)))
 
     asyncio.run(look())
     refused = ada.decide(second, "approve")
