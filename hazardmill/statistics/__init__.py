@@ -1,1 +1,1 @@
-"""Estimates with their intervals: proportions, bootstrap, regression, agreement, paired tests."""
+"""Estimates with intervals: proportions, bootstrap, regression, agreement between raters, paired tests."""

@@ -1,10 +1,12 @@
-"""Agreement between raters. What is not defined is null, and says why.
+"""Agreement between raters; a coefficient that is not defined is ``None``, with the reason.
 
 - Cohen, 1960: kappa of two raters who judged the same units (statsmodels).
-- Fleiss, 1971: kappa of as many ratings a unit each, of whatever raters (statsmodels).
-- Krippendorff, 2011: nominal alpha of any raters, ratings missing or not (here: the library for it is under the GPL).
+- Fleiss, 1971: kappa of units with the same number of ratings each, from any raters (statsmodels).
+- Krippendorff, 2011: nominal alpha of any number of raters, with or without missing ratings. It is implemented here,
+  because the library for it is under the GPL.
 
-Intervals of coefficients are percentiles of a bootstrap over units: ratings of one unit are not independent.
+Intervals of coefficients are percentiles of a bootstrap over units, because the ratings of one unit are not
+independent.
 """
 
 from __future__ import annotations
@@ -21,18 +23,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES: Final = 1000
-"""Of a coefficient: fewer than of a ratio, because each is worked out for itself."""
+"""Bootstrap samples per coefficient: fewer than for a ratio, because each sample is computed separately."""
 
 Unit = Mapping[str, Hashable]
-"""Rater to what they said of one thing; who said nothing is not in it."""
+"""The ratings of one thing by rater; a rater who did not judge it is not a key."""
 
 
 Coefficient = Annotated[Estimate, JsonNames(value="value", low="low", high="high", units="n", why="why")]
-"""A coefficient of agreement as reviews write it; ``units`` are things that at least two raters judged."""
+"""A coefficient of agreement as reviews write it to JSON; ``units`` counts what at least two raters judged."""
 
 
 def cohen(units: Iterable[Unit], first: str, second: str, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
-    """Cohen's kappa of two raters, over what both judged."""
+    """Return Cohen's kappa of two raters over the units that both judged.
+
+    Args:
+        units: What was judged, with the rating by each rater.
+        first: Name of one rater.
+        second: Name of the other.
+        resamples: Number of bootstrap samples for the interval.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The estimate; ``n`` is the number of units that both judged. The value is ``None`` if there are none, or if both
+        raters gave every unit the same rating.
+    """
     pairs = Counter((unit[first], unit[second]) for unit in units if first in unit and second in unit)
     values = _values(value for pair in pairs for value in pair)
 
@@ -48,7 +62,7 @@ def cohen(units: Iterable[Unit], first: str, second: str, *, resamples: int = RE
         from statsmodels.stats.inter_rater import cohens_kappa
 
         counts = table(weights)
-        # Both always said one and the same: no agreement could have come by chance.
+        # Both raters gave a single rating throughout: agreement by chance is certain, and kappa is 0 / 0.
         if counts.diagonal().max() == counts.sum():
             return None
         return float(cohens_kappa(counts, return_results=False))
@@ -57,7 +71,18 @@ def cohen(units: Iterable[Unit], first: str, second: str, *, resamples: int = RE
 
 
 def fleiss(units: Iterable[Unit], ratings: int, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
-    """Fleiss' kappa over the units that have so many ratings."""
+    """Return Fleiss' kappa over the units with exactly ``ratings`` ratings; all other units are left out.
+
+    Args:
+        units: What was judged, with the rating by each rater.
+        ratings: Number of ratings that a unit must have; below 2 there is no agreement to measure.
+        resamples: Number of bootstrap samples for the interval.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The estimate; ``n`` is the number of units used. The value is ``None`` if ``ratings`` is below 2, if there are
+        no such units, or if every rating is the same.
+    """
     full = [list(unit.values()) for unit in units if len(unit) == ratings]
     if ratings < 2:
         return Estimate(value=None, n=0, why="no task has two ratings")
@@ -75,7 +100,17 @@ def fleiss(units: Iterable[Unit], ratings: int, *, resamples: int = RESAMPLES, s
 
 
 def alpha(units: Iterable[Unit], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
-    """Krippendorff's nominal alpha over every unit that two raters judged; ratings may be missing."""
+    """Return Krippendorff's nominal alpha over all units with at least two ratings; ratings may be missing.
+
+    Args:
+        units: What was judged, with the rating by each rater who judged it.
+        resamples: Number of bootstrap samples for the interval.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The estimate; ``n`` is the number of units used. The value is ``None`` if there are none, or if every rating is
+        the same.
+    """
     paired = [list(unit.values()) for unit in units if len(unit) > 1]
     values = _values(value for unit in paired for value in unit)
     patterns = Counter(tuple(unit.count(value) for value in values) for unit in paired)
@@ -87,7 +122,7 @@ def alpha(units: Iterable[Unit], *, resamples: int = RESAMPLES, seed: int = 0) -
         ratings = table.sum(axis=1)
         totals = weights @ table
         count = totals.sum()
-        # Ordered pairs of different ratings: those within units, and those of any two ratings.
+        # Ordered pairs of different ratings: observed within units, and expected among all ratings.
         within = weights @ ((ratings**2 - (table**2).sum(axis=1)) / (ratings - 1))
         anywhere = (count**2 - totals @ totals) / (count - 1)
         return float(1 - within / anywhere) if anywhere else None
@@ -102,7 +137,10 @@ def _values(values: Iterable[Hashable]) -> list[Hashable]:
 def _coefficient(
     patterns: Mapping[Any, int], statistic: Callable[[np.ndarray[Any, Any]], float | None], resamples: int, seed: int
 ) -> Estimate:
-    """The statistic of units that fall into few patterns: resampling draws how often each pattern comes."""
+    """Estimate a coefficient and its interval from counts of rating patterns.
+
+    Many units share few patterns, so a resample draws how often each pattern occurs instead of drawing single units.
+    """
     units = sum(patterns.values())
     if not units:
         return Estimate(value=None, n=0, why="no two reviewers have judged the same thing yet")
@@ -111,7 +149,9 @@ def _coefficient(
     weights = np.array(list(patterns.values()))
     value = statistic(weights)
     if value is None:
-        return Estimate(value=None, n=units, why="everybody said the same of everything: chance is not told apart")
+        return Estimate(
+            value=None, n=units, why="everybody said the same of everything: agreement cannot be told from chance"
+        )
     random = np.random.default_rng(seed)
     drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(resamples)]
     interval = percentile_interval(np.array(drawn, dtype=np.float64))
@@ -122,7 +162,7 @@ def _coefficient(
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float] | None:
-    """The first quartile, the median and the third; null of nothing."""
+    """Return the first quartile, the median and the third quartile in seconds; ``None`` if there are no values."""
     if not seconds:
         return None
     import numpy as np

@@ -1,11 +1,11 @@
-"""Percentile bootstrap: what is drawn anew are tasks, clusters of tasks, or models.
+"""Percentile bootstrap over tasks, clusters of tasks, or models.
 
-Every figure over tasks is a ratio of two sums (the rate of feasible plans, of safe ones among feasible ones, a mean). A
-resample weighs each task by how often it was drawn, so that all figures of all models on the same tasks come of one
-product of matrices, and are drawn together.
+Every figure over tasks is a ratio of two sums (the rate of feasible plans, the rate of safe plans among feasible ones,
+a mean). A resample weighs each task by how often it was drawn, so that one matrix product yields all figures of all
+models on the same tasks, from the same draws.
 
-Models are few, and figures over them are no ratios: ``draws`` says which of them each resample holds. One seed gives
-the same draws of as many models, which makes figures of one table paired.
+Models are few, and figures over models are not ratios of sums: ``draws`` says which models each resample holds. The
+same seed gives the same draws for the same number of models, which makes the figures of one table paired.
 """
 
 from __future__ import annotations
@@ -24,14 +24,19 @@ if TYPE_CHECKING:
 
 RESAMPLES: Final = 10_000
 UNDEFINED: Final = 0.05
-"""Share of resamples without a value from which on a figure has no interval."""
+"""A figure has no interval if more than this share of its resamples have no value."""
 
 _CELLS: Final = 4_000_000
-"""Weights made at a time: 32 MB."""
+"""Weights held in memory at a time: 32 MB of floats."""
 
 
 class Bounds(NamedTuple):
-    """Both ends of the intervals of several figures; NaN where a figure has none."""
+    """Lower and upper ends of the intervals of several figures.
+
+    Attributes:
+        low: Lower ends, one per figure, shape ``(figures,)``; NaN where a figure has no interval.
+        high: Upper ends, of the same shape.
+    """
 
     low: Floats
     high: Floats
@@ -46,19 +51,19 @@ def bootstrap(
     level: float = LEVEL,
     seed: int = 0,
 ) -> Bounds:
-    """Intervals of ratios of sums.
+    """Return percentile intervals of ratios of sums.
 
     Args:
-        numerators: One row a task, one column a figure.
+        numerators: One row per task, one column per figure; shape ``(tasks, figures)``.
         denominators: The same shape.
-        clusters: Of each task, what it is drawn with: all tasks of a cluster or none. Few clusters give intervals
-            that are too narrow.
-        resamples: How many.
+        clusters: The cluster of each task, one per row; a resample takes all tasks of a cluster or none. ``None`` draws
+            single tasks. With few clusters the intervals are too narrow.
+        resamples: Number of resamples.
         level: Share of the resamples between both ends.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
-        NaN where no resample has a denominator other than 0; resamples that have 0 are left out of the figure.
+        One interval per figure. Resamples whose denominator is 0 are left out of a figure; NaN if no others remain.
     """
     if clusters is not None:
         numerators, denominators = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
@@ -66,16 +71,17 @@ def bootstrap(
 
 
 def resample(numerators: Floats, denominators: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
-    """Draw units anew: the ratios of each resample, one row each; all figures of a row are of the same draw.
+    """Draw units with replacement and return the ratios of each resample.
 
     Args:
-        numerators: One row a unit that is drawn, one column a figure.
+        numerators: One row per unit that is drawn, one column per figure; shape ``(units, figures)``.
         denominators: The same shape.
-        resamples: How many.
-        seed: Of the draws.
+        resamples: Number of resamples.
+        seed: Seed of the draws.
 
     Returns:
-        NaN where a denominator is 0, and everywhere if there is nothing to draw.
+        Ratios of shape ``(resamples, figures)``; all figures of a row come from the same draw. NaN where a denominator
+        is 0, and everywhere if there are no units.
     """
     import numpy as np
 
@@ -95,7 +101,15 @@ def resample(numerators: Floats, denominators: Floats, *, resamples: int = RESAM
 
 
 def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
-    """Both ends of what was resampled, by column; resamples without a value are left out."""
+    """Return the percentile interval of each column of resampled values.
+
+    Args:
+        ratios: Resampled values of shape ``(resamples, figures)``; NaN values are left out.
+        level: Share of the remaining values between both ends.
+
+    Returns:
+        One interval per column; NaN if a column has no value at all.
+    """
     import numpy as np
 
     tail = (1 - level) / 2
@@ -106,21 +120,22 @@ def bounds(ratios: Floats, level: float = LEVEL) -> Bounds:
 
 
 def interval_end(end: float) -> float | None:
-    """One end of an interval; null where there is none."""
+    """Return one end of an interval as a float; ``None`` if it is NaN."""
     return None if math.isnan(end) else float(end)
 
 
 def _weights(generator: np.random.Generator, count: int, units: int) -> Floats:
-    """How often each unit is drawn in each of ``count`` resamples."""
+    """Return how often each unit is drawn in each of ``count`` resamples, as a matrix ``(count, units)``."""
     import numpy as np
 
     drawn = generator.integers(0, units, (count, units))
-    # One count over all resamples, each with places of its own, is many times as fast as one count each.
+    # A single bincount over all resamples, each with its own range of indices, is many times as fast as one per row.
     drawn += np.arange(count)[:, None] * units
     return np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units).astype(np.float64)
 
 
 def _by_cluster(values: Floats, clusters: Sequence[object]) -> Floats:
+    """Add up the rows of each cluster; clusters come in the order in which they first occur."""
     import numpy as np
 
     places: dict[object, int] = {}
@@ -131,14 +146,26 @@ def _by_cluster(values: Floats, clusters: Sequence[object]) -> Floats:
 
 
 def draws(n: int, seed: int, resamples: int = RESAMPLES) -> npt.NDArray[np.int64]:
-    """Which of ``n`` models each resample holds: one row a resample."""
+    """Return which of ``n`` models each resample holds.
+
+    Returns:
+        Indices from 0 to ``n - 1`` of shape ``(resamples, n)``, drawn with replacement.
+    """
     import numpy as np
 
     return np.random.default_rng(seed).integers(n, size=(resamples, n))
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float] | None:
-    """The interval of one figure's resampled values; none where too many of them are not defined."""
+    """Return the percentile interval of one figure's resampled values.
+
+    Args:
+        values: The figure in each resample; values that are not finite are left out.
+        level: Share of the remaining values between both ends.
+
+    Returns:
+        Lower and upper end; ``None`` if more than ``UNDEFINED`` of the values are not finite.
+    """
     import numpy as np
 
     known = values[np.isfinite(values)]

@@ -1,7 +1,7 @@
-"""A figure with its interval: the one type in which every statistic is told, however it was worked out.
+"""A figure with its interval: the one type in which every statistic is reported, whatever the method.
 
-What is written to JSON has names of its own, which differ from table to table (``among``, ``of``, ``tasks``): a field
-that holds an estimate says them by a ``JsonNames``.
+In JSON, tables give the fields of an estimate different names (``among``, ``of``, ``tasks``). A field that holds an
+estimate declares these names with ``JsonNames``.
 """
 
 from __future__ import annotations
@@ -15,50 +15,62 @@ from pydantic_core import CoreSchema, core_schema
 from hazardmill.records import FrozenModel
 
 LEVEL: Final = 0.95
-"""Of an interval, unless it says otherwise."""
+"""Confidence level of an interval, unless stated otherwise."""
 
 Method = Literal["bootstrap", "fisher", "hedges", "newcombe", "pearson", "spearman", "student", "wilson"]
 
 
 class Estimate(FrozenModel):
-    """A figure with its interval, as far as they are known."""
+    """A figure with its interval, as far as both are known.
+
+    Attributes:
+        value: The figure; ``None`` if it is not defined, such as a share of nothing.
+        low: Lower end of the interval; ``None`` if there is no interval.
+        high: Upper end of the interval; ``None`` if there is no interval.
+        n: Number of things that the figure is computed from; ``None`` if whoever holds the estimate states it.
+        method: How the figure or its interval was computed.
+        why: Why there is no value or no interval; ``None`` if nothing is missing.
+    """
 
     value: float | None
-    """Null where it is not defined, such as a share of nothing."""
     low: float | None = None
     high: float | None = None
     n: int | None = None
-    """Of how many things it is."""
     method: Method | None = None
-    """How it, or its interval, is worked out."""
     why: str | None = None
-    """Why there is no value, or no interval."""
 
 
 class Proportion(Estimate):
-    """A share of ``n`` things."""
+    """A share of ``n`` things.
+
+    Attributes:
+        count: How many of the ``n`` things have the property.
+        n: How many things there are; always known.
+    """
 
     count: int
-    """Of how many of them it holds."""
     n: int
 
 
 class WithReason(FrozenModel):
-    """A row with an estimate whose reason stands beside it in JSON, as ``why``."""
+    """Base of table rows that write the ``why`` of an estimate beside it in JSON, and not inside it.
+
+    Attributes:
+        reason_of: Names of the row's fields whose estimates share that reason.
+    """
 
     reason_of: ClassVar[tuple[str, ...]]
-    """Its field or fields that hold such an estimate."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def why(self) -> str | None:
-        """Why something of it is not known."""
+        """Why an estimate of this row is missing; ``None`` if nothing is missing."""
         estimate: Estimate = getattr(self, self.reason_of[0])
         return estimate.why
 
     @model_validator(mode="before")
     @classmethod
-    def _read_reason(cls, row: Any) -> Any:  # noqa: ANN401  # whatever is to become one
+    def _read_reason(cls, row: Any) -> Any:  # noqa: ANN401  # any input, before validation
         if not isinstance(row, Mapping) or "why" not in row:
             return row
         rest = {name: each for name, each in row.items() if name != "why"}
@@ -66,11 +78,12 @@ class WithReason(FrozenModel):
 
 
 class JsonNames:
-    """How an estimate stands in JSON, as metadata of a field: its fields under other names, in this order.
+    """Field metadata: the names, and their order, under which an estimate is written to and read from JSON.
 
     Args:
-        or_null: Whether null stands there where it has no value.
-        names: The name in JSON to that of the field.
+        or_null: Whether an estimate without a value is written as null.
+        names: Each name in JSON, and the field of the estimate that it stands for. Fields without a name are not
+            written.
     """
 
     def __init__(self, *, or_null: bool = False, **names: str) -> None:
@@ -78,7 +91,7 @@ class JsonNames:
         self._or_null = or_null
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        """Read and write what the annotated type is, by these names."""
+        """Wrap the schema of the annotated type, so that it reads and writes these names."""
         return core_schema.no_info_before_validator_function(
             self._read, handler(source), serialization=core_schema.plain_serializer_function_ser_schema(self._write)
         )
@@ -95,9 +108,16 @@ class JsonNames:
 
 
 def interval_around(value: float, reach: float, *, n: int, method: Method) -> Estimate:
-    """An estimate whose interval reaches as far below its value as above."""
+    """Return an estimate whose interval is symmetric around its value.
+
+    Args:
+        value: The figure.
+        reach: Distance from the value to either end of the interval.
+        n: Number of things that the figure is computed from.
+        method: How the interval was computed.
+    """
     return Estimate(value=value, low=value - reach, high=value + reach, n=n, method=method)
 
 
 IntervalOrNull = Annotated[Estimate, JsonNames(or_null=True, value="value", low="low", high="high")]
-"""As value, low and high, or null; whoever holds it says of how many it is, and why it is not known."""
+"""An estimate written as value, low and high, or as null; its holder states ``n`` and the reason."""

@@ -1,4 +1,4 @@
-"""A straight line by ordinary least squares."""
+"""Straight lines by ordinary least squares."""
 
 from __future__ import annotations
 
@@ -15,24 +15,40 @@ from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, inte
 Floats = NDArray[np.float64]
 
 FEWEST: Final = 3
-"""Points below which a line has no interval."""
+"""With fewer points than this there is no line."""
 
 
 class RegressionLine(FrozenModel):
-    """``y = intercept + slope * x``, with intervals from Student's t on n - 2 degrees of freedom."""
+    """The line ``y = intercept + slope * x``, with 95 % intervals from Student's t on n - 2 degrees of freedom.
+
+    Attributes:
+        n: Number of points.
+        slope: Slope with its interval; written as null if there is no line.
+        intercept: Intercept with its interval; written as null if there is no line.
+        r_squared: Share of the variance of y that the line explains; ``None`` if there is no line or y does not vary.
+        p: Two-sided p-value of the hypothesis that the slope is zero; ``None`` as ``r_squared``.
+        why: Why something is missing; ``None`` if nothing is.
+    """
 
     n: int
     slope: IntervalOrNull
     intercept: IntervalOrNull
     r_squared: float | None
     p: float | None
-    """Of the hypothesis that the slope is zero, two-sided."""
     why: str | None = None
-    """Why something is not known."""
 
 
 def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
-    """The line through points; null where they are too few or do not spread."""
+    """Return the least-squares line through points.
+
+    Args:
+        x: First coordinates.
+        y: Second coordinates, as many as ``x``.
+
+    Returns:
+        The line; without slope and intercept if there are fewer than ``FEWEST`` points or if all x are equal, and
+        without ``r_squared`` and ``p`` if all y are equal.
+    """
     n = len(x)
     if n < FEWEST:
         return _unknown(n, too_few("a line", n))
@@ -43,7 +59,7 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
     slope = interval_around(float(found.slope), float(reach * found.stderr), n=n, method="student")
     intercept = interval_around(float(found.intercept), float(reach * found.intercept_stderr), n=n, method="student")
     if np.ptp(y) == 0:
-        why = "the values do not vary: nothing is to be explained"
+        why = "the values do not vary: there is nothing to explain"
         return RegressionLine(n=n, slope=slope, intercept=intercept, r_squared=None, p=None, why=why)
     return RegressionLine(
         n=n, slope=slope, intercept=intercept, r_squared=float(found.rvalue) ** 2, p=float(found.pvalue)
@@ -51,7 +67,12 @@ def fit(x: Sequence[float], y: Sequence[float]) -> RegressionLine:
 
 
 def too_few(what: str, n: int) -> str:
-    """Why there is no line, or no correlation, of so few models."""
+    """Return the reason why ``n`` models are too few for a statistic.
+
+    Args:
+        what: The statistic with its article, such as ``a line``.
+        n: Number of models with known values.
+    """
     return f"{what} takes {FEWEST} models, and {n} {'is' if n == 1 else 'are'} known"
 
 
@@ -61,9 +82,17 @@ def _unknown(n: int, why: str) -> RegressionLine:
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
-    """The least-squares slope of each row; NaN where all its x are one."""
+    """Return the least-squares slope of each row of points.
+
+    Args:
+        x: First coordinates, one row per set of points; shape ``(rows, points)``.
+        y: Second coordinates, of the same shape.
+
+    Returns:
+        One slope per row; NaN if all x of a row are equal.
+    """
     off = x - x.mean(axis=1, keepdims=True)
-    # Equal x leave rounding errors behind, not zero.
+    # With equal x, rounding leaves a tiny sum of squares where it should be zero.
     square = np.where(np.ptp(x, axis=1) == 0, np.nan, (off**2).sum(axis=1))
     found: Floats = (off * y).sum(axis=1) / square
     return found
