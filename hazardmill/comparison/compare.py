@@ -1,4 +1,4 @@
-"""Two runs of one store, compared record by record."""
+"""Compare two runs of one store, record by record."""
 
 from __future__ import annotations
 
@@ -28,35 +28,51 @@ if TYPE_CHECKING:
 FORMAT: Final = "hazardmill-comparison/1"
 
 COMPARED: Final = ("outcome", "reason", "drafts", "danger_type", "judge_reasons", "way_out", "task_id", "verdict")
-"""Fields of ``RecordOutcome`` in which a record can differ. Cost and time of an answer always differ."""
+"""Fields of ``RecordOutcome`` in which a pair can differ; cost and time are left out, as no two answers share them."""
 
 
 class ComparedRun(FrozenModel):
-    """One of the two runs."""
+    """One of the two runs.
+
+    Attributes:
+        run_id: Id of the run.
+        models: Names of the models that answered, sorted.
+        records: Number of records that the run selected.
+        finished: Number of those that have an outcome.
+    """
 
     run_id: str
     models: tuple[str, ...]
-    """Who answered."""
     records: int
     finished: int
-    """Records with an outcome."""
 
 
 class Pairing(FrozenModel):
-    """Which records are compared."""
+    """Counts of the records that are compared and of those that are left out.
+
+    Attributes:
+        pairs: Records that are compared.
+        only_a: Records that only the first run has.
+        only_b: Records that only the second run has.
+        changed: Records of both runs whose content differs between them.
+        unfinished: Records of both runs, with the same content, that at least one run has not finished.
+    """
 
     pairs: int
     only_a: int
-    """Records that only the first run has."""
     only_b: int
     changed: int
-    """Records of both runs whose content is not the same in both."""
     unfinished: int
-    """Records of both runs that one of them has not finished."""
 
 
 class SideBySide(FrozenModel):
-    """How often something occurs in each run, among the records of both."""
+    """How often one value occurs in each run, among the compared records.
+
+    Attributes:
+        value: What is counted, such as an outcome or a danger type.
+        a: Its count in the first run.
+        b: Its count in the second run.
+    """
 
     value: str
     a: int
@@ -64,7 +80,13 @@ class SideBySide(FrozenModel):
 
 
 class OutcomeShift(FrozenModel):
-    """Records that ended in one way in the first run and in another in the second."""
+    """Number of records with one outcome in the first run and another outcome in the second.
+
+    Attributes:
+        a: Outcome in the first run.
+        b: Outcome in the second run.
+        records: Number of such records.
+    """
 
     a: str
     b: str
@@ -72,7 +94,7 @@ class OutcomeShift(FrozenModel):
 
 
 class RecordPair(FrozenModel):
-    """One record in both runs."""
+    """One record, with what became of it in the first run (``a``) and in the second (``b``)."""
 
     record_id: str
     a: RecordOutcome
@@ -81,38 +103,50 @@ class RecordPair(FrozenModel):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def differs(self) -> tuple[str, ...]:
-        """Fields in which the two ends are not the same."""
+        """Names of the ``COMPARED`` fields in which the two outcomes differ; empty if there are none."""
         return tuple(name for name in COMPARED if getattr(self.a, name) != getattr(self.b, name))
 
 
 class RunComparison(FrozenModel):
-    """Two runs on the same records. The first is ``a``, the second ``b``; a difference is ``b`` less ``a``."""
+    """Everything that is compared between a first run ``a`` and a second run ``b``; a difference is ``b`` minus ``a``.
+
+    Attributes:
+        format: Name and version of this JSON format.
+        a: The first run.
+        b: The second run.
+        settings: Settings, models and prompts that differ between the runs.
+        pairing: Which records are compared.
+        figures: Rates, costs and times of both runs over the pairs.
+        tallies: Tables of counts by name (``outcomes``, ``losses`` and so on): each value that occurs in either run,
+            most frequent first.
+        moved: Changes of outcome, most frequent first.
+        differing: Number of pairs that differ in anything but cost and time.
+        pairs: The compared records, in the order of the first run.
+        how: How intervals were computed.
+    """
 
     format: Literal["hazardmill-comparison/1"] = FORMAT
     a: ComparedRun
     b: ComparedRun
     settings: tuple[ConfigChange, ...]
-    """What the runs were started with that differs: models, prompts, settings."""
     pairing: Pairing
     figures: tuple[PairedFigure, ...]
     tallies: dict[str, tuple[SideBySide, ...]]
-    """``outcomes``, ``losses`` with their reasons, and so on: each value that either run has, the commonest first."""
     moved: tuple[OutcomeShift, ...]
     differing: int
-    """Pairs that differ in anything but cost and time."""
     pairs: tuple[RecordPair, ...]
     how: ComparisonOptions
 
     @property
     def unpriced(self) -> int:
-        """Pairs of which a run does not know the cost or the time."""
+        """Number of pairs for which the cost or the time in one of the runs is unknown."""
         return max(
             (each.unknown for each in self.figures if each.name in ("USD per record", "seconds per record")), default=0
         )
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the runs differ in nothing that is known, cost and time included."""
+        """Whether the runs do not differ in anything known, cost and time included."""
         return not self.differing and not any(figure.difference for figure in self.figures)
 
 
@@ -127,16 +161,20 @@ def compare(
     """Compare two runs on the records that both have finished.
 
     Args:
-        store: Where both are.
-        first: The run that is compared with.
-        second: The run that is compared.
-        review: Folder of people's decisions on the tasks; null where there are none.
-        policy: By which rule people approve of a task.
-        how: How intervals are drawn.
+        store: The store that holds both runs.
+        first: Id of the run to compare with.
+        second: Id of the run that is compared with it.
+        review: Review folder with people's decisions on the tasks; ``None`` leaves reviewers out.
+        policy: The rule by which reviewers accept a task.
+        how: How intervals are computed; ``None`` for the defaults.
+
+    Returns:
+        The comparison; its pairs are in the order of the first run.
 
     Raises:
-        UsageError: It is the same run twice.
-        InputError: There is no such run, or there is no record to compare.
+        UsageError: Both ids are the same.
+        InputError: A run does not exist, the runs have no finished record in common, or the review is damaged.
+        StoreError: The store cannot be read.
     """
     if first == second:
         raise UsageError(
@@ -166,9 +204,9 @@ def compare(
 
 
 def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Verdict]:
-    """What people made of each task, where they did."""
+    """Return what reviewers made of each task that they settled."""
     folder = None if review is None else ReviewFolder(review)
-    # To read the pool takes a while, and most stores were never reviewed.
+    # Reading the pool takes a while, and most stores were never reviewed.
     if folder is None or not any(True for _ in folder.slips()):
         return {}
     items = load_pool(store)
@@ -181,10 +219,10 @@ def _verdicts(store: Store, review: Path | None, policy: Policy) -> dict[str, Ve
 def _pair_records(
     runs: tuple[Run, Run], a: Mapping[str, RecordOutcome], b: Mapping[str, RecordOutcome]
 ) -> tuple[Pairing, list[RecordPair]]:
-    """The records of both runs that both have finished, in the order of the first.
+    """Pair the records that both runs have finished, in the order of the first run.
 
     Raises:
-        InputError: There are none; says why.
+        InputError: There are none; the message says why.
     """
     one, other = runs
     both = [record_id for record_id in one.selection if record_id in other.content]
@@ -194,16 +232,16 @@ def _pair_records(
     again = "generate tasks from the same --source, --input and --where with both; see: hazardmill run list"
     if not both:
         counts = f"{len(one.selection)} and {len(other.selection)} records"
-        raise InputError(f"{names} have no record in common, of {counts}", remedy=again)
+        raise InputError(f"{names} have no record in common; they have {counts}", remedy=again)
     if not same:
         raise InputError(
-            f"what {names} have in common are {len(both)} records whose content changed in between", remedy=again
+            f"{names} have only records in common whose content changed in between, {len(both)} of them", remedy=again
         )
     if not pairs:
         left = one if len(a) < len(one.selection) else other
         raise InputError(
-            f"{names} have finished none of their {len(same)} common records both",
-            remedy=f"go on with: hazardmill run resume {left.run_id} --store {one.store.address}",
+            f"no record is finished in both runs: {names} have {len(same)} in common",
+            remedy=f"resume the run: hazardmill run resume {left.run_id} --store {one.store.address}",
         )
     pairing = Pairing(
         pairs=len(pairs),
@@ -216,7 +254,7 @@ def _pair_records(
 
 
 def _alike(one: str | None, other: str | None) -> bool:
-    """Whether a record's content is the same; the first stores did not write it down with the run."""
+    """Return whether a record's content is the same in both; ``None`` is unknown and counts as the same."""
     return one is None or other is None or one == other
 
 
@@ -249,11 +287,11 @@ _TALLIES: Final[dict[str, Callable[[RecordOutcome], Iterable[str]]]] = {
     "ways_out": lambda ended: (ended.way_out or "not_known",) if ended.accepted else (),
     "verdicts": lambda ended: () if ended.verdict is None else (ended.verdict,),
 }
-"""Name of a tally to what of a record is counted in it."""
+"""The name of each tally, and the values of a record that it counts."""
 
 
 def _beside(pairs: Iterable[RecordPair], values: Callable[[RecordOutcome], Iterable[str]]) -> tuple[SideBySide, ...]:
-    """Counts of both runs, the commonest first."""
+    """Count the values of both runs, most frequent first."""
     a: Counter[str] = Counter()
     b: Counter[str] = Counter()
     for pair in pairs:

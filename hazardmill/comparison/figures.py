@@ -1,6 +1,6 @@
-"""One figure of two runs on the same records: both values, their difference, and how sure it is.
+"""One figure of two runs on the same records: both values, their difference, and its interval.
 
-The interval is that of a paired bootstrap: records are drawn with what both runs made of them.
+The interval comes from a paired bootstrap: each resample draws records together with their outcomes in both runs.
 """
 
 from __future__ import annotations
@@ -22,30 +22,45 @@ Values = Sequence[float | None]
 
 
 class PairedFigure(FrozenModel):
-    """A figure of both runs over the pairs of records where both are known."""
+    """A figure of both runs, over the pairs of records for which both values are known.
+
+    Attributes:
+        name: What the figure is, such as ``accepted`` or ``USD per task``.
+        unit: Unit of the values; a share is a fraction of 1.
+        pairs: Number of pairs used.
+        unknown: Number of pairs left out because one of their values is unknown.
+        a: Value of the first run; ``None`` if the denominator is 0, such as the price per task of a run without tasks.
+        b: Value of the second run; ``None`` in the same case.
+        difference: ``b`` minus ``a``; ``None`` if either is.
+        low: Lower end of the interval of the difference; ``None`` without a difference, NaN if no resample has one.
+        high: Upper end of that interval.
+        only_a: For a share, the number of records that have the property in the first run only; else ``None``.
+        only_b: For a share, the number of records that have it in the second run only; else ``None``.
+        p: For a share, the two-sided p-value of McNemar's exact test; else ``None``.
+    """
 
     name: str
     unit: Unit
     pairs: int
     unknown: int
-    """Pairs left out, because one of their values is not known."""
     a: float | None
-    """Null where there is nothing to divide by: a price a task without a task."""
     b: float | None
     difference: float | None
-    """``b`` less ``a``."""
     low: float | None
     high: float | None
-    """95 % interval of the difference."""
     only_a: int | None
-    """Of a share: records that only the first run has in it. Null of other figures, as the two below."""
     only_b: int | None
     p: float | None
-    """Exact McNemar test, two-sided."""
 
 
 class ComparisonOptions(FrozenModel):
-    """How intervals are drawn."""
+    """How intervals are computed.
+
+    Attributes:
+        resamples: Number of bootstrap samples.
+        level: Confidence level of the intervals.
+        seed: Seed of the bootstrap.
+    """
 
     resamples: int = RESAMPLES
     level: float = LEVEL
@@ -54,36 +69,54 @@ class ComparisonOptions(FrozenModel):
 
 @dataclass(frozen=True)
 class Quotient:
-    """A sum over records, by another one: a share, a mean, a price per task. One value per record in each run."""
+    """A sum over records divided by another sum: a share, a mean, or a price per task.
+
+    All sequences have one value per compared record, in the same order.
+
+    Attributes:
+        name: What the figure is.
+        unit: Unit of the numerator.
+        a: Values added up in the first run; a pair with ``None`` on either side is left out.
+        b: Values added up in the second run.
+        of_a: Values whose sum is the denominator in the first run.
+        of_b: Values whose sum is the denominator in the second run.
+    """
 
     name: str
     unit: Unit
     a: Values
-    """What is added up in the first run; null leaves out the pair."""
     b: Values
     of_a: Values
-    """What it is divided by."""
     of_b: Values
 
 
 def share(name: str, a: Values, b: Values) -> Quotient:
-    """The share of records for which something holds (1) or does not (0); null where that is not known."""
+    """Return the share of records that have a property, as a quotient.
+
+    Args:
+        name: What the share is called.
+        a: One value per record in the first run: 1 with the property, 0 without, ``None`` if unknown.
+        b: The same for the second run.
+    """
     return Quotient(name, "share", a, b, [1.0] * len(a), [1.0] * len(b))
 
 
 def figures(quotients: Sequence[Quotient], how: ComparisonOptions) -> list[PairedFigure]:
-    """Work figures out; all are drawn anew together.
+    """Compute figures from quotients, all from the same resamples.
 
     Args:
-        quotients: Of the same records, in the same order.
-        how: How intervals are drawn.
+        quotients: Quotients over the same records, in the same order.
+        how: How intervals are computed.
+
+    Returns:
+        One figure per quotient, in their order.
     """
     import numpy as np
 
     tables = [_table(each) for each in quotients]
     if not tables:
         return []
-    # One product of matrices for all of them: to draw is what takes the time.
+    # One matrix product for all figures: drawing the resamples takes most of the time.
     numerators, denominators = (np.hstack([table[:, sides] for table in tables]) for sides in ((0, 1), (2, 3)))
     drawn = resample(numerators, denominators, resamples=how.resamples, seed=how.seed)
     ends = bounds(drawn[:, 1::2] - drawn[:, ::2], how.level)
@@ -94,7 +127,7 @@ def figures(quotients: Sequence[Quotient], how: ComparisonOptions) -> list[Paire
 
 
 def _table(of: Quotient) -> Floats:
-    """One row per pair: both numerators, both denominators; all are 0 where one of them is not known."""
+    """Return one row per pair with both numerators and both denominators; all four are 0 if one is unknown."""
     import numpy as np
 
     rows = [(0.0,) * 4 if None in row else row for row in zip(of.a, of.b, of.of_a, of.of_b, strict=True)]

@@ -1,4 +1,4 @@
-"""What a run made of each of its records, as far as two runs are compared by it."""
+"""Read from the store what became of each record of a run, as far as two runs are compared by it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,25 @@ if TYPE_CHECKING:
 Verdict = Literal["approved", "rejected"]
 
 WAY_OUT: Final = "way_out"
-"""Name of the certificate's line that tells of which kind the way out is. Older certificates have none."""
+"""Name of the line of a certificate that states the kind of the way out; older certificates lack it."""
 
 
 class RecordOutcome(FrozenModel):
-    """What became of one record in one run. Null is not known, or not there."""
+    """What became of one record in one run; ``None`` means unknown or absent.
+
+    Attributes:
+        outcome: Where the record ended.
+        reason: Reason code of the outcome.
+        message: The message that goes with the reason.
+        drafts: Number of drafts that were written for it.
+        task_id: Id of the task, or of the earlier task that it duplicates.
+        danger_type: Type of the danger; ``None`` if none was found.
+        judge_reasons: Reason codes for which the judge sent drafts back, sorted; a code given twice occurs twice.
+        way_out: Kind of the way out; ``None`` without a task, or if its certificate does not state it.
+        verdict: What reviewers made of the task; ``None`` if they have not settled it.
+        usd: Cost in dollars of all requests for the record, whichever run paid.
+        seconds: Sum of the latencies of all answers for the record, whichever run asked.
+    """
 
     outcome: Outcome
     reason: str | None
@@ -28,36 +42,30 @@ class RecordOutcome(FrozenModel):
     drafts: int
     task_id: str | None
     danger_type: str | None
-    """Null where no danger was found."""
     judge_reasons: tuple[str, ...]
-    """What the judge sent drafts back for, sorted; one that it named twice is there twice."""
     way_out: str | None
-    """Kind of the way out; null without a task, or where its certificate does not say."""
     verdict: Verdict | None
-    """What reviewers made of the task; null where they did not, or are not agreed."""
     usd: float | None
-    """Of all requests for the record, whichever run paid."""
     seconds: float | None
-    """Of all answers for the record, added up, whichever run asked."""
 
     @property
     def accepted(self) -> bool:
-        """Whether it gave a task."""
+        """Whether the record became a task."""
         return self.outcome is Outcome.ACCEPTED
 
     @property
     def declined(self) -> bool:
-        """Whether no danger was seen in it."""
+        """Whether the model saw no danger in the record."""
         return self.outcome is Outcome.NO_DANGER
 
 
 def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str, Verdict]) -> dict[str, RecordOutcome]:
-    """The records that a run has finished, by id.
+    """Return the records that a run has finished, by record id, in the order of the run.
 
     Args:
-        views: A connection with one view a table.
+        views: A connection with one view per table of the store.
         run_id: The run.
-        verdicts: What reviewers made of tasks, by task.
+        verdicts: What reviewers made of tasks, by task id.
     """
     runs = [run_id]
     dangers = {row["record_id"]: row for row in select(views, _DANGERS, runs)}
@@ -83,7 +91,7 @@ def ended_records(views: DuckDBPyConnection, run_id: str, verdicts: Mapping[str,
 
 
 def answering_models(views: DuckDBPyConnection, run_id: str) -> tuple[str, ...]:
-    """Who answered in a run, sorted."""
+    """Return the names of the models that answered in a run, sorted."""
     return tuple(row["model"] for row in select(views, _MODELS, [run_id]))
 
 
@@ -104,7 +112,7 @@ _LATENCIES: Final = """
         AND (usd_upper IS DISTINCT FROM 0 OR usd IS NOT DISTINCT FROM 0)
     ORDER BY "at" DESC
 """
-# An answer with a price that cost nothing was replayed: how long that took says nothing of the model.
+# An answer that has a price but cost nothing was replayed: its latency says nothing about the model.
 _MODELS: Final = """
     SELECT DISTINCT model_answered AS model FROM (
         SELECT run_id, model_answered FROM dangers UNION ALL SELECT run_id, model_answered FROM checks
@@ -113,7 +121,7 @@ _MODELS: Final = """
 
 
 def _latencies(views: DuckDBPyConnection, asked: Sequence[str]) -> dict[str, float | None]:
-    """Seconds by identity; of several answers the first, which all runs go by."""
+    """Return seconds by identity of a request; of several answers, those of the first, which every run uses."""
     if not asked:
         return {}
     return {row["identity"]: row["latency_s"] for row in select(views, _LATENCIES, (), asked=list(asked))}
@@ -125,7 +133,7 @@ def _add(seconds: Iterable[float | None]) -> float | None:
 
 
 def _reasons(row: Row) -> list[str]:
-    """All that the judge named of one draft."""
+    """Return all reason codes that the judge gave for one draft."""
     several: list[dict[str, Any]] = json.loads(row["details"]).get("failed") or [row]
     return [str(each["reason"]) for each in several]
 

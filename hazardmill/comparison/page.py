@@ -1,4 +1,4 @@
-"""The comparison as one self-contained page. No script, nothing loaded, and all text of models escaped."""
+"""The comparison as one self-contained page: no script, nothing loaded, and all text from models escaped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hazardmill.comparison.render import grids, records_grid, sentences
 from hazardmill.reporting.html import environment, write_text
 
 _MOST: Final = 1000
-"""Records that differ that are told one by one."""
+"""Largest number of differing records that the page lists."""
 _OWN: Final = Path(__file__).resolve().parent / "templates"
 
 
 def render_page(found: RunComparison) -> str:
-    """The page as HTML."""
+    """Return the page as HTML, with at most ``_MOST`` records that differ."""
     templates = environment(_OWN)
     return templates.get_template("comparison.html.j2").render(
         it=found,
@@ -28,7 +28,7 @@ def render_page(found: RunComparison) -> str:
 
 
 def write_page(found: RunComparison, path: Path) -> Path:
-    """Write the page; gives its path.
+    """Write the page, whole or not at all, and return its path.
 
     Raises:
         StoreError: The file cannot be written.

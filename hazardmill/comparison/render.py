@@ -23,42 +23,48 @@ TITLES: Final = {
     "ways_out": "Ways out",
     "verdicts": "Reviewers' verdicts",
 }
-"""Tally to its title."""
+"""The title of each tally."""
 
 _FIELDS: Final = {"judge_reasons": "judge", "task_id": "task", "danger_type": "danger type", "way_out": "way out"}
 
 
 def sentences(found: RunComparison) -> list[str]:
-    """Which records are compared, and whether anything differs."""
+    """Return sentences that say which records are compared, which are left out, and whether anything differs."""
     pairing, a, b = found.pairing, found.a, found.b
     said = [f"{plural(pairing.pairs, 'record')} of both runs {'is' if pairing.pairs == 1 else 'are'} compared."]
     left = [
         (pairing.only_a, f"only run {a.run_id} has"),
         (pairing.only_b, f"only run {b.run_id} has"),
-        (pairing.changed, "the content is not the same in both"),
-        (pairing.unfinished, "one of the two has not finished"),
+        (pairing.changed, "the content differs"),
+        (pairing.unfinished, "one of the runs has not finished"),
     ]
     if out := [f"{count(number)} that {words}" for number, words in left[:2] if number]:
         said.append(f"Left out: {', '.join(out)}.")
-    said += [f"Left out: {plural(number, 'record')} of both, for {words}." for number, words in left[2:] if number]
+    said += [
+        f"Left out: {plural(number, 'record')} of both runs, because {words}." for number, words in left[2:] if number
+    ]
     if found.differing:
-        said.append(f"{count(found.differing)} of them did not end alike.")
+        said.append(f"{count(found.differing)} of them ended differently.")
     else:
-        said.append("The runs differ in nothing." if found.is_nothing else "They differ in nothing but cost or time.")
+        said.append("The runs do not differ." if found.is_nothing else "They differ only in cost or time.")
         if found.unpriced:
-            said.append(f"Cost or time of {found.unpriced} of the pairs is not known.")
+            said.append(f"The cost or time of {plural(found.unpriced, 'pair')} is unknown.")
     for side in (a, b):
         if OFFLINE_MODEL in side.models:
-            said.append(f"In run {side.run_id} the offline author answered: rules, not a language model.")
+            said.append(f"Run {side.run_id} was answered by the offline author: rules, not a language model.")
     return said
 
 
 def grids(found: RunComparison) -> Iterator[Grid]:
-    """Every table, but for that of single records."""
+    """Yield every table of a comparison except the one of single records.
+
+    Yields:
+        Runs, differing settings, figures, changed records, one table per tally that is not empty, and changed outcomes.
+    """
     yield _runs(found)
     if found.settings:
         rows = tuple((each.name, each.old or NONE, each.new or NONE) for each in found.settings)
-        yield Grid("What they were started with", ("", "A", "B"), rows, words=3)
+        yield Grid("Settings that differ", ("", "A", "B"), rows, words=3)
     yield figures_grid(found)
     yield changed_grid(found)
     for name, beside in found.tallies.items():
@@ -72,14 +78,17 @@ def grids(found: RunComparison) -> Iterator[Grid]:
 
 
 def figures_grid(found: RunComparison) -> Grid:
-    """The figures with their intervals; a difference of shares is in points."""
+    """Return the table of figures with their intervals; differences of shares are in percentage points."""
     head = ("", "A", "B", "B less A", "95 % interval", "Pairs")
     rows = tuple(_figure(each) for each in found.figures if each.pairs)
     return Grid("Figures, paired by record", head, rows)
 
 
 def changed_grid(found: RunComparison) -> Grid:
-    """Of how many records something holds in one of the runs only, and how likely that is by chance."""
+    """Return the table of records that have a property in one run only, with McNemar's p-value.
+
+    There is one row per share; figures that are not shares have no such records.
+    """
     rows = tuple(
         (each.name, count(each.only_a), count(each.only_b), "<0.001" if each.p < 0.001 else f"{each.p:.3f}")
         for each in found.figures
@@ -89,7 +98,12 @@ def changed_grid(found: RunComparison) -> Grid:
 
 
 def records_grid(found: RunComparison, most: int | None = None) -> Grid:
-    """Single records that differ, the first ``most`` of them."""
+    """Return the table of single records that differ, one row per field.
+
+    Args:
+        found: The comparison.
+        most: Largest number of records to list; ``None`` lists all. The title states how many were left out.
+    """
     differing = [pair for pair in found.pairs if pair.differs]
     rows = [row for pair in differing[:most] for row in _differences(pair)]
     shown = "" if most is None or len(differing) <= most else f"the first {count(most)} of "

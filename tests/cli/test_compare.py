@@ -25,8 +25,8 @@ def test_two_runs_are_compared_in_words_as_json_and_as_a_page(runs: None, hazard
     assert ended.code == 0, ended.err
     for said in (
         "3 records of both runs are compared.",
-        "In run a the offline author answered: rules, not a language model.",
-        "What they were started with",
+        "Run a was answered by the offline author: rules, not a language model.",
+        "Settings that differ",
         "Figures, paired by record",
         "Danger types",
     ):
@@ -47,8 +47,8 @@ def test_a_run_and_its_like_differ_in_nothing(runs: None, hazardmill: Hazardmill
     words = ("--source", "neiss", "--input", neiss, "--limit", 3, "--store", "s", "--run-id", "again", "--json")
     assert hazardmill("run", "generate", *words).code == 0
     ended = hazardmill("run", "compare", "a", "again", "--store", "s")
-    assert "The runs differ in nothing.\n" in ended.out
-    assert "What they were" not in ended.out and "Records that differ" not in ended.out
+    assert "The runs do not differ.\n" in ended.out
+    assert "Settings that differ" not in ended.out and "Records that differ" not in ended.out
 
 
 def test_wrong_calls(runs: None, hazardmill: Hazardmill) -> None:

@@ -202,9 +202,19 @@ def test_a_run_is_not_compared_with_itself_nor_with_one_that_is_not_there(compar
 @pytest.mark.parametrize(
     ("notes", "done", "said", "remedy"),
     [
-        ({20: "hot soup"}, True, "have no record in common, of 8 and 1 records", "from the same --source"),
-        ({3: "cold soup"}, True, "1 records whose content changed in between", "from the same --source"),
-        ({3: "hot soup 3"}, False, "finished none of their 1 common records", "hazardmill run resume later"),
+        ({20: "hot soup"}, True, "have no record in common; they have 8 and 1 records", "from the same --source"),
+        (
+            {3: "cold soup"},
+            True,
+            "only records in common whose content changed in between, 1 of them",
+            "from the same --source",
+        ),
+        (
+            {3: "hot soup 3"},
+            False,
+            "no record is finished in both runs: runs base and later have 1 in common",
+            "hazardmill run resume later",
+        ),
     ],
 )
 def test_runs_without_a_record_to_compare_say_why(

@@ -18,14 +18,14 @@ def test_what_is_compared_and_what_is_left_out_is_said(found: RunComparison, com
     assert sentences(found) == [
         "6 records of both runs are compared.",
         "Left out: 1 that only run base has, 1 that only run other has.",
-        "Left out: 1 record of both, for the content is not the same in both.",
-        "4 of them did not end alike.",
+        "Left out: 1 record of both runs, because the content differs.",
+        "4 of them ended differently.",
     ]
     again = compare(compared, "base", "again", how=ComparisonOptions(resamples=500))
-    assert sentences(again) == ["8 records of both runs are compared.", "The runs differ in nothing."]
+    assert sentences(again) == ["8 records of both runs are compared.", "The runs do not differ."]
     slower = again.figures[-1].model_copy(update={"difference": 0.5})
     other = again.model_copy(update={"figures": (*again.figures[:-1], slower)})
-    assert sentences(other)[-1] == "They differ in nothing but cost or time."
+    assert sentences(other)[-1] == "They differ only in cost or time."
 
 
 def test_figures_are_told_in_their_units(found: RunComparison) -> None:
@@ -73,9 +73,9 @@ def test_the_page_says_the_same_and_what_models_wrote_does_nothing_in_it(found: 
 
 
 def test_what_is_not_known_is_told_beside_what_does_not_differ(found: RunComparison) -> None:
-    assert not any("is not known" in sentence for sentence in sentences(found))
+    assert not any("unknown" in sentence for sentence in sentences(found))
     figures = tuple(
         each.model_copy(update={"unknown": 2}) if each.name == "USD per record" else each for each in found.figures
     )
     alike = found.model_copy(update={"figures": figures, "differing": 0, "moved": ()})
-    assert any("Cost or time of 2 of the pairs is not known." in sentence for sentence in sentences(alike))
+    assert any("The cost or time of 2 pairs is unknown." in sentence for sentence in sentences(alike))
