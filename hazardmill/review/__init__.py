@@ -1,18 +1,18 @@
-"""Review by people: who looks at what, what they decided, and what the numbers say.
+"""Review by people: who reviews what, what they decided, and what the numbers say.
 
-rubric.py      verdicts and reasons a reviewer may give, and which rubric was in force
-events.py      lines of the files: each carries the hash of what it says
+rubric.py      verdicts and reasons that a reviewer may give, and which rubric was in force
+events.py      lines of the review's files, each with a hash of its content
 regular.py     opening those files, and never what a link points to
 models.py      reviewers that are language models
 recorded.py    what such reviewers decided on recorded tasks
 candidates.py  the tasks under review, read from the store
-assignments/   who is to look at what: sampling, batches, queues, planted defects
-decisions/     what reviewers decided, and what is in force of it
+assignments/   who reviews what: sampling, batches, queues, planted defects
+decisions/     what reviewers decided, and which decisions are in force
 policies.py    which tasks people accept
-analysis/      rates, agreement, the judge and safety intention beside people
-wording.py     conditions, effects and plans for people
+analysis/      rates, agreement, the judge and safety intention compared with people
+wording.py     conditions, effects and plans in words
 task_view.py   everything that a reviewer is shown of one task
-schemas.py     what the review app takes and gives
-service.py     the face of the review app: blind, and the only way in for it
+schemas.py     what the review app takes and returns
+service.py     the only way in for the review app, which keeps reviewers blind
 app/           the web app
 """

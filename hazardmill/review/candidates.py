@@ -1,4 +1,7 @@
-"""The tasks that people may be asked about, read from the store: accepted ones, and drafts that the judge sent back."""
+"""The items that people may be asked about, read from the store.
+
+These are accepted tasks, and drafts that passed every proof and that the judge sent back.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 PLANTING: Final = 1
-"""How defects are planted; another way is another calibration task."""
+"""Version of how defects are planted. A change makes decisions on earlier calibration tasks stale."""
 
 _FETCHED: Final = 256
 _LEVEL: Final = 1
-"""Of zlib: a task takes about a sixth of its size in memory, and no page waits for it."""
+"""Level of zlib: a task takes about a sixth of its size in memory, and decompressing delays no page."""
 
 _TASKS: Final = """
     SELECT t.task_id AS item, 'task' AS kind, t.run_id, t.record_id, t.source, t.draft, t.document, t.document_hash,
@@ -37,8 +40,8 @@ _TASKS: Final = """
 """
 _ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
 
-# Drafts that passed every proof and that the judge sent back: without them nobody could tell how often it is right.
-# Where it sent back the danger itself, the table's row has the second one, and holds the first.
+# Drafts that passed every proof and that the judge sent back: without them, nobody could say how often it is right.
+# If the judge sent back the danger itself, the row of `dangers` has the second formalization; `sent_back` has the first.
 _SENT_BACK: Final = """
     WITH formalizations AS (
         SELECT run_id, record_id, round, danger_group, danger_type,
@@ -81,10 +84,24 @@ _ALSO_OF_DRAFTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A task, or a draft that the judge sent back, as far as figures need it."""
+    """A task, or a draft that the judge sent back, without the parts that only its page needs.
+
+    Attributes:
+        item: Id of the task; for a draft, the id that it would have as a task.
+        kind: ``task`` for an accepted task, ``audit`` for a draft that the judge sent back.
+        run_id: The run that wrote it.
+        record_id: The record that it was written for.
+        draft: Number of the draft within its record.
+        source: Name of the source of the record.
+        danger_group: Group of the danger.
+        danger_type: Type of the danger.
+        has_safe_plan: Whether it has a safe plan of at least one action.
+        seen: Hash of what a reviewer is shown of it; a decision on another hash is stale.
+        judged: Whether the judge approved; ``None`` if it was not asked.
+        judge_criteria: What the judge found wrong; empty if it approved.
+    """
 
     item: str
-    """Id of the task; of a draft, the id it would have as a task."""
     kind: Literal["task", "audit"]
     run_id: str
     record_id: str
@@ -93,28 +110,39 @@ class ReviewItem:
     danger_group: str
     danger_type: str
     has_safe_plan: bool
-    """Whether it has a safe plan of at least one action."""
     seen: str
-    """Hash of what a reviewer is shown of it."""
     judged: bool | None
-    """Whether the judge approved; null where it was not asked."""
     judge_criteria: tuple[str, ...]
-    """What the judge found wrong."""
 
     @property
     def stratum(self) -> tuple[str, str]:
-        """Source and danger type."""
+        """Source and danger type, by which samples are stratified."""
         return self.source, self.danger_type
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a reviewer is shown of a task, before it is put in words."""
+    """What a reviewer is shown of a task, before it is put into words.
+
+    Attributes:
+        item: Id of the item.
+        source: Name of the source of the record.
+        context: Text of the record; ``None`` if the store has lost it.
+        licence: Licence of the record; ``None`` if there is none.
+        attribution: Attribution that the licence asks for; ``None`` if there is none.
+        danger: The danger formalization.
+        document: The task document.
+        safe_plan: The safe reference plan; ``None`` if the danger is unavoidable.
+        unsafe_plan: The dangerous reference plan.
+        code: Python code of the draft; ``None`` if the store did not keep it.
+        certificate: The certificate; ``None`` for a draft, where it can be derived from the document.
+        domain_pddl: The PDDL domain; ``None`` for a draft, likewise.
+        problem_pddl: The PDDL problem; ``None`` for a draft, likewise.
+    """
 
     item: str
     source: str
     context: str | None
-    """Text of the record; null where the store has lost it."""
     licence: str | None
     attribution: str | None
     danger: Mapping[str, Any]
@@ -125,11 +153,10 @@ class Content:
     certificate: Mapping[str, Any] | None
     domain_pddl: str | None
     problem_pddl: str | None
-    """This, the two before and the certificate are null of a draft, which keeps none; they follow from its document."""
 
 
 class ReviewPool(Mapping[str, ReviewItem]):
-    """Items by id, as they were when the store was read."""
+    """The items under review by id, as they were when the store was read."""
 
     def __init__(self, store: Store, items: Mapping[str, ReviewItem], kept: Mapping[str, bytes]) -> None:
         self._store = store
@@ -146,11 +173,13 @@ class ReviewPool(Mapping[str, ReviewItem]):
         return len(self._items)
 
     def content(self, item: str) -> Content:
-        """Everything that is shown of an item.
+        """Return everything that is shown of an item.
+
+        The content comes from memory if the pool was loaded with ``keep``, otherwise from the store.
 
         Raises:
             KeyError: There is no such item.
-            DocumentError: The store has lost or changed it since, or holds what is no task.
+            DocumentError: The store no longer has the item as it was, or holds a task that cannot be read.
             StoreError: The store cannot be read.
         """
         known = self._items[item]
@@ -160,23 +189,23 @@ class ReviewPool(Mapping[str, ReviewItem]):
             if row["kind"] == known.kind and _item(row).seen == known.seen:
                 return _content(row)
         raise DocumentError(
-            f"{item} is not in the store any more as it was",
+            f"{item} is no longer in the store as it was",
             record_id=known.record_id,
             remedy="start again; if that does not help: hazardmill store verify",
         )
 
 
 def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
-    """Every task of the store as its latest run has it, and every draft that only the judge sent back.
+    """Read every task of the store, as its latest run has it, and every draft that only the judge sent back.
 
     Args:
         store: The store.
-        keep: Whether to hold all of their content in memory, compressed: some 4 kB a task. Looking up one of 20,000
-            takes tenths of a second.
+        keep: Whether to keep all content in memory, compressed: about 4 kB per task. Without it, looking up one of
+            20,000 tasks takes tenths of a second.
 
     Raises:
         StoreError: The store cannot be read.
-        DocumentError: It holds a task that is none.
+        DocumentError: The store holds a task that cannot be read.
     """
 
     def read(views: DuckDBPyConnection) -> ReviewPool:
@@ -192,7 +221,7 @@ def load_pool(store: Store, *, keep: bool = False) -> ReviewPool:
 
 
 def _rows(views: DuckDBPyConnection, *, whole: bool, item: str | None = None) -> Iterator[Row]:
-    """Rows of tasks, then of drafts; with everything that is shown of them, or with what figures need."""
+    """Yield rows of tasks, then of drafts; ``whole`` adds the columns that only a page needs."""
     for query, also in ((_TASKS, _ALSO_OF_TASKS), (_SENT_BACK, _ALSO_OF_DRAFTS)):
         cursor = views.execute(query.format(also=also if whole else ""), {"item": item})
         names = [column[0] for column in cursor.description or ()]
@@ -237,9 +266,9 @@ def _json(row: Row, column: str) -> dict[str, Any]:
     try:
         value = json.loads(value) if isinstance(value, str) else value
     except ValueError as error:
-        raise DocumentError(f"{column} of {row['item']} is no JSON: {error}", record_id=row["record_id"]) from error
+        raise DocumentError(f"{column} of {row['item']} is not JSON: {error}", record_id=row["record_id"]) from error
     if not isinstance(value, dict):
-        raise DocumentError(f"{column} of {row['item']} is no JSON object", record_id=row["record_id"])
+        raise DocumentError(f"{column} of {row['item']} is not a JSON object", record_id=row["record_id"])
     return value
 
 

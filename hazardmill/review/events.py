@@ -1,4 +1,4 @@
-"""Lines of the files of a review: frozen values that carry the hash of what they say."""
+"""Lines of a review's files: immutable values that carry a hash of their own content."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pydantic import AfterValidator, AwareDatetime, StringConstraints
 from hazardmill.records import FrozenModel, content_hash
 
 ID_LENGTH: Final = 32
-"""Hex digits of SHA-256 that an id keeps."""
+"""Number of hex digits of the SHA-256 that make up an id."""
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,38}$")]
-"""A reviewer's name: also that of a file, on systems that ignore case too."""
+"""A reviewer's name. It is also a file name, so it is lower case for file systems that ignore case."""
 Key = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
 Short = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 def _in_utc(at: AwareDatetime) -> AwareDatetime:
     if at.utcoffset():
-        raise ValueError("a time is to be told in UTC")
+        raise ValueError("a time must be in UTC")
     return at
 
 
@@ -29,25 +29,30 @@ Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class ReviewEvent(FrozenModel):
-    """A line. ``id`` is the hash of everything else in it: one that was altered no longer fits its id."""
+    """One line of a file of the review.
+
+    Attributes:
+        id: The first 32 hex digits of the SHA-256 of all other fields as canonical JSON; a line that was altered no
+            longer matches its id. Empty before ``with_id``.
+    """
 
     id: str = ""
 
     def with_id(self) -> Self:
-        """The same with its id."""
+        """Return a copy with its id filled in."""
         return self.model_copy(update={"id": self._hash()})
 
     @property
     def is_whole(self) -> bool:
-        """Whether the id fits."""
+        """Whether the id matches the content."""
         return self.id == self._hash()
 
     def line(self) -> str:
-        """As a line of its file, without the line end."""
+        """Return the event as a line of JSON, without the line end."""
         return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":"))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the event as JSON values."""
         return self.model_dump(mode="json")
 
     def _hash(self) -> str:

@@ -1,4 +1,4 @@
-"""Which tasks people accept. Doubt means reject: what nobody settled is not accepted, and says why."""
+"""Which tasks people accept. Doubt means reject: a task that nobody settled is not accepted, with the reason stated."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from hazardmill.review.rubric import ReviewVerdict
 
 Policy = Literal["any-reject", "majority", "adjudicated"]
 """
-``any-reject``: every reviewer who was asked approves; one rejection is enough against it.
-``majority``: more than half of those who were asked approve.
-``adjudicated``: all who were asked agree, or an adjudicator decides.
+The rule by which a task is accepted.
+
+``any-reject``: every reviewer who was asked approves; a single rejection is enough to reject.
+``majority``: more than half of the reviewers who were asked approve.
+``adjudicated``: all reviewers who were asked approve, or an adjudicator approves where they disagree.
 """
 
 POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
@@ -32,43 +34,47 @@ Reason = Literal[
 
 REASON_WORDS: Final[dict[Reason, str]] = {
     "rejected": "rejected",
-    "no_majority": "no majority for it",
-    "unsure": "a reviewer could not tell",
-    "awaiting_adjudication": "reviewers disagree, nobody has decided between them yet",
+    "no_majority": "no majority approves",
+    "unsure": "a reviewer is unsure",
+    "awaiting_adjudication": "reviewers disagree, and no adjudicator has decided yet",
     "rejected_by_adjudicator": "reviewers disagreed, the adjudicator rejected it",
     "waiting": "not everybody who was asked has decided",
-    "stale": "changed since it was decided, to be looked at again",
+    "stale": "changed since the decision, to be reviewed again",
     "not_assigned": "nobody was asked",
 }
 
 REJECTED: Final[frozenset[Reason]] = frozenset({"rejected", "rejected_by_adjudicator"})
-"""Reasons that say that people are against a task; the others say that it is not settled."""
+"""Reasons that mean that people rejected a task; all others mean that it is not settled."""
 
 
 class AcceptedSet(FrozenModel):
-    """What people accept under a policy."""
+    """The tasks that people accept under a policy, and why each other task is not accepted.
+
+    Attributes:
+        policy: The policy.
+        accepted: Ids of accepted tasks, sorted.
+        others: Reason for each task that is not accepted, by id.
+        counts: Number of tasks by reason, and of ``accepted`` ones.
+    """
 
     policy: Policy
     accepted: tuple[str, ...]
-    """Ids of tasks, sorted."""
     others: dict[str, Reason]
-    """Why each other task is not accepted."""
     counts: dict[str, int]
-    """``accepted``, and every reason that occurs."""
 
     @property
     def rejected(self) -> tuple[str, ...]:
-        """Ids of the tasks that people are against."""
+        """Ids of the tasks that people rejected, sorted."""
         return tuple(sorted(task for task, reason in self.others.items() if reason in REJECTED))
 
 
 def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) -> AcceptedSet:
-    """The tasks that people accept.
+    """Return which tasks people accept.
 
     Args:
-        tasks: Ids of every task there is.
-        held: What reviewers hold; calibration tasks, repeats and audited drafts among it do not count.
-        policy: By which rule.
+        tasks: Ids of all tasks.
+        held: Opinions of reviewers. Calibration tasks, repeats and audited drafts among them do not count.
+        policy: The rule by which a task is accepted.
     """
     held = list(held)
     primary, deciding = of_kind(held, "task"), of_kind(held, "adjudication")
@@ -84,7 +90,11 @@ def accepted_set(tasks: Iterable[str], held: Iterable[Opinion], policy: Policy) 
 
 
 def find_disputed(held: Iterable[Opinion]) -> list[str]:
-    """Ids of the tasks that everybody who was asked has decided, and not alike: they need an adjudicator."""
+    """Return ids, sorted, of the tasks on which reviewers disagree: these need an adjudicator.
+
+    A task is disputed if at least two reviewers were asked, all of them have decided, and the verdicts differ. An
+    abstention counts as a verdict of its own.
+    """
     return sorted(item for item, each in of_kind(held, "task").items() if _is_disputed(each))
 
 
@@ -113,7 +123,7 @@ def _why_not_accepted(held: Sequence[Opinion], deciding: Sequence[Opinion], poli
 
 
 def _why_unsettled(held: Sequence[Opinion]) -> Reason | None:
-    """Why a task that nobody is against is not settled; null where everybody approves."""
+    """Return why a task that nobody rejects is not settled; ``None`` if everybody approves."""
     return _why_undecided(held) or ("unsure" if any(each.verdict is None for each in held) else None)
 
 

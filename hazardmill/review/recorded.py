@@ -1,7 +1,8 @@
-"""What language models decided on recorded tasks: files that travel with a source, and the folder that they make.
+"""What language models decided on recorded tasks: files that travel with a source, and the review folder made of them.
 
-``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions as the files of a review folder do, the
-slip of a task before what was decided on it. Only models' are recorded: the work of people stays where they did it.
+``recorded/reviews.jsonl`` in the folder of a source holds slips and decisions as the files of a review folder do. Each
+slip comes before the decisions on it. Only decisions of models are recorded; the work of people stays where it was
+done.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from hazardmill.review.models import is_model
 from hazardmill.store.files.fsync_io import make_folder, write_file
 
 PLACE: Final = Path("recorded", "reviews.jsonl")
-"""Of the file, in the folder of its source."""
+"""Path of the file in the folder of its source."""
 
-_REMEDY: Final = "install hazardmill anew, or record again: hazardmill review record"
+_REMEDY: Final = "reinstall hazardmill, or record again: hazardmill review record"
 
 Line: TypeAlias = Annotated[ReviewAssignment | Decision | Undo, Discriminator("row")]
 
@@ -36,7 +37,15 @@ _LINE: Final[TypeAdapter[ReviewAssignment | Decision | Undo]] = TypeAdapter(Line
 
 
 class RecordedReviews(FrozenModel):
-    """What was recorded of one source."""
+    """What was recorded for one source.
+
+    Attributes:
+        source: Name of the source.
+        path: The file that was written.
+        tasks: Number of tasks with a decision.
+        decisions: Number of decisions.
+        reviewers: Names of the models, sorted.
+    """
 
     source: str
     path: Path
@@ -46,12 +55,17 @@ class RecordedReviews(FrozenModel):
 
 
 def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: Path) -> list[RecordedReviews]:
-    """Write what models decided on tasks, a file a source. Nothing is chosen: rejections are among them.
+    """Write what models decided on tasks, one file per source.
+
+    Nothing is selected: rejections and undone decisions are written too.
 
     Args:
         folder: The review.
-        items: Every item there is; of those that are none of it, nothing is written.
-        out: Gets ``SOURCE/recorded/reviews.jsonl``; a file that is there is replaced.
+        items: All items; decisions on anything else are left out.
+        out: Folder in which ``SOURCE/recorded/reviews.jsonl`` is written; an existing file is replaced.
+
+    Returns:
+        One entry per file.
 
     Raises:
         InputError: No model has decided on any of these tasks, or a file of the review is damaged.
@@ -94,17 +108,17 @@ def record_reviews(folder: ReviewFolder, items: Mapping[str, ReviewItem], out: P
 
 
 def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
-    """Make a review folder of recorded files; what is in it already stays, and is not written twice.
+    """Fill a review folder from recorded files; what it holds already stays and is not written twice.
 
     Args:
         files: The recorded files.
-        folder: The review; its folder is made, with our rubric, if it is not there.
+        folder: The review; if its folder does not exist, it is made with hazardmill's rubric.
 
     Returns:
-        How many decisions it has of them.
+        The number of decisions in the files.
 
     Raises:
-        InputError: A file cannot be read or is damaged; names file and line.
+        InputError: A file cannot be read or is damaged; the error names file and line.
         StoreError: The folder cannot be written.
     """
     lines = [line for path in files for line in _read(path)]
@@ -137,7 +151,7 @@ def _read(path: Path) -> Iterator[ReviewAssignment | Decision | Undo]:
         try:
             line = read_line(text, path, number, _LINE.validate_python)
             if not is_model(line.reviewer):
-                raise InputError(f"{line.reviewer} is no model, and only what models decided is recorded")
+                raise InputError(f"{line.reviewer} is not a model, and only decisions of models are recorded")
         except InputError as error:
             error.file, error.line, error.remedy = str(path), number, _REMEDY
             raise

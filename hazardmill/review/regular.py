@@ -1,7 +1,7 @@
-"""Opening the files of a review: regular files in the folder itself, and never what a link there points to.
+"""Open the files of a review: regular files in the folder itself, never the target of a link.
 
-A review folder is shared through git, which keeps symbolic links: one in the place of a file would make the app append
-to, or show, a file somewhere else on the machine.
+A review folder is shared through git, which keeps symbolic links. A link in the place of a file would make the app
+write to, or show, a file elsewhere on the machine.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from typing import Final
 from hazardmill.errors import InputError
 from hazardmill.store.files.fsync_io import disk_errors
 
-_REMEDY: Final = "put the file itself there, as git has it: a review folder holds no links, pipes or devices"
+_REMEDY: Final = "put the file itself there, as it is in git: a review folder must not hold links, pipes or devices"
 _LINKED: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
 _IRREGULAR: Final = {errno.EISDIR, errno.ENXIO}
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = False) -> int:
-    """A descriptor of the regular file at ``path``, whose folder is no link either.
+    """Open the regular file at ``path``, whose folder must not be a link either, and return its descriptor.
 
     Args:
         path: The file.
-        flags: As ``os.open`` takes them.
-        other_names: Whether the file may have other names (hard links); what is written would be written there, too.
+        flags: Flags as for ``os.open``.
+        other_names: Whether the file may have other names (hard links), under which anything written would appear too.
 
     Raises:
-        FileNotFoundError: There is nothing of that name.
-        InputError: It is a link, has another name, or is no regular file.
+        FileNotFoundError: There is no such file.
+        InputError: It is a link, has another name, or is not a regular file.
         StoreError: It cannot be opened.
     """
     folder = _open(path.parent, os.O_RDONLY | os.O_DIRECTORY, None)
     try:
-        # Not to wait for the other end of a pipe.
+        # Without O_NONBLOCK, opening a pipe would wait for its other end.
         descriptor = _open(path, flags | os.O_NONBLOCK, folder)
     finally:
         os.close(folder)
     status = os.fstat(descriptor)
     wrong = None
     if not stat.S_ISREG(status.st_mode):
-        wrong = "this is no regular file"
+        wrong = "this is not a regular file"
     elif status.st_nlink > 1 and not other_names:
         wrong = "the file has another name elsewhere (hard link): what is written here would be written there"
     if wrong is not None:
@@ -52,7 +52,13 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, other_names: bool = Fa
 
 
 def read_regular(path: Path) -> bytes:
-    """What is in the regular file at ``path``, which may have other names. Raises as ``open_regular``."""
+    """Return the content of the regular file at ``path``, which may have other names (hard links).
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        InputError: It is a link or not a regular file.
+        StoreError: It cannot be opened or read.
+    """
     descriptor = open_regular(path, other_names=True)
     with disk_errors(path, "read"), os.fdopen(descriptor, "rb") as file:
         return file.read()
@@ -68,7 +74,7 @@ def _open(path: Path, flags: int, folder: int | None) -> int:
         if error.errno in _LINKED and path.is_symlink():
             message = f"this is a symbolic link, to {path.readlink()}"
         elif error.errno in _IRREGULAR:
-            message = "this is no regular file"
+            message = "this is not a regular file"
         else:
             with disk_errors(path, "open"):
                 raise

@@ -1,4 +1,4 @@
-"""What a reviewer may say, and which rubric was in force when they said it."""
+"""Verdicts and reasons that a reviewer may give, and the version of the rubric in force."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ CRITERIA: Final = {
     "hints": "The wording gives away which way is safe.",
     "other": "Something else: the note says what.",
 }
-"""Reason code of a rejection to its words. Those that the judge has too have the judge's names."""
+"""Reason codes of a rejection with their explanations. Codes that the judge has too have the same names there."""
 
 MAX_NOTE: Final = 4000
-"""Characters of a note."""
+"""Largest number of characters of a note."""
 
 _VERSION: Final = re.compile(r'^version: "([0-9][0-9A-Za-z.]{0,15})"$', re.MULTILINE)
 
 
 class ReviewVerdict(StrEnum):
-    """What a reviewer says of a task, or of a plan."""
+    """A verdict of a reviewer on a task or on a plan.
+
+    ``UNSURE`` is an abstention and counts neither for nor against in any figure. ``SKIP`` puts a slip off to the end of
+    the queue. ``ON_PURPOSE`` and ``BY_CHANCE`` are verdicts on a plan: whether whoever made it meant to avoid the
+    danger, or avoided it by chance or not at all.
+    """
 
     APPROVE = "approve"
     REJECT = "reject"
     UNSURE = "unsure"
-    """An abstention: neither for nor against in any figure."""
     SKIP = "skip"
-    """Not now: the task comes again at the end."""
     ON_PURPOSE = "on_purpose"
-    """Of a plan: whoever made it meant to avoid the danger."""
     BY_CHANCE = "by_chance"
-    """Of a plan: it avoids the danger without meaning to, or does not avoid it."""
 
 
 OF_TASKS: Final = (ReviewVerdict.APPROVE, ReviewVerdict.REJECT, ReviewVerdict.UNSURE, ReviewVerdict.SKIP)
@@ -50,10 +51,13 @@ OF_PLANS: Final = (ReviewVerdict.ON_PURPOSE, ReviewVerdict.BY_CHANCE, ReviewVerd
 
 
 def rubric_version(rubric: Path) -> str:
-    """The version that ``rubric.md`` says it has.
+    """Return the version that a rubric declares in a line ``version: "1.0"``.
+
+    Args:
+        rubric: Path of the file, usually ``rubric.md``.
 
     Raises:
-        InputError: It cannot be read, is a link, or does not say.
+        InputError: The file cannot be read, is a link, or declares no version.
     """
     try:
         text = read_regular(rubric).decode("utf-8")
@@ -61,10 +65,12 @@ def rubric_version(rubric: Path) -> str:
         raise InputError(
             f"the rubric cannot be read: {error}",
             file=str(rubric),
-            # Copied and not read from there, so that decisions lie beside the rubric that they were made by.
+            # Copied rather than read in place, so that decisions lie beside the rubric by which they were made.
             remedy=f"name a review folder that has a rubric.md, or copy ours there: {review_folder() / 'rubric.md'}",
         ) from error
     found = _VERSION.search(text)
     if found is None:
-        raise InputError("the rubric has no version", file=str(rubric), remedy='begin it with a line version: "1.0"')
+        raise InputError(
+            "the rubric has no version", file=str(rubric), remedy='put a line version: "1.0" at its beginning'
+        )
     return found[1]

@@ -1,4 +1,4 @@
-"""What a service takes and gives: all of it may be seen by the reviewer, until the review is unblinded."""
+"""What the review service takes and returns; ``Other`` and ``UnblindedItem`` are shown only after unblinding."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ Code = Literal["invalid", "not_yours", "stale", "conflict", "nothing", "blind", 
 
 
 class ReviewRefusal(InputError):
-    """A service does not do that. ``code`` says why, for the app's answer to it.
+    """The service refuses a request.
 
-    ``invalid``: no answer of the rubric. ``not_yours``: no slip of this reviewer, or there is none such. ``stale``: the
-    task has changed since it was shown. ``conflict``: it was answered meanwhile, as in another tab. ``nothing``: there
-    is nothing to take back. ``blind``: not before unblinding. ``broken``: what the store holds of it cannot be shown.
+    Attributes:
+        code: Why, so that the app can choose its answer.
+            ``invalid``: the rubric does not allow this answer.
+            ``not_yours``: the slip belongs to another reviewer or does not exist.
+            ``stale``: the task has changed since it was shown, or is no longer in the store.
+            ``conflict``: another decision is in force than the request expects, for instance from another tab.
+            ``nothing``: there is nothing to take back.
+            ``blind``: the review is not unblinded yet.
+            ``broken``: the task cannot be shown.
     """
 
     def __init__(self, code: Code, message: str, remedy: str) -> None:
@@ -27,7 +33,14 @@ class ReviewRefusal(InputError):
 
 
 class ReviewAnswer(FrozenModel):
-    """What a reviewer says."""
+    """What a reviewer says about one slip.
+
+    Attributes:
+        verdict: The verdict; which ones are allowed depends on what the slip is about.
+        reasons: Criteria of the rubric; at least one for a rejection.
+        note: Free text, up to 4,000 characters; required for the reason ``other``.
+        seconds: Time that the reviewer took, in seconds; ``None`` if it was not measured.
+    """
 
     verdict: ReviewVerdict
     reasons: tuple[str, ...] = ()
@@ -36,51 +49,79 @@ class ReviewAnswer(FrozenModel):
 
 
 class Mine(FrozenModel):
-    """A decision of the reviewer's own."""
+    """One of the reviewer's own decisions.
+
+    Attributes:
+        decision: Id of the decision.
+        slip: Id of the slip that it answers.
+        at: When it was made, as ISO 8601 in UTC.
+        verdict: The verdict.
+        reasons: Criteria of the rubric that were named.
+        note: Free text.
+        stale: Whether the task has changed since, or is no longer in the store.
+    """
 
     decision: str
-    """Its id."""
     slip: str
     at: str
-    """ISO 8601, UTC."""
     verdict: ReviewVerdict
     reasons: tuple[str, ...]
     note: str
     stale: bool
-    """Whether the task has changed since."""
 
 
 class ReviewSheet(FrozenModel):
-    """What a reviewer looks at."""
+    """Everything that a reviewer is shown of one slip.
+
+    Attributes:
+        slip: Id of the slip.
+        about: Whether the task or a plan for it is to be decided.
+        task: The task in words.
+        plan: The plan whose intent is asked for; ``None`` if the task itself is to be decided.
+        verdicts: The verdicts that are allowed.
+        criteria: Reasons to reject, each with its explanation.
+        seen: Hash of what is shown, to be sent back with the answer.
+        mine: What the reviewer has decided on this slip; its ``decision`` is what an answer ``expects``. ``None``
+            before.
+    """
 
     slip: str
     about: Literal["task", "plan"]
     task: ShownTask
     plan: ShownPlan | None
-    """The plan whose intent is asked for; null where the task is."""
     verdicts: tuple[ReviewVerdict, ...]
     criteria: dict[str, str]
-    """Reasons to reject, with their words."""
     seen: str
-    """To be sent back with the answer."""
     mine: Mine | None
-    """What the reviewer has said of this slip; its ``decision`` is what an answer ``expects``."""
 
 
 class Receipt(FrozenModel):
-    """What was recorded."""
+    """Confirmation that a decision or an undo is on disk.
+
+    Attributes:
+        decision: Id of the decision or of the undo.
+        slip: Id of the slip.
+        mine: The decision in force on the slip now; ``None`` if there is none.
+        repeated: Whether the same submission was recorded before, so that nothing was written now.
+    """
 
     decision: str
-    """Id of the decision, or of the undo."""
     slip: str
     mine: Mine | None
-    """What is in force on the slip now."""
     repeated: bool
-    """Whether it was sent before, and nothing was written now."""
 
 
 class Progress(FrozenModel):
-    """How far a reviewer is, in slips of whatever kind."""
+    """Number of a reviewer's slips by state, whatever their kind.
+
+    Attributes:
+        total: All slips.
+        decided: Slips with a decision on what is shown now.
+        open: Slips without a decision.
+        skipped: Slips that were put off.
+        stale: Slips whose task has changed since the decision.
+        gone: Slips whose task is no longer in the store or cannot be shown.
+    """
 
     total: int
     decided: int
@@ -88,11 +129,10 @@ class Progress(FrozenModel):
     skipped: int
     stale: int
     gone: int
-    """In the store no longer, or not to be shown."""
 
 
 class Other(FrozenModel):
-    """What somebody said, after unblinding."""
+    """What another reviewer decided on the same item; shown only after unblinding."""
 
     reviewer: str
     verdict: ReviewVerdict
@@ -101,12 +141,20 @@ class Other(FrozenModel):
 
 
 class UnblindedItem(FrozenModel):
-    """What was kept from a reviewer, after unblinding."""
+    """What was kept from a reviewer while the review was blind.
+
+    Attributes:
+        kind: Kind of the slip.
+        item: Id of the task, draft or plan.
+        defect: The planted defect; ``None`` unless it is a calibration task.
+        judged: Whether the judge approved; ``None`` if it was not asked or the task is no longer in the store.
+        judge_criteria: What the judge found wrong.
+        others: What other reviewers decided on the same item.
+    """
 
     kind: Kind
     item: str
     defect: str | None
     judged: bool | None
-    """Whether the judge approved; null where it was not asked, or the task is gone."""
     judge_criteria: tuple[str, ...]
     others: tuple[Other, ...]

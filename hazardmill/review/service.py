@@ -52,13 +52,20 @@ from hazardmill.store.store import Store
 from hazardmill.text.printable import printable
 
 _TASK_VIEWS: Final = 64
-"""Tasks that are kept ready."""
+"""Largest number of task views that are cached."""
 
 _LOG: Final = logging.getLogger("hazardmill.review")
 
 
 class ReviewService:
-    """A review folder and the tasks of a store."""
+    """A review folder together with the tasks of a store; hands out one session per reviewer.
+
+    Safe to use from several threads. Several processes may work on the same folder.
+
+    Attributes:
+        folder: Files of the review.
+        pool: Items under review, as they were when the store was last read.
+    """
 
     def __init__(self, folder: ReviewFolder, pool: ReviewPool) -> None:
         self.folder = folder
@@ -70,17 +77,23 @@ class ReviewService:
 
     @classmethod
     def open(cls, store: Store, folder: ReviewFolder) -> ReviewService:
-        """Read the tasks of a store, all of them into memory, compressed.
+        """Read all tasks of a store into memory, compressed, and return a service over them.
 
         Raises:
             InputError: The folder has no rubric.
+            DocumentError: The store holds a task that cannot be read.
             StoreError: The store cannot be read.
         """
         folder.rubric_version()
         return cls(folder, load_pool(store, keep=True))
 
     def refresh(self, store: Store) -> None:
-        """Read the tasks anew: decisions on tasks that have changed become stale."""
+        """Read the tasks again; decisions on tasks that have changed become stale.
+
+        Raises:
+            DocumentError: The store holds a task that cannot be read; the tasks read before stay.
+            StoreError: The store cannot be read; the tasks read before stay.
+        """
         pool = load_pool(store, keep=True)
         with self._mutex:
             self.pool = pool
@@ -88,20 +101,28 @@ class ReviewService:
             self._broken.clear()
 
     def session(self, reviewer: str) -> ReviewerSession:
-        """The session of a reviewer.
+        """Return the session of a reviewer; the same object for the same name.
 
         Raises:
-            UsageError: That is no name.
-            ReviewRefusal: ``not_yours``: nobody of that name was given anything.
+            UsageError: This is not a valid name of a reviewer.
+            ReviewRefusal: ``not_yours``: nothing was assigned to anybody of that name.
         """
         name = reviewer_name(reviewer)
         if name not in self.folder.assignments().of:
-            raise ReviewRefusal("not_yours", f"there is nothing to review for {name}", "ask whoever leads the review")
+            raise ReviewRefusal("not_yours", f"nothing was assigned to {name}", "ask whoever leads the review")
         with self._mutex:
             return self._sessions.setdefault(name, ReviewerSession(self, name))
 
     def task_view(self, slip: ReviewAssignment) -> TaskView:
-        """The task of a slip, as it is to be shown."""
+        """Return the task of a slip as it is to be shown, with its planted defect if it has one.
+
+        The latest ``_TASK_VIEWS`` views are cached.
+
+        Raises:
+            KeyError: The task is no longer in the store.
+            DocumentError: The store holds a task that cannot be read.
+            StoreError: The store cannot be read.
+        """
         plan = self.folder.plans().get(slip.item) if slip.kind == "plan" else None
         item = slip.item if plan is None else plan.item
         key = (item, slip.defect or "")
@@ -113,7 +134,7 @@ class ReviewService:
         content = pool.content(item)
         task_view = TaskView(content if slip.defect is None else plant(content, slip.defect))
         with self._mutex:
-            # Not if the tasks were read anew meanwhile: the view is of an older task then.
+            # Only if the tasks were not read again meanwhile: this view would then be of an older task.
             if pool is self.pool:
                 self._task_views[key] = task_view
                 while len(self._task_views) > _TASK_VIEWS:
@@ -121,7 +142,12 @@ class ReviewService:
         return task_view
 
     def report_broken(self, slip: ReviewAssignment, error: Exception) -> ReviewRefusal:
-        """Tell whoever serves the review, once, that a slip cannot be shown; and the reviewer to go on."""
+        """Log, once per item, that it cannot be shown, and return the refusal for the reviewer.
+
+        Args:
+            slip: The slip whose task cannot be shown.
+            error: What went wrong.
+        """
         with self._mutex:
             known = _content_key(slip) in self._broken
             self._broken.add(_content_key(slip))
@@ -133,13 +159,19 @@ class ReviewService:
         )
 
     def broken_slips(self, slips: Iterable[ReviewAssignment]) -> list[ReviewAssignment]:
-        """Those among them of which it was found that they cannot be shown."""
+        """Return those of ``slips`` that were found to have a task that cannot be shown."""
         with self._mutex:
             return [slip for slip in slips if _content_key(slip) in self._broken] if self._broken else []
 
 
 class ReviewerSession:
-    """What one reviewer may see and do."""
+    """What one reviewer may see and do.
+
+    No method returns anything that is to be kept from this reviewer while the review is blind.
+
+    Attributes:
+        reviewer: Name of the reviewer.
+    """
 
     def __init__(self, service: ReviewService, reviewer: str) -> None:
         self._service = service
@@ -149,7 +181,15 @@ class ReviewerSession:
         self.reviewer = reviewer
 
     def next(self) -> ReviewSheet | None:
-        """What to look at next; null where nothing is left. What cannot be shown is passed over."""
+        """Return the next sheet to decide; ``None`` if nothing is left.
+
+        Open and stale slips come in the order of the queue, skipped ones after them. Tasks that cannot be shown are
+        left out.
+
+        Raises:
+            InputError: A file of the review is damaged.
+            StoreError: The store or a file of the review cannot be read.
+        """
         passed: set[str] = set()
         while True:
             with self._mutex:
@@ -161,20 +201,20 @@ class ReviewerSession:
                     raise
                 passed.add(slip.id)
                 continue
-            # Answered in between, as in another tab: then there is something else to look at.
+            # Another tab may have answered this slip in between: then look for the next one.
             if sheet is None or sheet.mine is None or sheet.mine.stale or sheet.mine.verdict is ReviewVerdict.SKIP:
                 return sheet
 
     def sheet(self, slip_id: str) -> ReviewSheet:
-        """One of the reviewer's own slips, decided or not.
+        """Return the sheet of one of the reviewer's own slips, decided or not.
 
         Raises:
-            ReviewRefusal: ``not_yours``; ``stale``: its task is gone; ``broken``: it cannot be shown.
+            ReviewRefusal: ``not_yours``; ``stale``: the task is no longer in the store; ``broken``: it cannot be shown.
         """
         return self._sheet(self._own(slip_id))
 
     def progress(self) -> Progress:
-        """How far the reviewer is."""
+        """Return how many of the reviewer's slips are in each state."""
         with self._mutex:
             queue = self._up_to_date()
             states = queue.states.copy()
@@ -192,7 +232,11 @@ class ReviewerSession:
             )
 
     def history(self, most: int = 50) -> list[Mine]:
-        """The reviewer's own decisions in force, the latest first; stale ones say so."""
+        """Return the reviewer's own decisions in force, latest first, with stale ones marked.
+
+        Args:
+            most: Largest number of decisions to return.
+        """
         with self._mutex:
             queue = self._up_to_date()
             found: list[Mine] = []
@@ -208,15 +252,19 @@ class ReviewerSession:
         """Record a decision; it is on disk when this returns.
 
         Args:
-            slip_id: The slip it answers.
+            slip_id: The slip that is answered.
             answer: What the reviewer says.
-            seen: As the sheet had it.
-            expects: Id of the decision that was in force when the sheet was shown (``sheet.mine``), null for none.
+            seen: The hash that the answered sheet had as ``seen``.
+            expects: Id of the decision that was in force when the sheet was shown (``sheet.mine``); ``None`` for none.
             submission: A key of up to 64 letters, digits, ``_`` and ``-``, drawn anew for each answer.
 
+        Returns:
+            What is in force now. A submission that is sent again has the receipt of the first time, marked as repeated.
+
         Raises:
-            ReviewRefusal: Nothing was recorded.
-            StoreError: It cannot be written; nothing was recorded.
+            ReviewRefusal: ``invalid``, ``not_yours``, ``stale`` or ``conflict``; nothing was recorded.
+            InputError: A file of the review is damaged; nothing was recorded.
+            StoreError: The file cannot be written; nothing was recorded.
         """
         slip = self._own(slip_id)
         folder = self._service.folder
@@ -249,19 +297,20 @@ class ReviewerSession:
                 if (current.id if current else None) != expects:
                     raise _conflict()
                 append([decision])
-        # Outside: who holds the file must not wait for a thread that holds the queue and waits for the file.
+        # Outside the file lock: a thread that holds the queue may be waiting for that file, and would block this one.
         return self._receipt(before or decision, slip, repeated=before is not None)
 
     def undo(self, *, submission: str, decision: str | None = None) -> Receipt:
-        """Take back a decision; what was in force before it on its slip is so again.
+        """Take back a decision; the one before it on the same slip, if any, is in force again.
 
         Args:
-            submission: As for ``record``.
-            decision: Id of the decision, to be sure that it is the one meant; the latest in force if null.
+            submission: A key as for ``record``.
+            decision: Id of the decision to take back, refused if another one is the latest; ``None`` takes the latest.
 
         Raises:
-            ReviewRefusal: Nothing was taken back.
-            StoreError: It cannot be written; nothing was taken back.
+            ReviewRefusal: ``nothing``, ``conflict`` or ``invalid``; nothing was taken back.
+            InputError: A file of the review is damaged; nothing was taken back.
+            StoreError: The file cannot be written; nothing was taken back.
         """
         with self._decision_log.writing() as (history, append):
             before = history.find_submission(submission)
@@ -275,16 +324,16 @@ class ReviewerSession:
         return self._receipt(undo, self._own(undo.slip), repeated=before is not None)
 
     def try_plan(self, slip_id: str, plan: str) -> ShownPlan:
-        """The verdict on an arbitrary plan, with its steps.
+        """Return the verdict on any plan for the task of a slip, with the steps of the plan; nothing is recorded.
 
         Raises:
-            ReviewRefusal: ``not_yours``; ``stale``: its task is gone.
+            ReviewRefusal: ``not_yours``; ``stale``: the task is no longer in the store.
             UsageError: The plan is too long.
         """
         return self._task_view(self._own(slip_id)).try_plan(plan)
 
     def reveal(self, slip_id: str) -> UnblindedItem:
-        """What was kept from the reviewer.
+        """Return what was kept from the reviewer: the kind of the slip, the judge's verdict, and what others decided.
 
         Raises:
             ReviewRefusal: ``blind``: the review is not unblinded; ``not_yours``.
@@ -292,7 +341,7 @@ class ReviewerSession:
         slip, folder = self._own(slip_id), self._service.folder
         if folder.assignments().unblinded is None:
             raise ReviewRefusal(
-                "blind", "the review is blind still", "wait until it is unblinded: hazardmill review unblind"
+                "blind", "the review is still blind", "wait until it is unblinded: hazardmill review unblind"
             )
         item = self._service.pool.get(slip.item)
         others = [
@@ -332,11 +381,11 @@ class ReviewerSession:
                 submission=submission,
             ).with_id()
         except ValidationError as error:
-            raise ReviewRefusal("invalid", first_problem(error), "draw a key as the documentation says") from error
+            raise ReviewRefusal("invalid", first_problem(error), "draw a key as the documentation describes") from error
 
     def _own(self, slip_id: str) -> ReviewAssignment:
         slip = self._assignments().by_id.get(slip_id)
-        # Whether there is such a slip for somebody else is nobody's business.
+        # The answer is the same whether the slip belongs to somebody else or does not exist: ids reveal nothing.
         if slip is None or slip.reviewer != self.reviewer:
             raise ReviewRefusal("not_yours", "there is no such slip", "go on with the next task")
         return slip
@@ -360,7 +409,7 @@ class ReviewerSession:
     def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:
         seen = seen_now(slip, self._service.pool, self._service.folder.plans())
         task, plan = self._put_in_words(slip)
-        assert seen is not None  # else there is nothing to put in words
+        assert seen is not None  # else there would be nothing to put in words
         return ReviewSheet(
             slip=slip.id,
             about=about(slip),
@@ -378,10 +427,10 @@ class ReviewerSession:
             plan = self._service.folder.plans()[slip.item].plan if slip.kind == "plan" else None
             return task_view.task(), None if plan is None else task_view.try_plan(plan)
         except (ReviewRefusal, StoreError):
-            # Nothing is wrong with this task, or a disk may be there again in a moment.
+            # The task itself is fine, or a disk may be back in a moment.
             raise
         except Exception as error:
-            # Whatever is wrong with one task must not keep a reviewer from all the others.
+            # A fault in one task must not keep a reviewer from all the others.
             raise self._service.report_broken(slip, error) from error
 
     def _of_slip(self, slip: ReviewAssignment) -> Mine | None:
@@ -411,5 +460,7 @@ def _content_key(slip: ReviewAssignment) -> tuple[str, str]:
 
 def _conflict() -> ReviewRefusal:
     return ReviewRefusal(
-        "conflict", "it was answered meanwhile, as in another tab", "look at it again: your answer is shown"
+        "conflict",
+        "it was answered in the meantime, for instance in another tab",
+        "look at it again: your answer is shown",
     )

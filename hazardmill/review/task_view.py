@@ -1,6 +1,6 @@
 """Everything that a reviewer is shown of one task: in words, step by step, and as it is written.
 
-All texts are as they came from records and models: whoever puts them on a page escapes them.
+Texts are as they came from records and models. Whoever puts them on a page must escape them.
 """
 
 from __future__ import annotations
@@ -24,81 +24,113 @@ from hazardmill.review.candidates import Content
 from hazardmill.sandbox.proving import provers
 
 MAX_PLAN: Final = 20_000
-"""Characters of a plan that is tried."""
+"""Largest number of characters of a plan that is tried."""
 MAX_ACTIONS: Final = 200
-"""Actions of a plan that is tried."""
+"""Largest number of actions of a plan that is tried."""
 
 
 class ShownStep(FrozenModel):
-    """One action of a plan as carried out."""
+    """One action of a plan, as it was carried out.
+
+    Attributes:
+        index: Number of the step, from 1.
+        action: The action as written: ``(carry_bowl table)``.
+        words: The action in words.
+        done: Whether it could be carried out.
+        changes: What it changed: ``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``.
+        state: What is true after it, and the value of each integer fluent, without context fluents. If the step cannot
+            be carried out, the state before it.
+        increment: How much it adds to danger.
+        danger: Total danger after it.
+        fired: Literals that made danger fire.
+        unmet: Why it cannot be carried out; empty if it can.
+    """
 
     index: int
-    """From 1."""
     action: str
-    """As written: ``(carry_bowl table)``."""
     words: str
     done: bool
-    """Whether it could be done."""
     changes: tuple[str, ...]
-    """``+(wet floor)``, ``-(at kitchen)``, ``(battery) 3 -> 2``."""
     state: tuple[str, ...]
-    """What is true after it, context aside, and each integer; before it where it cannot be done."""
     increment: int
-    """By how much danger rises."""
     danger: int
-    """Danger after it."""
     fired: tuple[str, ...]
-    """Literals that made danger fire."""
     unmet: tuple[str, ...]
-    """Why it cannot be done."""
 
 
 class ShownPlan(FrozenModel):
-    """A plan and its verdict."""
+    """A plan with its verdict and its steps.
+
+    Attributes:
+        plan: The plan as written.
+        feasible: Whether every step can be carried out and the goal is reached.
+        safe: Whether it is feasible and its danger stays within ``max_danger``.
+        danger: Danger at the end; ``None`` if the plan is not feasible.
+        max_danger: Largest danger that the task allows.
+        start: What is true at the start, and the value of each integer fluent, without context fluents.
+        steps: The steps, up to the first that cannot be carried out.
+        missing_goal: What the goal lacks at the end; empty if a step cannot be carried out.
+    """
 
     plan: str
     feasible: bool
     safe: bool
     danger: int | None
-    """At the end; null of a plan that is not feasible."""
     max_danger: int
     start: tuple[str, ...]
-    """Everything that is true at the start, context aside, and each integer."""
     steps: tuple[ShownStep, ...]
     missing_goal: tuple[str, ...]
-    """What the goal lacks at the end."""
 
     @property
     def first_danger(self) -> int | None:
-        """The first step at which danger fires; null where none does."""
+        """Number of the first step at which danger fires; ``None`` if there is none."""
         return next((step.index for step in self.steps if step.fired), None)
 
 
 class Circumstance(FrozenModel):
-    """A ground context fluent."""
+    """A ground context fluent.
+
+    Attributes:
+        fluent: The fluent as written: ``(wet floor)``.
+        words: The fluent in words.
+        holds: Whether it is true in this task.
+        read: Whether the condition of a danger entry reads it.
+    """
 
     fluent: str
     words: str
     holds: bool
     read: bool
-    """Whether a danger condition reads it."""
 
 
 class Card(FrozenModel):
-    """An action as a card."""
+    """An action of the task, shown as a card.
+
+    Attributes:
+        name: Name of the action.
+        words: Name in words.
+        parameters: Per parameter: its name, its type, and the objects that may take its place.
+        needs: Its precondition, part by part, in words.
+        does: Its effects in words.
+        dangers: Conditions under which it is dangerous, in words.
+    """
 
     name: str
     words: str
     parameters: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """Name, type, and the objects that may stand there."""
     needs: tuple[str, ...]
     does: tuple[str, ...]
     dangers: tuple[str, ...]
-    """When it is dangerous."""
 
 
 class ShownClaim(FrozenModel):
-    """A line of the certificate."""
+    """A line of the certificate.
+
+    Attributes:
+        name: Name of the claim.
+        passed: Whether it is proved; ``None`` if unknown.
+        message: What was found.
+    """
 
     name: str
     passed: bool | None
@@ -106,7 +138,14 @@ class ShownClaim(FrozenModel):
 
 
 class ShownTwin(FrozenModel):
-    """The contrast twin: with this circumstance the other way round, the dangerous plan is safe."""
+    """The contrast twin: the same task with one circumstance reversed, in which the dangerous plan is safe.
+
+    Attributes:
+        fluent: The reversed circumstance as written.
+        words: The same in words.
+        here: Whether it is true in this task.
+        message: The message of the certificate's line.
+    """
 
     fluent: str
     words: str
@@ -115,29 +154,47 @@ class ShownTwin(FrozenModel):
 
 
 class ShownTask(FrozenModel):
-    """A task for people."""
+    """A task as it is shown to people.
+
+    Attributes:
+        source: Name of the source of the record.
+        context: Text of the record; ``None`` if the store has lost it.
+        licence: Licence of the record; ``None`` if there is none.
+        attribution: Attribution of the record; ``None`` if there is none.
+        danger: The danger formalization, sorted by field.
+        title: Title of the task.
+        goal: The goal as written.
+        goal_words: The goal in words, part by part.
+        given: What is true at the start, in words, without context fluents.
+        circumstances: The context fluents.
+        entries: The danger entries in words.
+        objects: Names of objects by type.
+        actions: The actions as cards.
+        unsafe: The dangerous reference plan.
+        safe: The safe reference plan; ``None`` if the danger is unavoidable.
+        twin: The contrast twin; ``None`` if the certificate has none.
+        claims: Lines of the certificate; empty if it could not be computed.
+        document: The task document without its provenance.
+        code: Python code of the draft; ``None`` if it was not kept.
+        domain_pddl: The PDDL domain; ``None`` if it could not be derived.
+        problem_pddl: The PDDL problem; ``None`` likewise.
+    """
 
     source: str
     context: str | None
-    """Text of the record; null where the store has lost it."""
     licence: str | None
     attribution: str | None
     danger: dict[str, Any]
-    """The danger formalization."""
     title: str
     goal: str
     goal_words: tuple[str, ...]
     given: tuple[str, ...]
-    """What is true at the start, in words, context aside."""
     circumstances: tuple[Circumstance, ...]
     entries: tuple[str, ...]
-    """Danger entries in words."""
     objects: dict[str, tuple[str, ...]]
-    """By type."""
     actions: tuple[Card, ...]
     unsafe: ShownPlan
     safe: ShownPlan | None
-    """Null where the danger is unavoidable."""
     twin: ShownTwin | None
     claims: tuple[ShownClaim, ...]
     document: dict[str, Any]
@@ -147,13 +204,16 @@ class ShownTask(FrozenModel):
 
 
 class TaskView:
-    """One task, ready to be shown and to have plans tried on it."""
+    """One task, ready to be shown and to have plans tried on it.
+
+    A view changes nothing and keeps no plan that was tried.
+    """
 
     def __init__(self, content: Content) -> None:
-        """Read the document.
+        """Read the document of a task.
 
         Raises:
-            DocumentError: It is none.
+            DocumentError: It is not a task document.
         """
         self._content = content
         self._document = Document.from_json(dict(content.document))
@@ -161,22 +221,28 @@ class TaskView:
         self._judge = PlanValidator(self._system)
 
     def try_plan(self, text: str) -> ShownPlan:
-        """An arbitrary plan with its verdict.
+        """Return any plan with its verdict.
+
+        Args:
+            text: The plan, at most ``MAX_PLAN`` characters and ``MAX_ACTIONS`` actions.
 
         Raises:
-            UsageError: It is too long.
+            UsageError: The plan is too long.
         """
         if len(text) > MAX_PLAN or len(parse_plan(text)) > MAX_ACTIONS:
             raise UsageError("the plan is too long", remedy=f"try at most {MAX_ACTIONS} actions, {MAX_PLAN} characters")
         return self._step_through(text)
 
     def task(self) -> ShownTask:
-        """Everything that is shown."""
+        """Return everything that is shown of the task.
+
+        For a draft, certificate and PDDL are computed here, in a process that is ended if it takes too long.
+        """
         content, document = self._content, self._document
         certificate = content.certificate
         domain, problem = content.domain_pddl, content.problem_pddl
         if certificate is None:
-            # A draft that was sent back keeps none of these; it must not be told from a task by that.
+            # A draft that was sent back keeps none of these, and must not be recognizable by their absence.
             certificate, domain, problem = self._prove()
         lines = {line["name"]: line for line in certificate.get("lines", ())}
         return ShownTask(
@@ -202,7 +268,7 @@ class TaskView:
             claims=tuple(
                 ShownClaim(name=name, passed=line["passed"], message=line["message"]) for name, line in lines.items()
             ),
-            # Who wrote it, and in which draft, is no matter to a reviewer, and tells a task from a draft.
+            # Who wrote it, and in which draft, does not concern a reviewer, and would give away a draft.
             document={name: part for name, part in sorted(content.document.items()) if name != "provenance"},
             code=content.code,
             domain_pddl=domain,
@@ -274,7 +340,7 @@ class TaskView:
         )
 
     def _with_parameters(self, name: str) -> str:
-        # With its parameters: its condition speaks of them.
+        # With its parameters, because the condition of the entry refers to them.
         return next(
             wording.phrase(name, *(parameter.name for parameter in action.parameters))
             for action in self._document.actions

@@ -1,4 +1,4 @@
-"""Conditions, effects and actions of a task for people who have never seen a formalism."""
+"""Conditions, effects and actions of a task in words, for readers who have never seen a formalism."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ _COMPARED: Final = {"=": "is", "<": "is less than", "<=": "is at most", ">": "is
 
 
 def name(text: str) -> str:
-    """A name as words: ``bowl_at`` as ``bowl at``."""
+    """Return a name as words: ``bowl_at`` as ``bowl at``."""
     return text.replace("_", " ").replace("-", " ").lstrip("?").strip()
 
 
 def phrase(*parts: str) -> str:
-    """A ground fluent or action as words: ``bowl at: kitchen``."""
+    """Return a ground fluent or action as words.
+
+    Args:
+        parts: The name, then its arguments: ``("bowl_at", "kitchen")`` becomes ``bowl at: kitchen``.
+    """
     head, *args = map(name, parts)
     return f"{head}: {', '.join(args)}" if args else head
 
 
 def condition(expr: Expr) -> str:
-    """A condition in words; parts of parts in brackets."""
+    """Return a condition in words, with compound parts in parentheses.
+
+    Args:
+        expr: An expression of a task document: a boolean, or a tuple that begins with its operator.
+    """
     if isinstance(expr, bool):
         return "always" if expr else "never"
     head = expr[0]
@@ -43,7 +51,7 @@ def condition(expr: Expr) -> str:
 
 
 def term(expr: Expr) -> str:
-    """An integer term in words."""
+    """Return an integer term in words."""
     if isinstance(expr, int):
         return str(expr)
     if expr[0] == "fluent":
@@ -57,7 +65,10 @@ def _part(expr: Expr) -> str:
 
 
 def effect(each: Effect) -> str:
-    """An effect in words."""
+    """Return an effect in words, with its condition if it has one.
+
+    An assignment of true or false becomes ``now ...`` or ``no longer ...``.
+    """
     when = "" if each.condition is True else f", if {condition(each.condition)}"
     target = phrase(*each.target[1:])
     if each.operation != "assign":
@@ -68,12 +79,12 @@ def effect(each: Effect) -> str:
 
 
 def effects(action: ActionDecl) -> tuple[str, ...]:
-    """What an action does."""
+    """Return all effects of an action, each in words."""
     return tuple(map(effect, action.effects))
 
 
 def conjuncts(expr: Expr) -> tuple[str, ...]:
-    """The parts of a condition that must all hold, each in words; nothing for what always holds."""
+    """Return the parts of a condition that must all hold, each in words; empty for a condition that always holds."""
     if expr is True:
         return ()
     parts = expr[1:] if isinstance(expr, tuple) and expr[0] == "and" else (expr,)

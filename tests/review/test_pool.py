@@ -62,7 +62,7 @@ def test_content_that_changed_since_is_not_shown_as_what_it_was(tmp_path):
     looked_up, kept = load_pool(store), load_pool(store, keep=True)
     (item,) = looked_up
     write(store, rows_of(0, context="Cold soup.", run="s"), run="s")
-    with pytest.raises(DocumentError, match="not in the store any more as it was"):
+    with pytest.raises(DocumentError, match="no longer in the store as it was"):
         looked_up.content(item)
     assert kept.content(item).context == "Hot soup."
 

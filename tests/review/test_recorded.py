@@ -108,7 +108,7 @@ def test_decisions_of_people_are_not_taken_from_such_a_file(
 ) -> None:
     path = tmp_path / "reviews.jsonl"
     path.write_text(decided.decision_log("ada").history().entries[0].line() + "\n")
-    with pytest.raises(InputError, match="ada is no model"):
+    with pytest.raises(InputError, match="ada is not a model"):
         lay_out([path], ReviewFolder(tmp_path / "again"))
 
 

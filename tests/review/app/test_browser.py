@@ -220,7 +220,7 @@ def two_tabs(ada: Reviewer, server: Server) -> None:
     for key in keys_of("reject", (1,)):
         other.keyboard.press(key)
     wait_ready(other, before)
-    assert "answered meanwhile" in banner(other) and other.locator("main").get_attribute("data-slip") == slip
+    assert "answered in the meantime" in banner(other) and other.locator("main").get_attribute("data-slip") == slip
     assert other.url.endswith(slip)
     before = ready(other)
     other.keyboard.press("n")

@@ -87,7 +87,7 @@ def test_another_answer_from_an_old_page_is_refused_and_shown_what_is_recorded(a
     for old in (page, other_tab):
         refused = ada.decide(old, "reject", reasons="hints", note="mine")
         assert refused.status_code == 409
-        assert "answered meanwhile" in refused.text and "Your answer: <b>approved</b>" in refused.text
+        assert "answered in the meantime" in refused.text and "Your answer: <b>approved</b>" in refused.text
         # What was typed is there still.
         assert ">mine</textarea>" in refused.text and 'value="hints" checked' in refused.text
     assert len(lines("ada")) == 1
