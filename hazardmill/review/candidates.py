@@ -41,7 +41,7 @@ _TASKS: Final = """
 _ALSO_OF_TASKS: Final = ", t.code, t.certificate, t.domain_pddl, t.problem_pddl, r.licence, r.attribution"
 
 # Drafts that passed every proof and that the judge sent back: without them, nobody could say how often it is right.
-# If the judge sent back the danger itself, the row of `dangers` has the second formalization; `sent_back` has the first.
+# If the judge sent back the danger itself, its `dangers` row has the second formalization; `sent_back` has the first.
 _SENT_BACK: Final = """
     WITH formalizations AS (
         SELECT run_id, record_id, round, danger_group, danger_type,

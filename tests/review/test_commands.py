@@ -84,7 +84,7 @@ def test_what_is_exported_can_be_imported(hazardmill, folder, pool, tmp_path):
     file.write_text(file.read_text().replace("approve", "unsure", 1))
     refused = hazardmill("import", file)
     assert refused.code == 1 and "0 new, 13 known, 1 refused" in refused.out
-    assert re.search(r"ada\.csv:2: its id does not fit.*\[send the file", refused.out), refused.out
+    assert re.search(r"ada\.csv:2: its id does not match.*\[send the file", refused.out), refused.out
     assert json.loads(hazardmill("import", file, json_too=True).out)["refused"][0]["line"] == 2
 
 
@@ -122,5 +122,5 @@ def test_a_folder_without_a_rubric_is_no_review(hazardmill, folder):
 @pytest.mark.parametrize("name", ["Ada", "../ada", "a b"])
 def test_a_name_that_is_none_is_a_usage_error(hazardmill, folder, name):
     ended = hazardmill("assign", "--reviewer", name, "--per-task", 1)
-    assert ended.code == 2 and "no name of a reviewer" in ended.err
+    assert ended.code == 2 and "not a valid name of a reviewer" in ended.err
     assert not folder.slips()

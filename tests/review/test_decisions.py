@@ -108,7 +108,7 @@ def test_a_line_comes_back_as_it_was(given):
     ("fields", "message"),
     [
         ({"verdict": "reject"}, "needs a reason"),
-        ({"verdict": "reject", "reasons": ("ugly",)}, "no reason of the rubric: ugly"),
+        ({"verdict": "reject", "reasons": ("ugly",)}, "the rubric has no reason ugly"),
         ({"verdict": "reject", "reasons": ("hints", "hints")}, "named twice"),
         ({"verdict": "reject", "reasons": ("other",)}, "needs a note"),
         ({"verdict": "approve", "reasons": ("hints",)}, "takes no reasons"),

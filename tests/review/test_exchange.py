@@ -140,13 +140,13 @@ def test_what_is_wrong_is_refused_line_by_line_and_the_rest_is_taken(reviewed, t
 
     lines = {
         "altered": good.line().replace("approve", "reject").replace('"reasons":[]', '"reasons":["hints"]'),
-        "no JSON": good.line()[:-5],
+        "not JSON": good.line()[:-5],
         "slip .* is not ada's": forged(mine, reviewer="ada", submission="new-1"),
-        "nobody was given slip": forged(good, slip="f" * 32, submission="new-2"),
-        "is of another task": forged(good, item="another", submission="new-3"),
-        "yet to come": forged(good, at=reviewed.now() + timedelta(days=3), submission="new-4"),
+        "was not assigned to anybody": forged(good, slip="f" * 32, submission="new-2"),
+        "is about another task": forged(good, item="another", submission="new-3"),
+        "in the future": forged(good, at=reviewed.now() + timedelta(days=3), submission="new-4"),
         "recorded with another answer": forged(good, note="no", verdict=good.verdict),
-        "takes back a decision that nobody has": forged(
+        "takes back a decision that is not here": forged(
             next(entry for entry in found if not isinstance(entry, Decision)), undoes="e" * 32, submission="new-5"
         ),
         "reviewer": forged(good, reviewer="../ada", submission="new-6"),
@@ -177,7 +177,7 @@ def test_only_the_named_reviewer_is_taken_in(reviewed, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"a,b\r\n1,2\r\n", "columns are not"), (b"\xff\xfe\x00", "no text in UTF-8"), (b"", "columns are not")],
+    [(b"a,b\r\n1,2\r\n", "columns are not"), (b"\xff\xfe\x00", "not text in UTF-8"), (b"", "columns are not")],
 )
 def test_a_file_that_is_none_is_refused(folder, tmp_path, content, message):
     (tmp_path / "x.csv").write_bytes(content)

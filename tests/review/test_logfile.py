@@ -67,10 +67,10 @@ def test_every_cut_of_the_last_line_keeps_the_lines_before_it_and_the_next_write
     ("damage", "message"),
     [
         (lambda line: line.replace('"submission":"k1"', '"submission":"k9"'), "altered"),
-        (lambda line: line[:-9], "no JSON"),
+        (lambda line: line[:-9], "not JSON"),
         (lambda line: line.replace('"undo"', '"redo"'), "redo"),
         (lambda line: line[:-1] + ',"admin":true}', "admin"),
-        (lambda line: "[" * 5000, "no JSON"),
+        (lambda line: "[" * 5000, "not JSON"),
         (lambda line: line.replace("ada", "../ada"), "reviewer"),
         (lambda line: "x" * 100_001, "over 100000 bytes"),
     ],

@@ -90,8 +90,8 @@ def test_damage_is_named_with_its_line(decided: ReviewFolder, pool: ReviewPool, 
     number = next(number for number, line in enumerate(lines, 1) if '"verdict":"approve"' in line)
     good = lines[number - 1]
     for bad, said in (
-        (good.replace('"approve"', '"skip"'), "its id does not fit"),
-        (good[:40] + "\n", "no JSON"),
+        (good.replace('"approve"', '"skip"'), "its id does not match"),
+        (good[:40] + "\n", "not JSON"),
         ("{}\n", "Unable to extract tag"),
     ):
         lines[number - 1] = bad

@@ -1,8 +1,9 @@
-"""A file to which whole lines are appended: under a lock, and on disk before anybody is told that they are.
+"""A file to which whole lines are appended: under a lock, and acknowledged only once they are on disk.
 
-A process that is killed while it writes leaves a line without an end, of which nobody was told: readers pass over it,
-and the next writer takes it away. Every other damage is an error with its line: no work of people is passed over. That
-holds for what was read before, too: whoever has a file open notices that its lines were altered.
+A process that is killed while it writes leaves a line without its end, which was never acknowledged: readers skip it,
+and the next writer removes it. Any other damage is an error that names the line, because no work of people may be
+skipped silently. This includes lines that were read before: a process that has a file open notices when they are
+altered.
 """
 
 from __future__ import annotations
@@ -28,20 +29,30 @@ from hazardmill.store.files.fsync_io import disk_errors, is_same, make_folder, s
 R = TypeVar("R", bound=ReviewEvent)
 
 MAX_LINE: Final = 100_000
-"""Bytes of a line: a note and a plan fit many times over."""
+"""Largest number of bytes of a line: a note and a plan fit many times over."""
 
-_ALTERED: Final = "get the file as it was written, as from git; a decision is changed by another one, never by editing"
+_ALTERED: Final = (
+    "restore the file as it was written, for instance from git; change a decision by making another, never by editing"
+)
 
 
 class LogFile(Generic[R]):
-    """One such file. Reading again reads what was appended since; objects of several processes may share a file."""
+    """One append-only file of events. Reading again reads only what was appended since.
+
+    Several threads may share an object, and several objects, in any processes, may share a file: writers hold an
+    exclusive lock on the file itself. Before anything is appended, all lines read so far are compared with their hash.
+
+    Attributes:
+        path: The file; it need not exist.
+        reloads: How often the file was read again from its beginning, because it was replaced or altered.
+    """
 
     def __init__(self, path: Path, read: Callable[[Any], R]) -> None:
-        """Open nothing yet.
+        """Remember the path; nothing is opened yet.
 
         Args:
-            path: The file; it need not be there.
-            read: Makes a row of JSON values; raises ``ValidationError``.
+            path: The file; it need not exist.
+            read: Makes a row from JSON values, or raises ``ValidationError`` or ``InputError``.
         """
         self.path = path
         self._read = read
@@ -49,18 +60,17 @@ class LogFile(Generic[R]):
         self._rows: list[R] = []
         self._offset = 0
         self._hash = hashlib.sha256()
-        """Of the lines that were read."""
+        """Hash of the lines that were read."""
         self._file: tuple[int, int] | None = None
         self._state: tuple[int, int, int] | None = None
-        """Size and times of the file when it was read to its end."""
+        """Size and times of the file when it was last read to its end."""
         self.reloads = 0
-        """How often it was read from its beginning, because the file was another one."""
 
     def rows(self) -> Sequence[R]:
-        """Every row, in the order of the file.
+        """Return every row, in the order of the file; empty if there is no file.
 
         Raises:
-            InputError: A line is damaged, or was altered; or there is a link in the place of the file.
+            InputError: A line is damaged or was altered, or the file is a link or not a regular file.
             StoreError: The file cannot be read.
         """
         with self._mutex:
@@ -73,23 +83,28 @@ class LogFile(Generic[R]):
                 tail, _ = self._catch_up(descriptor)
             finally:
                 os.close(descriptor)
-            # Whole, but for its line end: it counts.
+            # A last line that lacks only its line end is complete: it counts.
             last = self._last(tail)
             return self._rows if last is None else (*self._rows, last)
 
     @contextmanager
     def appending(self) -> Iterator[Callable[[Sequence[R]], None]]:
-        """Hold the file's lock; gives a function that appends rows durably. ``rows`` are those before it meanwhile.
+        """Hold the lock of the file; yields a function that appends rows and returns once they are on disk.
+
+        While the lock is held, nobody else can append, and ``rows`` returns everything that was appended before.
+
+        Yields:
+            The function; if it raises, the file is as it was.
 
         Raises:
-            InputError: As ``rows``.
-            StoreError: The file cannot be written; it is as it was.
+            InputError: As for ``rows``.
+            StoreError: The file cannot be written.
         """
         make_folder(self.path.parent)
         with self._mutex:
             descriptor = self._open_locked()
             try:
-                # Whatever the file's times say: nobody appends to what was altered.
+                # Hash the file whatever its times say: nothing may be appended to a file that was altered.
                 tail, size = self._catch_up(descriptor, anew=True)
                 if self._last(tail) is not None:
                     self._write(descriptor, b"\n", size)
@@ -122,7 +137,7 @@ class LogFile(Generic[R]):
             except BaseException:
                 os.close(descriptor)
                 raise
-            # Put aside while we waited, as by a checkout: the one that is there now is meant.
+            # The file was replaced while we waited, for instance by a checkout: lock the one that is there now.
             os.close(descriptor)
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
@@ -137,10 +152,10 @@ class LogFile(Generic[R]):
                 raise
 
     def _catch_up(self, descriptor: int, *, anew: bool = False) -> tuple[bytes, int]:
-        """Read what is new; gives what stands behind the last line end, and the size.
+        """Read what is new; return the bytes behind the last line end, and the size of the file.
 
-        What was read before is looked at again where the file has changed, or ``anew``: an editor may write into the
-        file, and a reader that goes on behind the place would go on from lines that are no longer so.
+        The part read before is hashed again if the file has changed, or if ``anew``: an editor may have written into
+        it, and a reader that only continued behind it would keep rows that are no longer there.
         """
         with disk_errors(self.path, "read"):
             status = os.fstat(descriptor)
@@ -154,17 +169,17 @@ class LogFile(Generic[R]):
                 self._forget(file)
             data = os.pread(descriptor, size - self._offset, self._offset) if size > self._offset else b""
         whole, end, tail = data.rpartition(b"\n")
-        # One by one: if a line is wrong, those before it are read, and the next reading fails at the same one.
+        # Line by line: if one is damaged, those before it are kept, and the next reading fails at the same line.
         for line in whole.split(b"\n") if end else ():
             self._rows.append(read_line(line, self.path, len(self._rows) + 1, self._read))
             self._offset += len(line) + 1
             self._hash.update(line + b"\n")
-        # Only now: of a file with a line that is wrong all is looked at again each time.
+        # Only now: a file with a damaged line is hashed again at each reading.
         self._state = state
         return tail, size
 
     def _is_as_it_was(self, descriptor: int) -> bool:
-        """Whether the lines that were read are still there, byte for byte."""
+        """Return whether the lines read before are still there, byte for byte."""
         found = hashlib.sha256(os.pread(descriptor, self._offset, 0))
         return found.digest() == self._hash.digest()
 
@@ -184,17 +199,23 @@ class LogFile(Generic[R]):
 
 
 def read_line(line: bytes, path: Path, number: int, read: Callable[[Any], R]) -> R:
-    """The row of a line.
+    """Return the row of a line, after checking that the hash in it matches.
+
+    Args:
+        line: The line without its end, at most ``MAX_LINE`` bytes.
+        path: The file, for errors.
+        number: Number of the line from 1, for errors.
+        read: Makes a row from JSON values.
 
     Raises:
-        InputError: It is none, or was altered after it was written.
+        InputError: It is not a line of this file, or it was altered after it was written; names file and line.
     """
 
     def wrong(message: str) -> InputError:
         return InputError(message, file=str(path), line=number, remedy=_ALTERED)
 
     if len(line) > MAX_LINE:
-        raise wrong(f"a line of over {MAX_LINE} bytes")
+        raise wrong(f"the line has over {MAX_LINE} bytes")
     try:
         value = json.loads(line)
         row = read(value)
@@ -203,15 +224,15 @@ def read_line(line: bytes, path: Path, number: int, read: Callable[[Any], R]) ->
     except ValidationError as error:
         raise wrong(first_problem(error)) from error
     except (ValueError, RecursionError) as error:
-        raise wrong(f"no JSON: {error}") from error
-    # Of values as they were written: at 40,000 lines this takes a tenth of what asking the row does.
+        raise wrong(f"the line is not JSON: {error}") from error
+    # Hash the values as read: for 40,000 lines this takes a tenth of the time of dumping the rows again.
     if content_hash({name: part for name, part in value.items() if name != "id"})[:ID_LENGTH] != row.id:
-        raise wrong("its id does not fit: it was altered after it was written")
+        raise wrong("its id does not match: it was altered after it was written")
     return row
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong with a value, and where in it."""
+    """Return the first problem of a value, preceded by the field in which it was found."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -1,4 +1,4 @@
-"""What each reviewer holds of each thing now: in force, of a task that has changed since, or not yet there."""
+"""What each reviewer thinks of each slip now: the decision in force, and whether it still counts."""
 
 from __future__ import annotations
 
@@ -17,28 +17,42 @@ from hazardmill.review.rubric import ReviewVerdict
 from hazardmill.statistics.agreement import Unit
 
 State = Literal["open", "skipped", "decided", "stale", "gone"]
-"""``stale``: the task has changed since the decision; ``gone``: it is in the store no longer."""
+"""State of a slip. ``stale``: the task has changed since the decision; ``gone``: it is no longer in the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One slip, and what its reviewer holds."""
+    """One slip, with what its reviewer decided.
+
+    Attributes:
+        slip: The slip.
+        state: Whether the slip is open, skipped, decided, stale or gone.
+        decision: The decision in force, stale or not; ``None`` if there is none.
+    """
 
     slip: ReviewAssignment
     state: State
     decision: Decision | None
-    """What is in force, stale or not; null where nothing is."""
 
     @property
     def verdict(self) -> ReviewVerdict | None:
-        """The verdict, where it counts: decided, and not an abstention."""
+        """The verdict if it counts: decided, not stale, and not an abstention; else ``None``."""
         if self.state != "decided" or self.decision is None or self.decision.verdict is ReviewVerdict.UNSURE:
             return None
         return self.decision.verdict
 
 
 def seen_now(slip: ReviewAssignment, items: Mapping[str, ReviewItem], plans: Mapping[str, SubmittedPlan]) -> str | None:
-    """Hash of what the slip shows now; null where there is nothing to show."""
+    """Return the hash of what a slip shows now.
+
+    Args:
+        slip: The slip.
+        items: All items by id.
+        plans: Plans under review by id.
+
+    Returns:
+        The hash, which a decision must have as ``seen`` to count; ``None`` if there is nothing to show.
+    """
     if slip.kind == "plan":
         plan = plans.get(slip.item)
         base = None if plan is None else items.get(plan.item)
@@ -55,7 +69,14 @@ def opinion(
     items: Mapping[str, ReviewItem],
     plans: Mapping[str, SubmittedPlan],
 ) -> Opinion:
-    """What the reviewer of a slip holds of it."""
+    """Return what the reviewer of a slip decided on it.
+
+    Args:
+        slip: The slip.
+        history: Decisions of its reviewer.
+        items: All items by id.
+        plans: Plans under review by id.
+    """
     decision, seen = history.current(slip.id), seen_now(slip, items, plans)
     if seen is None:
         return Opinion(slip, "gone", decision)
@@ -67,13 +88,18 @@ def opinion(
 
 
 def opinions(folder: ReviewFolder, items: Mapping[str, ReviewItem]) -> list[Opinion]:
-    """Every slip of the review with what is held of it, by the order in which they were given out."""
+    """Return every slip of the review with what was decided on it, in the order in which slips were assigned.
+
+    Raises:
+        InputError: A file of the review is damaged.
+        StoreError: A file of the review cannot be read.
+    """
     histories, plans = folder.histories(), folder.plans()
     return [opinion(slip, histories[slip.reviewer], items, plans) for slip in folder.slips()]
 
 
 def of_kind(held: Iterable[Opinion], kind: Kind) -> dict[str, list[Opinion]]:
-    """The opinions of one kind, by item."""
+    """Return the opinions on slips of one kind, by item."""
     found: dict[str, list[Opinion]] = defaultdict(list)
     for each in held:
         if each.slip.kind == kind:
@@ -82,7 +108,15 @@ def of_kind(held: Iterable[Opinion], kind: Kind) -> dict[str, list[Opinion]]:
 
 
 def criteria_named(held: Iterable[Opinion], kind: Kind) -> dict[str, set[str]]:
-    """The criteria that reviewers named where they rejected, by item, of the items of one kind."""
+    """Return the criteria that reviewers named when they rejected items.
+
+    Args:
+        held: Opinions; those that reject and count are used.
+        kind: Kind of the slips to use.
+
+    Returns:
+        Reason codes by item; an item that nobody rejected is missing.
+    """
     named: dict[str, set[str]] = defaultdict(set)
     for each in held:
         if each.slip.kind == kind and each.verdict is ReviewVerdict.REJECT and each.decision is not None:
@@ -91,7 +125,11 @@ def criteria_named(held: Iterable[Opinion], kind: Kind) -> dict[str, set[str]]:
 
 
 def units(by_item: Mapping[str, Sequence[Opinion]]) -> list[Unit]:
-    """What reviewers said of each item, where they did."""
+    """Return the verdicts on each item by reviewer, in the form that agreement is computed from.
+
+    Args:
+        by_item: Opinions by item. Those without a verdict that counts are left out.
+    """
     return [
         {each.slip.reviewer: each.verdict for each in held if each.verdict is not None} for held in by_item.values()
     ]

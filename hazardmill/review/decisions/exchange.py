@@ -1,4 +1,4 @@
-"""Decisions out to a file and in again; files of reviewers who worked elsewhere; conflicts between them."""
+"""Export decisions to files, import files of reviewers who worked elsewhere, and find conflicts between them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,22 @@ COLUMNS: Final = (
     "undoes",
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
-"""What a spreadsheet takes for a formula; and the sign that we put before it."""
+"""First characters that a spreadsheet takes for a formula, and the apostrophe that is put before them."""
 _AHEAD: Final = timedelta(days=1)
-"""Clocks differ; by more than this, a time is none."""
+"""Tolerance for clocks that differ; a time further in the future is refused."""
 
 Entry = Decision | Undo
 
 
 class RefusedLine(FrozenModel):
-    """A line that was not taken in."""
+    """A line that was not imported.
+
+    Attributes:
+        file: The file.
+        line: Number of the line, from 1.
+        message: What is wrong with it.
+        remedy: What the reader can do about it.
+    """
 
     file: str
     line: int
@@ -58,49 +65,81 @@ class RefusedLine(FrozenModel):
 
 
 class Conflict(FrozenModel):
-    """Two decisions of one reviewer on one slip, made apart. Both are kept; ``counts`` is the later one."""
+    """Two different decisions of one reviewer on one slip, made in separate copies of the review; both are kept.
+
+    Attributes:
+        reviewer: Name of the reviewer.
+        slip: Id of the slip.
+        item: Id of the task or plan.
+        counts: Id of the decision that counts, the later one.
+        verdict: Verdict of that decision.
+        gives_way: Id of the other decision.
+        other_verdict: Verdict of the other decision.
+    """
 
     reviewer: str
     slip: str
     item: str
     counts: str
-    """Id of the decision that counts."""
     verdict: str
     gives_way: str
-    """Id of the other."""
     other_verdict: str
 
 
 class ImportSummary(FrozenModel):
-    """What came of taking files in."""
+    """The result of an import.
+
+    Attributes:
+        files: The files, in the order given.
+        new: Number of decisions and undos that were added.
+        known: Number of lines that the review already had.
+        refused: Lines that were not imported.
+        conflicts: Slips on which the review and a file had different last decisions.
+    """
 
     files: tuple[str, ...]
     new: int
     known: int
-    """Lines that were here already."""
     refused: tuple[RefusedLine, ...]
     conflicts: tuple[Conflict, ...]
 
 
 def entries(folder: ReviewFolder, reviewers: Iterable[str] = ()) -> list[Entry]:
-    """Every decision and undo, by reviewer and time; of some reviewers, or of all."""
+    """Return decisions and undos, by reviewer and time.
+
+    Args:
+        folder: The review.
+        reviewers: Names to restrict to; empty for everybody.
+
+    Raises:
+        UsageError: There is no reviewer of one of these names.
+        InputError: A file of the review is damaged.
+    """
     asked = set(reviewers)
     unknown = asked - set(folder.reviewers())
     if unknown:
-        raise UsageError(f"there is no reviewer {sorted(unknown)[0]}", remedy=f"there are {_names(folder)}")
+        raise UsageError(
+            f"there is no reviewer {sorted(unknown)[0]}", remedy=f"name one of the reviewers: {_names(folder)}"
+        )
     return [
         entry for name, history in folder.histories().items() if not asked or name in asked for entry in history.entries
     ]
 
 
 def export(folder: ReviewFolder, path: Path, reviewers: Iterable[str] = ()) -> int:
-    """Write decisions into a file, CSV or JSON lines as its name says, in the place of one that is there.
+    """Write decisions and undos to a file, replacing one that exists.
+
+    Args:
+        folder: The review.
+        path: A file whose name ends in ``.csv`` or ``.jsonl``.
+        reviewers: Names to restrict to; empty for everybody.
 
     Returns:
-        How many lines of decisions and undos it has.
+        The number of decisions and undos written.
 
     Raises:
-        UsageError: The name says neither, or there is no such reviewer.
+        UsageError: The name has another ending, or there is no such reviewer.
+        InputError: A file of the review is damaged.
         StoreError: The file cannot be written.
     """
     found = entries(folder, reviewers)
@@ -113,7 +152,11 @@ def export(folder: ReviewFolder, path: Path, reviewers: Iterable[str] = ()) -> i
 
 
 def to_csv(found: Iterable[Entry]) -> str:
-    """Decisions as CSV with a header. No cell is a formula: those that might be begin with an apostrophe."""
+    """Return decisions and undos as CSV with a header.
+
+    Cells that a spreadsheet could take for a formula begin with an apostrophe, which the import removes. Lines end in
+    CR LF.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -131,17 +174,19 @@ def _cell(value: object) -> str:
 
 
 def import_files(folder: ReviewFolder, files: Sequence[Path], *, reviewer: str | None = None) -> ImportSummary:
-    """Take in decisions from files. What is wrong is refused line by line, all else is kept; twice is as once.
+    """Import decisions and undos from files.
+
+    Faulty lines are refused one by one and the others kept. Importing a file twice changes nothing.
 
     Args:
         folder: The review.
-        files: CSV with our columns, or JSON lines, as their names say.
-        reviewer: Whose decisions they may hold; anybody's if null.
+        files: Files named ``.csv``, with the columns of an export, or ``.jsonl``.
+        reviewer: The only reviewer whose decisions are accepted; ``None`` accepts everybody's.
 
     Raises:
-        UsageError: A name says neither kind.
-        InputError: A file cannot be read at all, or the folder's own files are damaged.
-        StoreError: The folder cannot be written.
+        UsageError: A name has another ending.
+        InputError: A file cannot be read at all, or a file of the review is damaged.
+        StoreError: The review cannot be written.
     """
     slips = {slip.id: slip for slip in folder.slips()}
     new = known = 0
@@ -200,16 +245,21 @@ def _read(path: Path) -> Iterator[tuple[int, Entry | InputError]]:
             except InputError as error:
                 yield number, error
                 continue
-            # It fits as it is written there; it has to as we would write it.
-            yield number, entry if entry.is_whole else InputError("not written by hazardmill", remedy=_AS_WRITTEN)
+            # The id matches the line as it stands; it must also match the line as hazardmill would write it.
+            yield (
+                number,
+                entry if entry.is_whole else InputError("the line was not written by hazardmill", remedy=_AS_WRITTEN),
+            )
 
 
 def _read_csv(path: Path, data: bytes) -> Iterator[tuple[int, Entry | InputError]]:
     try:
-        # Spreadsheets put a mark before UTF-8.
+        # Spreadsheets put a byte order mark before UTF-8.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"no text in UTF-8: {error}", file=str(path), remedy="save it as CSV in UTF-8") from error
+        raise InputError(
+            f"the file is not text in UTF-8: {error}", file=str(path), remedy="save it as CSV in UTF-8"
+        ) from error
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
     try:
@@ -222,7 +272,7 @@ def _read_csv(path: Path, data: bytes) -> Iterator[tuple[int, Entry | InputError
                 yield line, _of_cells(cells)
             line = rows.line_num + 1
     except csv.Error as error:
-        yield line, InputError(f"no CSV from here on: {error}", remedy=_AS_WRITTEN)
+        yield line, InputError(f"the file is not CSV from here on: {error}", remedy=_AS_WRITTEN)
 
 
 def _of_cells(cells: Sequence[str]) -> Entry | InputError:
@@ -238,36 +288,42 @@ def _of_cells(cells: Sequence[str]) -> Entry | InputError:
         entry = read_entry(values)
     except ValidationError as error:
         return InputError(first_problem(error), remedy=_AS_WRITTEN)
-    return entry if entry.is_whole else InputError("its id does not fit: it was altered", remedy=_AS_WRITTEN)
+    return entry if entry.is_whole else InputError("its id does not match: it was altered", remedy=_AS_WRITTEN)
 
 
 def _find_forgery(
     entry: Entry, slips: dict[str, ReviewAssignment], reviewer: str | None, folder: ReviewFolder
 ) -> tuple[str, str] | None:
-    """What shows that nobody was asked for this, and what to do; null if nothing does."""
+    """Return why nobody can have been asked for this entry, and the remedy; ``None`` if nothing is wrong."""
     if reviewer is not None and entry.reviewer != reviewer:
-        return f"a decision of {entry.reviewer}", f"only those of {reviewer} were asked for: leave out --reviewer"
+        return (
+            f"this is a decision of {entry.reviewer}",
+            f"leave out --reviewer, which asks for those of {reviewer} only",
+        )
     slip = slips.get(entry.slip)
     if slip is None:
-        return f"nobody was given slip {entry.slip}", "import it into the review that it was made in"
+        return f"slip {entry.slip} was not assigned to anybody", "import it into the review that it was made in"
     if slip.reviewer != entry.reviewer:
-        return f"slip {entry.slip} is not {entry.reviewer}'s", "only who was asked may decide"
+        return f"slip {entry.slip} is not {entry.reviewer}'s", "only the reviewer of a slip may decide it"
     if isinstance(entry, Decision) and (entry.item, entry.about) != (slip.item, about(slip)):
-        return f"slip {entry.slip} is of another {about(slip)}", "import it into the review that it was made in"
+        return f"slip {entry.slip} is about another {about(slip)}", "import it into the review that it was made in"
     if entry.at > folder.now() + _AHEAD:
-        return f"decided at {entry.at.isoformat()}, which is yet to come", "set the clock right, and decide it again"
+        return (
+            f"it was decided at {entry.at.isoformat()}, which is in the future",
+            "set the clock right, and decide again",
+        )
     return None
 
 
 def about(slip: ReviewAssignment) -> Literal["task", "plan"]:
-    """What a slip is about."""
+    """Return whether a slip asks about a task or about a plan."""
     return "plan" if slip.kind == "plan" else "task"
 
 
 def _pick_new(
     history: DecisionHistory, path: Path, lines: Sequence[tuple[int, Entry]]
 ) -> tuple[list[Entry], list[RefusedLine]]:
-    """What is new of a file, and what does not go with what is here."""
+    """Return the entries of a file that are new, and the lines that contradict what is already recorded."""
     added: list[Entry] = []
     wrong: list[RefusedLine] = []
     both = DecisionHistory(history.entries)
@@ -280,7 +336,9 @@ def _pick_new(
             wrong.append(_refusal(path, number, "its submission was recorded with another answer", _AS_WRITTEN))
         elif isinstance(entry, Undo) and entry.undoes not in both and entry.undoes not in decisions:
             wrong.append(
-                _refusal(path, number, "it takes back a decision that nobody has", "send the whole file, decision too")
+                _refusal(
+                    path, number, "it takes back a decision that is not here", "send the whole file, with that decision"
+                )
             )
         else:
             both.add(entry)
@@ -289,11 +347,11 @@ def _pick_new(
 
 
 def _conflicts(history: DecisionHistory, file: Sequence[Entry], added: Sequence[Entry]) -> Iterator[Conflict]:
-    """Slips on which the file and we each have the last word, and not the same one."""
+    """Yield the slips on which the review and the file each have a last decision, and the two differ."""
     theirs, both = DecisionHistory(file), DecisionHistory([*history.entries, *added])
     for slip in theirs.slips():
         ours, other = history.current(slip), theirs.current(slip)
-        # Who has the other's last word too, and another after it, has merely gone on from there.
+        # If one side has the other's last decision and a later one, it has merely continued: no conflict.
         if ours is None or other is None or ours.id in theirs or other.id in history or ours.says_the_same(other):
             continue
         counts = both.current(slip)

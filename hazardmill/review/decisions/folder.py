@@ -1,4 +1,4 @@
-"""The folder of a review: the rubric, who is to look at what, and one file of decisions a reviewer."""
+"""The folder of a review: the rubric, the assignments, and one file of decisions per reviewer."""
 
 from __future__ import annotations
 
@@ -28,28 +28,36 @@ from hazardmill.review.rubric import rubric_version
 APP: Final = f"hazardmill {__version__}"
 
 ASSIGNMENTS: Final = "_assignments.jsonl"
-"""No reviewer's name begins with an underscore."""
+"""Name of the file of assignments; no name of a reviewer begins with an underscore."""
 
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
 
 def reviewer_name(name: str) -> str:
-    """The name, if it may be a reviewer's.
+    """Return the name if it is a valid name of a reviewer.
 
     Raises:
-        UsageError: It may not.
+        UsageError: It is not: small letters, digits and hyphens, a letter first, 39 characters at most.
     """
     try:
         return _NAME.validate_python(name)
     except ValidationError:
         raise UsageError(
-            f"{name[:60]!r} is no name of a reviewer",
-            remedy="use small letters, digits and hyphens, a letter first, 39 at the most",
+            f"{name[:60]!r} is not a valid name of a reviewer",
+            remedy="use small letters, digits and hyphens, a letter first, 39 characters at most",
         ) from None
 
 
 class ReviewFolder:
-    """Reads and writes the files of one review. Several processes may do so at once."""
+    """Reads and writes the files of one review. Threads and processes may do so at the same time.
+
+    Args:
+        path: The folder.
+        clock: Returns the time, with its zone.
+
+    Attributes:
+        path: The folder, with ``rubric.md`` and ``decisions/``.
+    """
 
     def __init__(self, path: Path, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path
@@ -67,27 +75,32 @@ class ReviewFolder:
 
     @property
     def rubric(self) -> Path:
-        """The rubric."""
+        """Path of the rubric."""
         return self.path / "rubric.md"
 
     def rubric_version(self) -> str:
-        """The version of the rubric.
+        """Return the version of the rubric.
 
         Raises:
-            InputError: There is none.
+            InputError: There is no rubric, it is a link, or it declares no version.
         """
         return rubric_version(self.rubric)
 
     def now(self) -> datetime:
-        """The time, in UTC."""
+        """Return the time in UTC."""
         return self._clock().astimezone(UTC)
 
     def assignment_rows(self) -> Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]:
-        """Every line of the file of assignments, in order."""
+        """Return every line of the file of assignments, in order.
+
+        Raises:
+            InputError: The file is damaged.
+            StoreError: The file cannot be read.
+        """
         return self._assignments.rows()
 
     def assignments(self) -> Assignments:
-        """The assignments, sorted out; the same object as long as nothing was added."""
+        """Return the assignments, indexed; the same object as long as nothing was added."""
         rows = self.assignment_rows()
         with self._mutex:
             place = (self._assignments.reloads, len(rows))
@@ -96,31 +109,31 @@ class ReviewFolder:
             return self._given[1]
 
     def slips(self) -> Sequence[ReviewAssignment]:
-        """Every slip."""
+        """Return every slip, in the order in which they were assigned."""
         return self.assignments().slips
 
     def plans(self) -> Mapping[str, SubmittedPlan]:
-        """The plans to be looked at, by id."""
+        """Return the plans under review, by id."""
         return self.assignments().plans
 
     @contextmanager
     def assigning(
         self,
     ) -> Iterator[Callable[[Sequence[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]], None]]:
-        """Hold the assignments, so that nobody else gives out slips meanwhile; gives what appends rows."""
+        """Hold the file of assignments, so that nobody else assigns meanwhile; yields what appends rows."""
         with self._assignments.appending() as append:
             yield append
 
     def reviewers(self) -> list[str]:
-        """Everybody who has a slip or has decided something, by name."""
+        """Return the names of all who have a slip or a file of decisions, sorted."""
         files = {path.stem for path in self._decisions.glob("[a-z]*.jsonl")}
         return sorted(files | {slip.reviewer for slip in self.slips()})
 
     def decision_log(self, reviewer: str) -> DecisionLog:
-        """The decisions of one reviewer.
+        """Return the decisions of one reviewer; the same object for the same name.
 
         Raises:
-            UsageError: That is no name.
+            UsageError: This is not a valid name of a reviewer.
         """
         name = reviewer_name(reviewer)
         with self._mutex:
@@ -129,21 +142,32 @@ class ReviewFolder:
             return self._decision_logs[name]
 
     def histories(self) -> dict[str, DecisionHistory]:
-        """What everybody decided, by reviewer."""
+        """Return what each reviewer decided, by name.
+
+        Raises:
+            InputError: A file of decisions is damaged.
+            StoreError: A file of decisions cannot be read.
+        """
         return {name: self.decision_log(name).history() for name in self.reviewers()}
 
 
 class Assignments:
-    """The assignments, sorted out."""
+    """The assignments of a review, indexed.
+
+    Attributes:
+        slips: Every slip, in the order in which they were assigned.
+        by_id: Slips by id.
+        of: Slips by reviewer.
+        plans: Plans under review by id.
+        unblinded: When reviewers were first allowed to see everything; ``None`` while the review is blind.
+    """
 
     def __init__(self, rows: Iterable[ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding]) -> None:
         self.slips: list[ReviewAssignment] = []
         self.by_id: dict[str, ReviewAssignment] = {}
         self.of: dict[str, list[ReviewAssignment]] = {}
-        """By reviewer."""
         self.plans: dict[str, SubmittedPlan] = {}
         self.unblinded: datetime | None = None
-        """When reviewers were allowed to see everything; null if they are not."""
         for row in rows:
             if isinstance(row, ReviewAssignment):
                 self.slips.append(row)
@@ -156,7 +180,16 @@ class Assignments:
 
 
 class DecisionLog:
-    """The file of one reviewer's decisions."""
+    """The file of one reviewer's decisions.
+
+    Args:
+        path: The file; it need not exist.
+        reviewer: Name of the reviewer.
+        now: Returns the time in UTC.
+
+    Attributes:
+        reviewer: Name of the reviewer.
+    """
 
     def __init__(self, path: Path, reviewer: str, now: Callable[[], datetime]) -> None:
         self.reviewer = reviewer
@@ -168,10 +201,13 @@ class DecisionLog:
         self._reloads = 0
 
     def history(self) -> DecisionHistory:
-        """What is in it now. The history grows with later calls; whoever lists it holds no lock.
+        """Return what the file holds now.
+
+        The returned object grows with later calls; reading it takes no lock.
 
         Raises:
-            InputError: A line is damaged or altered, or is another reviewer's.
+            InputError: A line is damaged or altered, or belongs to another reviewer.
+            StoreError: The file cannot be read.
         """
         rows = self._log.rows()
         with self._mutex:
@@ -184,7 +220,15 @@ class DecisionLog:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[DecisionHistory, Callable[[Sequence[Decision | Undo]], None]]]:
-        """Hold the file: nobody else decides meanwhile in this reviewer's name. Gives the history, and what appends."""
+        """Hold the file, so that nobody else records decisions of this reviewer meanwhile.
+
+        Yields:
+            The history, and a function that appends entries and returns once they are on disk.
+
+        Raises:
+            InputError: A line is damaged or altered, or belongs to another reviewer.
+            StoreError: The file cannot be written.
+        """
         with self._log.appending() as append:
 
             def write(rows: Sequence[Decision | Undo]) -> None:
@@ -194,7 +238,10 @@ class DecisionLog:
             yield self.history(), write
 
     def next_moment(self, history: DecisionHistory) -> datetime:
-        """Now, but after everything in the history: a clock that was put back must not turn decisions round."""
+        """Return the time for the next entry: now, but later than every entry so far.
+
+        A clock that was set back must not change the order of decisions.
+        """
         now = self._now()
         last = history.entries[-1].at if history.entries else None
         return now if last is None or now > last else last + timedelta(microseconds=1)
@@ -203,7 +250,7 @@ class DecisionLog:
         entry = read_entry(value)
         if entry.reviewer != self.reviewer:
             raise InputError(
-                f"a decision of {entry.reviewer} in the file of {self.reviewer}",
-                remedy="put it into that reviewer's file with: hazardmill review import",
+                f"there is a decision of {entry.reviewer} in the file of {self.reviewer}",
+                remedy="move it to that reviewer's file with: hazardmill review import",
             )
         return entry

@@ -1,6 +1,6 @@
-"""Decisions and undos of one reviewer, and what is in force of them.
+"""Decisions and undos of one reviewer, and which decisions are in force.
 
-Nothing is ever changed: another decision on a slip takes the place of the one before, an undo brings that one back.
+Nothing is ever changed: another decision on a slip replaces the one before, and an undo brings that one back.
 """
 
 from __future__ import annotations
@@ -18,30 +18,39 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Decision(ReviewEvent):
-    """What a reviewer said of one slip."""
+    """What a reviewer decided on one slip; validated against the rubric.
+
+    Attributes:
+        row: Kind of the line.
+        reviewer: Name of the reviewer.
+        at: When the decision was made, in UTC.
+        slip: Id of the slip that it answers.
+        item: Id of the task or plan, as in the slip.
+        about: Whether the slip asks about a task or about a plan.
+        verdict: The verdict.
+        reasons: Criteria of the rubric; at least one for a rejection.
+        note: Free text; required for the reason ``other``.
+        seen: Hash of what was shown; if it differs from what is shown now, the decision is stale.
+        seconds: Time that the reviewer took, in seconds; ``None`` if it was not measured.
+        rubric: Version of the rubric.
+        app: Name and version of the program: ``hazardmill 0.1.0``.
+        submission: Key of the submission, so that sending it twice records it once.
+    """
 
     row: Literal["decision"] = "decision"
     reviewer: Name
     at: Moment
     slip: Id
-    """The slip that it answers."""
     item: Short
-    """Id of the task or plan, as the slip has it."""
     about: Literal["task", "plan"] = "task"
     verdict: ReviewVerdict
     reasons: tuple[str, ...] = ()
-    """Criteria of the rubric; at least one where a task is rejected."""
     note: Annotated[str, Field(max_length=MAX_NOTE)] = ""
     seen: Hash
-    """Hash of what was shown: with another one now, the decision is stale."""
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    """Time the reviewer took; null where nobody measured it."""
     rubric: Short
-    """Version of the rubric."""
     app: Short
-    """What it was made with, and its version: ``hazardmill 0.1.0``."""
     submission: Key
-    """One a submission: sent twice, it counts once."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -50,19 +59,19 @@ class Decision(ReviewEvent):
             raise ValueError(f"the verdict on a {self.about} is one of {', '.join(allowed)}, not {self.verdict}")
         unknown = [reason for reason in self.reasons if reason not in CRITERIA]
         if unknown:
-            raise ValueError(f"no reason of the rubric: {', '.join(unknown)}; reasons are {', '.join(CRITERIA)}")
+            raise ValueError(f"the rubric has no reason {', '.join(unknown)}; its reasons are {', '.join(CRITERIA)}")
         if len(set(self.reasons)) < len(self.reasons):
             raise ValueError("a reason is named twice")
         if self.verdict is ReviewVerdict.REJECT and not self.reasons:
-            raise ValueError("a rejection needs a reason: name one of the rubric's, or other with a note")
+            raise ValueError("a rejection needs a reason: name one of the rubric, or other with a note")
         if self.reasons and self.verdict not in (ReviewVerdict.REJECT, ReviewVerdict.UNSURE):
-            raise ValueError(f"{self.verdict} takes no reasons")
+            raise ValueError(f"the verdict {self.verdict} takes no reasons")
         if "other" in self.reasons and not self.note.strip():
             raise ValueError("the reason other needs a note")
         return self
 
     def says_the_same(self, other: Decision) -> bool:
-        """Whether both hold the same of the same thing."""
+        """Return whether slip, verdict, reasons, note and what was shown are the same in both."""
         return (self.slip, self.verdict, self.reasons, self.note, self.seen) == (
             other.slip,
             other.verdict,
@@ -73,7 +82,17 @@ class Decision(ReviewEvent):
 
 
 class Undo(ReviewEvent):
-    """A decision taken back."""
+    """A decision taken back.
+
+    Attributes:
+        row: Kind of the line.
+        reviewer: Name of the reviewer.
+        at: When it was taken back, in UTC.
+        slip: Id of the slip.
+        undoes: Id of the decision that is taken back.
+        app: Name and version of the program.
+        submission: Key of the submission.
+    """
 
     row: Literal["undo"] = "undo"
     reviewer: Name
@@ -85,22 +104,30 @@ class Undo(ReviewEvent):
 
 
 Entry: TypeAlias = Annotated[Decision | Undo, Discriminator("row")]
-"""A line of a reviewer's file."""
+"""A line of a reviewer's file, decision or undo."""
 
 _ENTRY: Final[TypeAdapter[Decision | Undo]] = TypeAdapter(Entry)
 
 
 def read_entry(value: object) -> Decision | Undo:
-    """A decision or undo of JSON values.
+    """Return a decision or an undo made from JSON values.
+
+    Args:
+        value: The values; ``row`` says which of the two they are.
 
     Raises:
-        ValidationError: It is neither.
+        ValidationError: They are neither, or the rubric does not allow them.
     """
     return _ENTRY.validate_python(value, strict=False)
 
 
 class DecisionHistory:
-    """The decisions of one reviewer, in the order of their times."""
+    """The decisions and undos of one reviewer, ordered by time.
+
+    Attributes:
+        entries: All entries, ordered by time.
+        touched: Slips in the order in which entries on them were added here; what is new is at the end.
+    """
 
     def __init__(self, entries: Iterable[Decision | Undo] = ()) -> None:
         self.entries: list[Decision | Undo] = []
@@ -109,12 +136,11 @@ class DecisionHistory:
         self._undone: set[str] = set()
         self._of_slip: dict[str, list[Decision]] = {}
         self.touched: list[str] = []
-        """Slips in the order in which something was said of them here: what is new is at the end."""
         for entry in sorted(entries, key=lambda entry: entry.at):
             self.add(entry)
 
     def add(self, entry: Decision | Undo) -> None:
-        """Take in one more; the same one twice is one."""
+        """Add an entry in its place by time; an entry that is already here is ignored."""
         if entry.id in self._ids:
             return
         self._ids.add(entry.id)
@@ -132,24 +158,24 @@ class DecisionHistory:
         return entry_id in self._ids
 
     def find_submission(self, submission: str) -> Decision | Undo | None:
-        """What was recorded under this key."""
+        """Return what was recorded under a submission key; ``None`` if nothing was."""
         return self._by_submission.get(submission)
 
     def current(self, slip: str) -> Decision | None:
-        """What is in force on a slip: the latest decision that was not taken back."""
+        """Return the decision in force on a slip, the latest that was not taken back; ``None`` if there is none."""
         return next((each for each in reversed(self._of_slip.get(slip, ())) if each.id not in self._undone), None)
 
     def last(self) -> Decision | None:
-        """The latest decision that is in force on its slip."""
+        """Return the latest decision that is in force on its slip; ``None`` if there is none."""
         for entry in reversed(self.entries):
             if isinstance(entry, Decision) and self.current(entry.slip) is entry:
                 return entry
         return None
 
     def slips(self) -> Iterator[str]:
-        """Every slip that was ever decided."""
+        """Return the ids of all slips that were ever decided."""
         return iter(self._of_slip)
 
     def of_slip(self, slip: str) -> Sequence[Decision]:
-        """Every decision on a slip, those taken back included."""
+        """Return every decision on a slip by time, including those taken back."""
         return tuple(self._of_slip.get(slip, ()))

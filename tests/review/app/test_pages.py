@@ -100,7 +100,7 @@ def test_what_the_rubric_does_not_allow_is_refused_with_its_reason_and_nothing_i
     for fields, told in (
         ({"verdict": "reject"}, "a rejection needs a reason"),
         ({"verdict": "reject", "reasons": "other"}, "needs a note"),
-        ({"verdict": "reject", "reasons": "ugly"}, "no reason of the rubric"),
+        ({"verdict": "reject", "reasons": "ugly"}, "the rubric has no reason"),
         ({"verdict": "approve", "reasons": "hints"}, "takes no reasons"),
         ({"verdict": "on_purpose"}, "verdict on a task"),
         ({"verdict": "perhaps"}, "no verdict"),
