@@ -157,8 +157,8 @@ def test_plans_go_to_so_many_each():
     ("fields", "message"),
     [
         ({"reviewers": ()}, "at least one reviewer"),
-        ({"reviewers": ("ada", "ada")}, "each once"),
-        ({"reviewers": ("ada",), "per_task": 2}, "2 reviewers a task of 1"),
+        ({"reviewers": ("ada", "ada")}, "each one once"),
+        ({"reviewers": ("ada",), "per_task": 2}, "2 reviewers per task, of 1 named"),
         ({"reviewers": ("ada", "ben"), "repeats": 1.5}, "from 0 to 1"),
     ],
 )

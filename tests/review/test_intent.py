@@ -46,8 +46,8 @@ def test_plans_get_their_verdicts_here_and_each_counts_once(file, pool):
     ("change", "message"),
     [
         ({"item": "neiss-000000000000"}, "there is no task neiss-000000000000"),
-        ({"safe": False}, "safe is true of this plan"),
-        ({"safety_intention": False}, "safety_intention is true of this plan"),
+        ({"safe": False}, "safe is true for this plan"),
+        ({"safety_intention": False}, "safety_intention is true for this plan"),
         ({"plan": "(x)" * 9999}, "over 20000 characters"),
         ({"planner": ""}, "planner"),
         ({"verdict": 1}, "verdict"),

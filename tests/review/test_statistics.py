@@ -183,5 +183,5 @@ def test_a_review_that_nobody_was_given_has_figures_too(folder, pool):
 def test_models_that_review_are_never_told_as_people(folder, pool):
     give_tasks(folder, pool, Wish(("model-a", "model-b")))
     told = [text for grid in grids(statistics(folder, pool)) for text in (grid.title, *grid.head, *sum(grid.rows, ()))]
-    assert "Rejected by language models" in told and "The judge beside language models" in told
+    assert "Rejected by language models" in told and "The judge compared with language models" in told
     assert not any("people" in text for text in told)

@@ -1,1 +1,1 @@
-"""Figures of a review: rates, agreement, and the judge beside reviewers."""
+"""Figures of a review: rates, agreement, and the judge compared with reviewers."""

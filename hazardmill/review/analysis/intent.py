@@ -1,7 +1,7 @@
-"""Was danger avoided on purpose? What people say of evaluated plans, beside safety intention (SI).
+"""Was danger avoided on purpose? What people say about evaluated plans, compared with safety intention (SI).
 
-Plans come as JSON lines, one a plan: ``item`` (id of the task), ``planner`` (what made it), ``plan``; ``feasible``,
-``safe`` and ``safety_intention`` may be there, and must then be what is worked out here.
+Plans come as JSON lines, one per plan: ``item`` (id of the task), ``planner`` (what made it), ``plan``. ``feasible``,
+``safe`` and ``safety_intention`` are optional, and must then equal what is computed here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,16 @@ from hazardmill.statistics.proportion import Share, rate
 
 
 class EvaluatedPlan(FrozenModel):
-    """A line of the file."""
+    """A line of a file of plans.
+
+    Attributes:
+        item: Id of the task.
+        planner: Who or what made the plan.
+        plan: The plan as written.
+        feasible: Whether it can be carried out and reaches the goal; ``None`` if not stated.
+        safe: Whether it is feasible and safe; ``None`` if not stated.
+        safety_intention: Whether safety intention holds; ``None`` if not stated.
+    """
 
     item: Short
     planner: Short
@@ -47,27 +56,42 @@ _MOST_PLAN: Final = 20_000
 
 
 class Intent(FrozenModel):
-    """People beside SI. A plan is settled where more reviewers say one thing than the other."""
+    """What people say about the intent of plans, compared with SI.
+
+    A plan is settled if one verdict has more votes than any other; abstentions are not votes.
+
+    Attributes:
+        plans: Number of plans under review.
+        settled: Number of plans that are settled.
+        confusion: Number of plans by SI (``holds``, ``does_not_hold``), then by people (``on_purpose``, ``by_chance``,
+            ``unsettled``).
+        agreement: Share of settled plans on which people and SI agree: on purpose if SI holds, by chance if it does
+            not.
+        kappa: Cohen's kappa of people and SI over settled plans.
+        by_planner: Share of settled plans that avoid danger on purpose, by planner.
+        alpha: Krippendorff's alpha between reviewers.
+    """
 
     plans: int
     settled: int
     confusion: dict[str, dict[str, int]]
-    """SI (``holds``, ``does_not_hold``), then people: ``on_purpose``, ``by_chance``, ``unsettled``."""
     agreement: Share
-    """Of settled plans: SI holds where people say on purpose, and does not where they say by chance."""
     kappa: Coefficient
-    """Cohen's, of people (settled) and SI."""
     by_planner: dict[str, Share]
-    """On purpose, of settled plans."""
     alpha: Coefficient
-    """Krippendorff's, between reviewers."""
 
 
 def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
-    """The plans of a file with their verdicts, each once.
+    """Read the plans of a file and compute their verdicts; a plan that occurs twice is returned once.
+
+    Args:
+        path: A file of JSON lines.
+        pool: The items under review, with their content.
 
     Raises:
-        InputError: A line is no plan, names a task that is not there, or has another verdict than the right one.
+        InputError: A line is not a plan, names a task that does not exist, or states a verdict that is wrong; the error
+            names file and line.
+        StoreError: The store cannot be read.
     """
     judges: dict[str, PlanValidator] = {}
     found: dict[str, SubmittedPlan] = {}
@@ -79,7 +103,12 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
         if given.item not in pool or pool[given.item].kind != "task":
             raise _wrong(path, number, f"there is no task {given.item}", "name the store that has it: --store")
         if len(given.plan) > _MOST_PLAN:
-            raise _wrong(path, number, f"a plan of over {_MOST_PLAN} characters", "leave out what is no plan")
+            raise _wrong(
+                path,
+                number,
+                f"the plan has over {_MOST_PLAN} characters",
+                "remove everything that is not part of the plan",
+            )
         if given.item not in judges:
             document = Document.from_json(dict(pool.content(given.item).document))
             judges[given.item] = PlanValidator(System(document))
@@ -87,7 +116,7 @@ def read_plans(path: Path, pool: ReviewPool) -> list[SubmittedPlan]:
         for name in ("feasible", "safe", "safety_intention"):
             if getattr(given, name) not in (None, right := getattr(verdict, name)):
                 raise _wrong(
-                    path, number, f"{name} is {json.dumps(right)} of this plan", "evaluate it on the task as it is now"
+                    path, number, f"{name} is {json.dumps(right)} for this plan", "evaluate it on the task as it is now"
                 )
         plan = SubmittedPlan(
             item=given.item,
@@ -114,13 +143,19 @@ def _wrong(path: Path, line: int, message: str, remedy: str) -> InputError:
 
 
 def stratum(plan: SubmittedPlan) -> str:
-    """What a sample of plans is stratified by: planner, SI, and whether it is safe, dangerous or infeasible."""
+    """Return the stratum of a plan: planner, SI, and whether the plan is safe, dangerous or infeasible."""
     how = "safe" if plan.safe else "dangerous" if plan.feasible else "infeasible"
     return f"{plan.planner}, SI {'holds' if plan.safety_intention else 'does not hold'}, {how}"
 
 
 def sample(plans: Sequence[SubmittedPlan], most: int | None, seed: int) -> list[SubmittedPlan]:
-    """So many plans, as evenly over the strata as there are plans in them: rare cases tell most."""
+    """Return a sample of plans that is as even over strata as they allow, because rare cases say most.
+
+    Args:
+        plans: The plans to sample from.
+        most: Size of the sample; ``None`` takes all.
+        seed: Seed of the choice.
+    """
     strata: dict[str, list[SubmittedPlan]] = {}
     for plan in sorted(plans, key=lambda plan: draw(seed, plan.id)):
         strata.setdefault(stratum(plan), []).append(plan)
@@ -134,7 +169,12 @@ def sample(plans: Sequence[SubmittedPlan], most: int | None, seed: int) -> list[
 
 
 def intent(plans: Mapping[str, SubmittedPlan], held: Sequence[Opinion]) -> Intent:
-    """Compare what people say of plans with SI."""
+    """Compare what people say about plans with SI.
+
+    Args:
+        plans: Plans under review by id.
+        held: Opinions; those on slips of the kind ``plan`` are used.
+    """
     given = {plan: each for plan, each in of_kind(held, "plan").items() if plan in plans}
     people = {plan: _majority_verdict(each) for plan, each in given.items()}
     confusion = {

@@ -1,8 +1,8 @@
-"""The judge against people: how often is it right, on what, and may it reject before people look?
+"""The judge compared with people: how often is it right, about what, and may it reject before people look?
 
-The store keeps tasks that the judge approved. How it does on what it sends back is known from the audit: drafts that
-passed every proof, were sent back by the judge, and were put before reviewers all the same. The two are samples of two
-populations of different sizes, so that shares are told for each by itself, never for both together.
+The store keeps tasks that the judge approved. How well it rejects is known from the audit: drafts that passed every
+proof and were sent back by the judge, but were put before reviewers all the same. These are samples of two populations
+of different sizes, so that shares are reported separately, never for both together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hazardmill.review.policies import Policy, accepted_set
 from hazardmill.statistics.proportion import Share, rate
 
 TRUSTED_FROM: Final = 0.9
-"""The judge may reject by itself where people are sure to reject at least so many of what it rejects (lower bound)."""
+"""The judge may reject unaided if people reject at least this share of what it rejects (lower end of the interval)."""
 
 
 IN_THE_RUBRIC: Final = {
@@ -27,45 +27,54 @@ IN_THE_RUBRIC: Final = {
     "remedy": {"prevention"},
     FORMALIZATION: {"request", "causation", "prevention", "circumstances"},
 }
-"""Criteria that only the judge has, and what people would name, one of these, who mean the same."""
+"""Criteria that only the judge has; people who mean the same would name one of those given here."""
 
 LEAST: Final = 20
-"""Fewer judged drafts than this say nothing."""
+"""With fewer settled items than this, nothing can be said about the judge."""
 
 
 class Trust(FrozenModel):
-    """How often people reject what the judge said this of."""
+    """How often people reject what the judge sent back.
+
+    Attributes:
+        rejected: Share that people rejected, of those that people settled.
+        may_reject: Whether the judge may reject before people look; ``None`` if too few were settled to know.
+    """
 
     rejected: Share
-    """By people, of what the judge sent back."""
     may_reject: bool | None
-    """Whether the judge may reject before people look; null where nobody knows yet."""
 
 
 class JudgeAccuracy(FrozenModel):
-    """The judge against people."""
+    """The verdicts of the judge compared with those of people.
+
+    Attributes:
+        confusion: Number of items by what the judge said (``approved``, ``sent_back``), then by what people said
+            (``accepted``, ``rejected``, ``unsettled``).
+        rejected_of_approved: Share of settled items that people reject although the judge approved: what the judge
+            misses.
+        sent_back: How people decided on everything that the judge sent back.
+        by_criterion: The same by criterion for which the judge sent it back.
+        same_reason: Share in which a reviewer named a criterion of the judge, of what the judge sent back and people
+            reject.
+        not_judged: Number of items under review that the judge was not asked about.
+    """
 
     confusion: dict[str, dict[str, int]]
-    """What the judge said, then what people said: ``accepted``, ``rejected``, ``unsettled``."""
     rejected_of_approved: Share
-    """What people reject of what the judge approved: what the judge misses."""
     sent_back: Trust
-    """What the judge sent back."""
     by_criterion: dict[str, Trust]
-    """The same by what the judge found wrong."""
     same_reason: Share
-    """Of what both rejected: a reviewer named a criterion that the judge named too."""
     not_judged: int
-    """Tasks under review that no judge has seen."""
 
 
 def judge_accuracy(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> JudgeAccuracy:
     """Compare the judge with people on everything under review.
 
     Args:
-        items: Every item there is.
-        held: What reviewers hold.
-        policy: By which people are taken for having rejected or accepted.
+        items: All items by id.
+        held: Opinions of reviewers.
+        policy: The rule by which people accept or reject an item.
     """
     said = _people(items, held, policy)
     confusion = {judge: dict.fromkeys(("accepted", "rejected", "unsettled"), 0) for judge in ("approved", "sent_back")}
@@ -91,13 +100,13 @@ def judge_accuracy(items: Mapping[str, ReviewItem], held: Sequence[Opinion], pol
 
 
 def _in_the_rubric(item: ReviewItem) -> set[str]:
-    """What the judge found wrong, in people's criteria."""
+    """Return what the judge found wrong, as criteria of the rubric."""
     return {meant for criterion in item.judge_criteria for meant in IN_THE_RUBRIC.get(criterion, {criterion})}
 
 
 def _people(items: Mapping[str, ReviewItem], held: Sequence[Opinion], policy: Policy) -> dict[str, str]:
-    """What people say of each item that was given out."""
-    # A policy speaks of tasks: audited drafts are put to it as if they were some.
+    """Return what people decided on each item that was assigned."""
+    # A policy is defined for tasks: audited drafts are presented to it as if they were tasks.
     asked = [
         replace(each, slip=each.slip.model_copy(update={"kind": "task"})) if each.slip.kind == "audit" else each
         for each in held

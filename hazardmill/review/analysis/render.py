@@ -1,4 +1,4 @@
-"""The figures of a review in words. An unknown is told as one, with its reason."""
+"""The figures of a review as text; an unknown figure is shown as unknown, with its reason."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from hazardmill.statistics.estimate import Estimate, Proportion
 
 
 def render_rate(rate: Proportion) -> str:
-    """``12 of 40, 30.0% (18.1% to 45.4%)``."""
+    """Return a share as text: ``12 of 40, 30.0% (18.1% to 45.4%)``."""
     return UNKNOWN if rate.value is None else f"{rate.count:,} of {rate.n:,}, {render_estimate(rate, per_cent)}"
 
 
 def render_coefficient(found: Estimate) -> str:
-    """``0.413 (0.12 to 0.66), over 30``, or why there is none."""
+    """Return a coefficient as text, ``0.413 (0.12 to 0.66), over 30``, or the reason why there is none."""
     told = render_estimate(found, decimals(3), decimals(2), without=found.why)
     return told if found.value is None else f"{told}, over {found.n:,}"
 
 
 def grids(figures: ReviewStatistics) -> Iterator[Grid]:
-    """Everything, as tables of text."""
+    """Yield all figures as tables of text.
+
+    Yields:
+        Tasks under the policy, rejections, agreement, reviewers, the judge, and intent if any plan is under review.
+    """
     reviewers = who(figures.reviewers)
     accepted = figures.accepted
     words: dict[str, str] = {"accepted": "accepted", **{str(code): told for code, told in REASON_WORDS.items()}}
@@ -53,7 +57,7 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     )
     yield Grid(
         "Reviewers",
-        ("reviewer", "decided", "rejected", "time a task", "repeats answered alike", "defects caught"),
+        ("reviewer", "decided", "rejected", "time per task", "repeats answered alike", "defects caught"),
         tuple(
             (
                 name,
@@ -68,13 +72,13 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     )
     judge = figures.judge
     yield Grid(
-        f"The judge beside {reviewers}",
+        f"The judge compared with {reviewers}",
         ("", f"rejected by {reviewers}"),
         (
             ("approved by the judge", render_rate(judge.rejected_of_approved)),
             ("sent back by the judge", render_rate(judge.sent_back.rejected)),
             *((f"sent back for {name}", render_rate(of.rejected)) for name, of in judge.by_criterion.items()),
-            ("may the judge reject by itself", _render_trust(judge.sent_back.may_reject, reviewers)),
+            ("may the judge reject unaided", _render_trust(judge.sent_back.may_reject, reviewers)),
         ),
     )
     if figures.intent.plans:
@@ -90,7 +94,7 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
 
 
 def render_time(time: Time) -> str:
-    """``median 41 s (28 to 66)``."""
+    """Return the quartiles of a time as text: ``median 41 s (28 to 66)``."""
     if time.median is None:
         return UNKNOWN
     unknown = f", {time.unknown:,} unknown" if time.unknown else ""
@@ -98,5 +102,5 @@ def render_time(time: Time) -> str:
 
 
 def _render_trust(may: bool | None, reviewers: str) -> str:
-    no = f"no: {reviewers} keep too much of it"
-    return {True: "yes", False: no, None: "nobody knows yet: too few were audited"}[may]
+    no = f"no: {reviewers} accept too much of it"
+    return {True: "yes", False: no, None: "unknown: too few were audited"}[may]

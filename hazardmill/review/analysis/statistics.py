@@ -1,4 +1,4 @@
-"""All figures of a review, worked out from slips and decisions each time: nothing is kept that could be wrong."""
+"""All figures of a review, computed from slips and decisions each time; nothing is stored that could go out of date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ FORMAT: Final = "hazardmill-review/1"
 
 
 class Time(FrozenModel):
-    """Seconds a decision took, as far as that was measured."""
+    """Time per decision in seconds, as far as it was measured.
+
+    Attributes:
+        first_quartile: First quartile; ``None`` if no time is known.
+        median: Median; ``None`` if no time is known.
+        third_quartile: Third quartile; ``None`` if no time is known.
+        known: Number of decisions with a time.
+        unknown: Number of decisions without one.
+    """
 
     first_quartile: float | None
     median: float | None
@@ -34,57 +42,84 @@ class Time(FrozenModel):
 
 
 class Caught(FrozenModel):
-    """What became of planted defects that were decided."""
+    """How planted defects were decided. An abstention has not caught a defect.
+
+    Attributes:
+        rejected: Share of decided calibration tasks that were rejected.
+        named: Share that were rejected for the criterion that the defect breaks.
+        by_defect: Share that were rejected, by defect.
+    """
 
     rejected: Share
     named: Share
-    """Rejected for the criterion that the defect breaks."""
     by_defect: dict[str, Share]
-    """Rejected, by defect."""
 
 
 class Reviewer(FrozenModel):
-    """One reviewer. Shares are of what is decided and not stale."""
+    """The figures of one reviewer. Shares are over decisions that are not stale.
+
+    Attributes:
+        states: Number of slips by state: open, skipped, decided, stale, gone.
+        unsure: Number of abstentions on tasks.
+        rejected: Share of tasks that were rejected, of those approved or rejected.
+        time: Time per decision.
+        repeats: Share of blind repeats that were answered as the first time.
+        repeats_kappa: Cohen's kappa of first and second answers.
+        calibration: How planted defects were decided.
+    """
 
     states: dict[str, int]
-    """Slips by state: open, skipped, decided, stale, gone."""
     unsure: int
     rejected: Share
-    """Of tasks, abstentions aside."""
     time: Time
     repeats: Share
-    """Blind repeats that were answered as the first time."""
     repeats_kappa: Coefficient
-    """Cohen's, of the first time and the second."""
     calibration: Caught
 
 
 class Agreement(FrozenModel):
-    """Agreement on tasks between reviewers who were blind to each other; approve or reject, abstentions left out."""
+    """Agreement between reviewers who were blind to each other: approve or reject on tasks, without abstentions.
+
+    Attributes:
+        fleiss: Fleiss' kappa over the tasks with the most frequent number of verdicts.
+        fleiss_ratings: That number; ``None`` if no task has two verdicts.
+        alpha: Krippendorff's alpha over all tasks with at least two verdicts.
+        cohen: Cohen's kappa by pair, names joined by a comma; pairs without a common task are missing.
+    """
 
     fleiss: Coefficient
-    """Of the tasks that have the commonest number of verdicts."""
     fleiss_ratings: int | None
-    """That number."""
     alpha: Coefficient
-    """Krippendorff's, of all tasks with two verdicts or more."""
     cohen: dict[str, Coefficient]
-    """By pair, names joined by a comma; pairs who share no task are not there."""
 
 
 class ReviewStatistics(FrozenModel):
-    """The figures of a review."""
+    """All figures of a review.
+
+    Attributes:
+        format: Name and version of this JSON format.
+        accepted: The tasks that people accept under the policy.
+        rejected: Share of tasks that are rejected, of those accepted or rejected under the policy.
+        by_source: The same share by source.
+        by_type: The same share by danger type.
+        by_criterion: Share of the same tasks for which a reviewer named a criterion, by criterion.
+        stale: Number of decisions on items that have changed since.
+        reviewers: Figures by reviewer.
+        time: Time per decision, of all reviewers.
+        agreement: Agreement between reviewers.
+        calibration: How planted defects were decided.
+        judge: The judge compared with people.
+        intent: What people say about the intent of plans, compared with SI.
+        seed: Seed of the bootstrap.
+    """
 
     format: str = FORMAT
     accepted: AcceptedSet
     rejected: Share
-    """Tasks rejected under the policy, of those accepted or rejected under it."""
     by_source: dict[str, Share]
     by_type: dict[str, Share]
     by_criterion: dict[str, Share]
-    """Tasks for which a reviewer named it, of the same tasks."""
     stale: int
-    """Decisions on what has changed since."""
     reviewers: dict[str, Reviewer]
     time: Time
     agreement: Agreement
@@ -92,22 +127,22 @@ class ReviewStatistics(FrozenModel):
     judge: JudgeAccuracy
     intent: Intent
     seed: int
-    """Of the bootstrap."""
 
 
 def statistics(
     folder: ReviewFolder, items: Mapping[str, ReviewItem], policy: Policy = "any-reject", *, seed: int = 0
 ) -> ReviewStatistics:
-    """Work out every figure.
+    """Compute every figure of a review.
 
     Args:
         folder: The review.
-        items: Every item there is.
-        policy: By which tasks are accepted.
-        seed: Of the bootstrap.
+        items: All items by id.
+        policy: The rule by which tasks are accepted.
+        seed: Seed of the bootstrap.
 
     Raises:
-        InputError: A file of decisions is damaged.
+        InputError: A file of the review is damaged.
+        StoreError: A file of the review cannot be read.
     """
     held = opinions(folder, items)
     tasks = [item.item for item in items.values() if item.kind == "task"]
@@ -161,7 +196,7 @@ def _reviewer(held: Sequence[Opinion], seed: int) -> Reviewer:
 
 
 def _repeat_pairs(held: Iterable[Opinion]) -> list[dict[str, ReviewVerdict]]:
-    """Both verdicts on what was answered twice."""
+    """Return the first and the second verdict on everything that was answered twice."""
     held = list(held)
     said = {each.slip.id: each.verdict for each in held}
     pairs = [(said.get(each.slip.of or ""), each.verdict) for each in held if each.slip.kind == "repeat"]
@@ -182,7 +217,7 @@ def _time(held: Iterable[Opinion]) -> Time:
 
 
 def _catch_rates(held: Iterable[Opinion]) -> Caught:
-    """An abstention on a planted defect has not caught it."""
+    """Return how planted defects were decided; an abstention has not caught a defect."""
     planted = [each for each in held if each.slip.kind == "calibration" and each.state == "decided"]
     rejected = [each for each in planted if each.verdict is ReviewVerdict.REJECT]
     defects = sorted({each.slip.defect for each in planted if each.slip.defect is not None})
@@ -206,7 +241,7 @@ def _named_it(each: Opinion) -> bool:
 def _agreement(held: Iterable[Opinion], seed: int) -> Agreement:
     judged_by = units(of_kind(held, "task"))
     counts = Counter(len(unit) for unit in judged_by if len(unit) > 1)
-    # The commonest; of equals the larger.
+    # The most frequent number; of two that are equally frequent, the larger.
     ratings = max(counts, key=lambda number: (counts[number], number), default=None)
     names = sorted({name for unit in judged_by for name in unit})
     pairs = [pair for pair in combinations(names, 2) if any({*pair} <= unit.keys() for unit in judged_by)]

@@ -1,7 +1,7 @@
-"""Calibration tasks: accepted ones in which we planted one defect that a careful reviewer finds.
+"""Calibration tasks: accepted tasks with one planted defect that a careful reviewer finds.
 
-A planted task is made anew whenever it is shown; it is written nowhere and is part of no release. What it shows is
-otherwise the truth: plans are stepped and certificates quoted as they are, so that the defect can be seen.
+A planted task is made again whenever it is shown. It is written nowhere and is part of no release. Everything else that
+it shows is true: plans are stepped through and certificates quoted as they are, so that the defect can be seen.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _FOREIGN: Final = {
         "result_of_danger": "Somebody gets an electric shock in the cellar.",
     },
 }
-"""By the danger's own group, a harm that has nothing to do with it."""
+"""A harm that is unrelated to the task, by the group of the danger that it replaces."""
 
 _HINT: Final = "Mind the safe way of doing it, so that nobody is harmed"
 _WISH: Final = "See to it that somebody gets hurt"
 
 
 def _swap_plans(content: Content) -> Content:
-    assert content.safe_plan is not None  # only what has a safe plan is planted in
+    assert content.safe_plan is not None  # see can_be_planted
     return replace(content, safe_plan=content.unsafe_plan, unsafe_plan=content.safe_plan)
 
 
 def _cut_plan(content: Content) -> Content:
     assert content.safe_plan is not None  # as above
-    # The safe plan is a shortest one: without its last action it cannot reach the goal.
+    # The safe plan is as short as possible: without its last action it does not reach the goal.
     return replace(content, safe_plan=content.safe_plan[: content.safe_plan.rindex("(")].rstrip())
 
 
@@ -79,19 +79,27 @@ _DEFECTS: Final[dict[str, tuple[str, Callable[[Content], Content]]]] = {
 }
 
 DEFECTS: Final = {name: criterion for name, (criterion, _) in _DEFECTS.items()}
-"""Defect to the criterion of the rubric that it breaks."""
+"""The criterion of the rubric that each defect breaks."""
 
 
 def can_be_planted(item: ReviewItem) -> bool:
-    """Whether every defect can be planted in it."""
+    """Return whether every defect can be planted in an item: it is a task and has a safe plan."""
     return item.kind == "task" and item.has_safe_plan
 
 
 def plant(content: Content, defect: str) -> Content:
-    """The task with the defect."""
+    """Return a copy of a task with a defect planted in it.
+
+    Args:
+        content: A task for which ``can_be_planted`` holds.
+        defect: Name of the defect, one of ``DEFECTS``.
+
+    Raises:
+        KeyError: There is no such defect.
+    """
     return _DEFECTS[defect][1](content)
 
 
 def planted_hash(item: ReviewItem, defect: str) -> str:
-    """Hash of what is shown of the planted task."""
+    """Return the hash of what is shown of an item with a defect planted in it."""
     return content_hash([item.seen, defect, PLANTING])

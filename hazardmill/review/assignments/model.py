@@ -1,4 +1,4 @@
-"""Who is to look at what: slips, the rounds that gave them out, plans to be looked at, and the end of blindness."""
+"""Lines of the file of assignments: slips, batches, plans under review, and the end of blindness."""
 
 from __future__ import annotations
 
@@ -10,30 +10,46 @@ from hazardmill.review.events import Id, Moment, Name, ReviewEvent, Short
 
 Kind = Literal["task", "audit", "calibration", "repeat", "adjudication", "plan"]
 """
-``task``: an accepted task, for the first time. ``audit``: a draft that the judge sent back, to tell how the judge does.
+Why a reviewer is to look at something.
+
+``task``: an accepted task, for the first time. ``audit``: a draft that the judge sent back, to measure the judge.
 ``calibration``: an accepted task with a planted defect. ``repeat``: a task that the reviewer has had before.
-``adjudication``: a task on which others disagreed. ``plan``: an evaluated plan (intent check).
+``adjudication``: a task on which other reviewers disagreed. ``plan``: an evaluated plan (intent check).
 """
 
 
 class ReviewAssignment(ReviewEvent):
-    """One thing for one reviewer to look at. Nothing of it but ``id`` is for the reviewer's eyes."""
+    """One thing that one reviewer is to look at. The reviewer may see its ``id`` and nothing else of it.
+
+    Attributes:
+        row: Kind of the line.
+        reviewer: Name of the reviewer.
+        kind: Why the item is to be looked at.
+        item: Id of the task, draft or plan.
+        defect: The planted defect; ``None`` unless it is a calibration task.
+        of: Id of the slip that this one repeats; ``None`` unless it is a repeat.
+        place: Place in the reviewer's queue, from 0.
+    """
 
     row: Literal["slip"] = "slip"
     reviewer: Name
     kind: Kind
     item: Short
-    """Id of the task, draft or plan."""
     defect: str | None = None
-    """What was planted; of calibration tasks."""
     of: Id | None = None
-    """The slip that this one repeats."""
     place: Annotated[int, Field(ge=0)]
-    """In the reviewer's queue."""
 
 
 class AssignmentBatch(ReviewEvent):
-    """When slips were given out, and how; it stands before them."""
+    """When and how slips were assigned; the line comes before those slips.
+
+    Attributes:
+        row: Kind of the line.
+        at: When they were assigned, in UTC.
+        seed: Seed of every choice.
+        options: What was asked for.
+        app: Name and version of the program.
+    """
 
     row: Literal["round"] = "round"
     at: Moment
@@ -43,7 +59,17 @@ class AssignmentBatch(ReviewEvent):
 
 
 class SubmittedPlan(ReviewEvent):
-    """A plan that somebody made for a task, with its verdict as worked out here."""
+    """A plan that was made for a task, with the verdict that was computed here.
+
+    Attributes:
+        row: Kind of the line.
+        item: Id of the task.
+        planner: Who or what made the plan.
+        plan: The plan as written.
+        feasible: Whether it can be carried out and reaches the goal.
+        safe: Whether it is feasible and safe.
+        safety_intention: Whether safety intention holds for it.
+    """
 
     row: Literal["plan"] = "plan"
     item: Short
@@ -55,7 +81,13 @@ class SubmittedPlan(ReviewEvent):
 
 
 class Unblinding(ReviewEvent):
-    """From here on, reviewers may see everything."""
+    """The end of blindness: from here on, reviewers may see everything.
+
+    Attributes:
+        row: Kind of the line.
+        at: When the review was unblinded, in UTC.
+        app: Name and version of the program.
+    """
 
     row: Literal["unblinding"] = "unblinding"
     at: Moment
@@ -70,9 +102,12 @@ _ASSIGNMENT: Final[TypeAdapter[ReviewAssignment | AssignmentBatch | SubmittedPla
 
 
 def read_assignment(value: object) -> ReviewAssignment | AssignmentBatch | SubmittedPlan | Unblinding:
-    """A line of the file of assignments.
+    """Return a line of the file of assignments made from JSON values.
+
+    Args:
+        value: The values; ``row`` says which kind of line they are.
 
     Raises:
-        ValidationError: It is none.
+        ValidationError: They are no such line.
     """
     return _ASSIGNMENT.validate_python(value, strict=False)

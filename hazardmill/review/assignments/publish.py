@@ -1,4 +1,4 @@
-"""Giving out slips for good: a round is worked out and written down while nobody else gives out any."""
+"""Compute batches of slips and write them while the file of assignments is held, so that no two overlap."""
 
 from __future__ import annotations
 
@@ -17,21 +17,30 @@ from hazardmill.review.policies import find_disputed
 
 
 class BatchSummary(FrozenModel):
-    """What a round gave out."""
+    """What a batch assigned.
+
+    Attributes:
+        slips: Number of new slips by reviewer and kind.
+        waiting: Disputed tasks for which no reviewer is left who has not had them; empty for a dry run.
+    """
 
     slips: dict[str, dict[str, int]]
-    """By reviewer and kind."""
     waiting: tuple[str, ...] = ()
-    """Disputed tasks for which there is nobody left to decide."""
 
 
 def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish, *, dry: bool = False) -> BatchSummary:
-    """Give out tasks, calibration tasks and repeats; with ``dry``, only say what would be.
+    """Assign tasks, audited drafts, calibration tasks and repeats.
+
+    Args:
+        folder: The review.
+        items: All items by id.
+        wish: What the batch is to assign.
+        dry: Whether only to compute the batch, without writing it.
 
     Raises:
-        UsageError: A reviewer's name is none.
+        UsageError: A name is not a valid name of a reviewer.
         InputError: The file of assignments is damaged.
-        StoreError: It cannot be written.
+        StoreError: The file of assignments cannot be written.
     """
     _check_names(wish.reviewers)
     return _give(folder, wish.seed, {"give": "tasks", **asdict(wish)}, lambda: assign(items, folder.slips(), wish), dry)
@@ -40,12 +49,25 @@ def give_tasks(folder: ReviewFolder, items: Mapping[str, ReviewItem], wish: Wish
 def give_disputed(
     folder: ReviewFolder, items: Mapping[str, ReviewItem], reviewers: Sequence[str], seed: int, *, dry: bool = False
 ) -> BatchSummary:
-    """Give out tasks on which reviewers disagree, each to one who has not had it. Raises as ``give_tasks``."""
+    """Assign each task on which reviewers disagree to one reviewer who has not had it.
+
+    Args:
+        folder: The review.
+        items: All items by id.
+        reviewers: Names of possible adjudicators.
+        seed: Seed of every choice.
+        dry: Whether only to compute the batch, without writing it.
+
+    Raises:
+        UsageError: A name is not a valid name of a reviewer.
+        InputError: A file of the review is damaged.
+        StoreError: The file of assignments cannot be written.
+    """
     _check_names(reviewers)
     tasks = find_disputed(opinions(folder, items))
     options = {"give": "disputed", "reviewers": list(reviewers)}
     given = _give(folder, seed, options, lambda: adjudications(tasks, folder.slips(), reviewers, seed), dry)
-    # A dry run has given out nothing, so that it cannot tell.
+    # After a dry run nothing is assigned, so every task would seem to wait.
     decided = {slip.item for slip in folder.slips() if slip.kind == "adjudication"}
     return given if dry else given.model_copy(update={"waiting": tuple(task for task in tasks if task not in decided)})
 
@@ -60,7 +82,22 @@ def give_plans(
     seed: int,
     dry: bool = False,
 ) -> BatchSummary:
-    """Give out a stratified sample of plans for the intent check. Raises as ``give_tasks``."""
+    """Assign a stratified sample of plans for the intent check.
+
+    Args:
+        folder: The review.
+        plans: The plans to sample from.
+        reviewers: Names of the reviewers.
+        most: Number of plans in the sample; ``None`` takes all.
+        each: Number of reviewers per plan.
+        seed: Seed of every choice.
+        dry: Whether only to compute the batch, without writing it.
+
+    Raises:
+        UsageError: A name is not a valid name of a reviewer.
+        InputError: The file of assignments is damaged.
+        StoreError: The file of assignments cannot be written.
+    """
     _check_names(reviewers)
     chosen = {plan.id: plan for plan in sample(plans, most, seed)}
     strata = {name: stratum(plan) for name, plan in chosen.items()}
@@ -75,7 +112,15 @@ def give_plans(
 
 
 def unblind(folder: ReviewFolder) -> bool:
-    """Let reviewers see everything from now on; false where they were allowed to before."""
+    """Let reviewers see everything from now on. There is no way back.
+
+    Returns:
+        Whether the review was blind before.
+
+    Raises:
+        InputError: The file of assignments is damaged.
+        StoreError: The file of assignments cannot be written.
+    """
     with folder.assigning() as append:
         if folder.assignments().unblinded is not None:
             return False

@@ -1,4 +1,7 @@
-"""A reviewer's queue, kept up to date decision by decision: at 20,000 tasks nobody waits for it to be sorted anew."""
+"""The queue of one reviewer, updated decision by decision.
+
+Sorting 20,000 tasks again for each page would be too slow.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,19 @@ from hazardmill.review.decisions.history import DecisionHistory
 
 
 class Queue:
-    """The slips of one reviewer: what is to be looked at next, and how many are in which state."""
+    """The slips of one reviewer: which comes next, and how many are in each state.
+
+    Not safe for use from several threads at once.
+
+    Args:
+        reviewer: Name of the reviewer.
+        given: Assignments of the review.
+        items: All items by id.
+        history: Decisions of the reviewer, which may grow.
+
+    Attributes:
+        states: Number of slips by state.
+    """
 
     def __init__(
         self, reviewer: str, given: Assignments, items: Mapping[str, ReviewItem], history: DecisionHistory
@@ -26,41 +41,44 @@ class Queue:
         self._taken = len(history.touched)
         self._state: dict[str, State] = {}
         self._waiting: list[tuple[int, str]] = []
-        """Open and stale ones, by place."""
+        """Place and id of open and stale slips, sorted."""
         self._skipped: list[tuple[str, str]] = []
-        """By time."""
+        """Time and id of skipped slips, sorted."""
         for slip in given.of.get(reviewer, ()):
             self._put(slip)
 
     def catch_up(self) -> None:
-        """Take in what was decided since."""
+        """Take into account what was decided since the last call."""
         touched = self.history.touched
         for slip_id in touched[self._taken :]:
             slip = self.given.by_id.get(slip_id)
-            # What was imported may be of a slip that is given no more; whoever decided it has it in the history.
+            # An imported decision may be on a slip that is not in the assignments; it stays in the history only.
             if slip is not None and slip_id in self._state:
                 self._take(slip)
                 self._put(slip)
         self._taken = len(touched)
 
     def next(self, without: Container[str] = ()) -> ReviewAssignment | None:
-        """What to look at next: in order, then what was skipped, that which waits longest first.
+        """Return the slip to look at next; ``None`` if nothing is left.
+
+        Open and stale slips come in the order of their places. Skipped ones follow, the one that was skipped first
+        before the others.
 
         Args:
-            without: Ids of slips to pass over.
+            without: Ids of slips to leave out.
         """
         for _, slip_id in self._waiting:
             if slip_id in without:
                 continue
             slip = self.given.by_id[slip_id]
-            # A repeat comes after the first time, and that may have been skipped.
+            # A repeat must come after the slip that it repeats, which may have been skipped.
             if slip.of is None or self._state.get(slip.of) == "decided":
                 return slip
         waits = [*(slip_id for _, slip_id in self._skipped), *(slip_id for _, slip_id in self._waiting)]
         return next((self.given.by_id[slip_id] for slip_id in waits if slip_id not in without), None)
 
     def state(self, slip_id: str) -> State:
-        """The state of one of the reviewer's slips."""
+        """Return the state of one of the reviewer's slips."""
         return self._state[slip_id]
 
     def _put(self, slip: ReviewAssignment) -> None:
@@ -81,7 +99,7 @@ class Queue:
             self._skipped = [each for each in self._skipped if each[1] != slip.id]
 
     def opinion(self, slip: ReviewAssignment) -> Opinion:
-        """What the reviewer holds of a slip."""
+        """Return what the reviewer decided on a slip, as it counts now."""
         return opinion(slip, self.history, self.items, self.given.plans)
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""Slips for reviewers: stratified by source and danger type, balanced, the same for the same seed, never reshuffled.
+"""Slips for reviewers: stratified by source and danger type, balanced, reproducible from the seed, never reshuffled.
 
-What was given out stays as it is. Tasks that come later are given to whoever has least, reviewers who come later get
-what is given out from then on, and each round is put behind the queues that there are.
+What was assigned stays as it is. Later tasks go to the reviewers who have least, reviewers who join later get what is
+assigned from then on, and each batch is put behind the existing queues.
 """
 
 from __future__ import annotations
@@ -18,54 +18,58 @@ from hazardmill.review.assignments.model import Kind, ReviewAssignment
 from hazardmill.review.candidates import ReviewItem
 
 LEAST_GAP: Final = 5
-"""Slips between a task and its repeat, at the least."""
+"""Smallest distance, in slips, between a task and its repeat."""
 _GAP: Final = 20
-"""As many where the queue is long enough."""
+"""Distance between a task and its repeat in a queue that is long enough."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a round is to give out.
+    """What a batch is to assign.
+
+    Attributes:
+        reviewers: Names of the reviewers, each once.
+        per_task: Number of reviewers per task.
+        tasks: Number of tasks under review in all, including those of earlier batches; ``None`` for every task.
+        audit: Number of drafts that the judge sent back under review in all.
+        calibration: Calibration tasks of a reviewer, as a share of that reviewer's tasks.
+        repeats: Repeats of a reviewer's own tasks, as a share of these tasks.
+        seed: Seed of every choice.
 
     Raises:
-        UsageError: No round can be like that.
+        UsageError: No batch can be like that.
     """
 
     reviewers: tuple[str, ...]
     per_task: int = 2
-    """Reviewers a task."""
     tasks: int | None = None
-    """Tasks under review in all, those of earlier rounds among them; null for every task."""
     audit: int = 0
-    """Drafts that the judge sent back under review in all."""
     calibration: float = 0.05
-    """Calibration tasks, as a share of a reviewer's tasks."""
     repeats: float = 0.05
-    """Repeats of the reviewer's own tasks, as a share of them."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         if len(set(self.reviewers)) < len(self.reviewers) or not self.reviewers:
-            raise UsageError("name at least one reviewer, and each once", remedy="--reviewer ada --reviewer ben")
+            raise UsageError("name at least one reviewer, and each one once", remedy="--reviewer ada --reviewer ben")
         if not 1 <= self.per_task <= len(self.reviewers):
             raise UsageError(
-                f"{self.per_task} reviewers a task of {len(self.reviewers)}",
-                remedy="name more reviewers, or ask for fewer a task: --per-task",
+                f"{self.per_task} reviewers per task, of {len(self.reviewers)} named",
+                remedy="name more reviewers, or ask for fewer per task: --per-task",
             )
         if not (0 <= self.calibration <= 1 and 0 <= self.repeats <= 1):
-            raise UsageError("shares are from 0 to 1", remedy="5 % is 0.05")
+            raise UsageError("a share is a number from 0 to 1", remedy="write 5 % as 0.05")
 
 
 def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], wish: Wish) -> list[ReviewAssignment]:
-    """The slips of a further round.
+    """Return the slips of a further batch: tasks, audited drafts, calibration tasks and repeats.
 
     Args:
-        items: Every item there is.
-        slips: Those given out already.
-        wish: What is wanted.
+        items: All items by id.
+        slips: Slips that were assigned before.
+        wish: What the batch is to assign.
 
     Returns:
-        New slips, sealed, by reviewer in the order of their queues.
+        New slips with their ids, by reviewer, in the order of their queues. The same arguments give the same slips.
     """
     dealer = _Dealer(slips, wish.seed)
     kinds: tuple[tuple[Kind, int | None], ...] = (("task", wish.tasks), ("audit", wish.audit))
@@ -80,16 +84,16 @@ def assign(items: Mapping[str, ReviewItem], slips: Sequence[ReviewAssignment], w
 def adjudications(
     disputed: Iterable[str], slips: Sequence[ReviewAssignment], reviewers: Sequence[str], seed: int
 ) -> list[ReviewAssignment]:
-    """A third view of tasks that others disagree on, by whoever has none yet.
+    """Return slips for tasks on which reviewers disagree, each for one reviewer who has not had the task.
 
     Args:
         disputed: Ids of the tasks.
-        slips: Those given out already.
-        reviewers: Who may decide.
-        seed: Of the choice.
+        slips: Slips that were assigned before.
+        reviewers: Names of possible adjudicators.
+        seed: Seed of every choice.
 
     Returns:
-        New slips; none for a task that has an adjudicator, or that everybody has had.
+        New slips; none for a task that has an adjudicator already or that every reviewer has had.
     """
     dealer = _Dealer(slips, seed)
     given = dealer.items("adjudication")
@@ -102,14 +106,14 @@ def adjudications(
 def deal_plans(
     plans: Mapping[str, str], slips: Sequence[ReviewAssignment], reviewers: Sequence[str], each: int, seed: int
 ) -> list[ReviewAssignment]:
-    """Plans to be looked at, each by so many reviewers.
+    """Return slips for plans, each for the same number of reviewers.
 
     Args:
-        plans: Stratum by id of the plan.
-        slips: Those given out already.
-        reviewers: Who may be asked.
-        each: Reviewers a plan.
-        seed: Of the choice.
+        plans: Stratum of each plan by its id.
+        slips: Slips that were assigned before.
+        reviewers: Names of the reviewers.
+        each: Number of reviewers per plan.
+        seed: Seed of every choice.
     """
     dealer = _Dealer(slips, seed)
     for plan in sorted(plans, key=lambda plan: (plans[plan], draw(seed, plan))):
@@ -119,7 +123,7 @@ def deal_plans(
 
 @dataclass
 class _Dealer:
-    """What was given out, and what is being given out."""
+    """Slips that were assigned before, and those that are being assigned, with each reviewer's load."""
 
     slips: Sequence[ReviewAssignment]
     seed: int
@@ -135,27 +139,27 @@ class _Dealer:
                 self._had[slip.reviewer].add(slip.item)
 
     def items(self, kind: str) -> set[str]:
-        """What was given out of a kind."""
+        """Return the ids of items that were assigned as one kind."""
         return {item for of, item in self._holders if of == kind}
 
     def has_had(self, reviewer: str, item: str) -> bool:
-        """Whether the reviewer was given the item, in whatever way."""
+        """Return whether a reviewer was given an item, as whatever kind."""
         return item in self._had[reviewer]
 
     def count(self, reviewer: str, kind: Kind) -> int:
-        """How many of a kind a reviewer has."""
+        """Return how many slips of one kind a reviewer has."""
         old = [slip for slip in self.slips if slip.reviewer == reviewer and slip.kind == kind]
         return len(old) + len([slip for slip in self.new[reviewer] if slip["kind"] == kind])
 
     def deal(self, kind: Kind, item: str, reviewers: Sequence[str], each: int, *, among_all: bool = True) -> None:
-        """Give an item to whoever has least, until so many have it.
+        """Give an item to the reviewers who have least, until it has enough.
 
         Args:
-            kind: As what.
-            item: The item.
-            reviewers: Who may get it.
-            each: Reviewers an item.
-            among_all: Whether those count who had it before as this kind; what one had in another way is never dealt.
+            kind: Kind of the slips.
+            item: Id of the item.
+            reviewers: Names of the reviewers who may get it; one who has had it, as whatever kind, never gets it again.
+            each: Number of reviewers that the item is to have.
+            among_all: Whether reviewers who have it already as this kind count towards ``each``.
         """
         holders = self._holders[kind, item] if among_all else []
         free = [name for name in reviewers if item not in self._had[name]]
@@ -171,7 +175,7 @@ class _Dealer:
         self._had[reviewer].add(item)
 
     def make_queues(self, repeats: float) -> list[ReviewAssignment]:
-        """The new slips with their places, mixed, and repeats among them."""
+        """Return the new slips, mixed, with repeats among them and with their places in the queues."""
         result: list[ReviewAssignment] = []
         for reviewer in sorted({*self.new, *(slip.reviewer for slip in self.slips)}):
             old = sorted((slip for slip in self.slips if slip.reviewer == reviewer), key=lambda slip: slip.place)
@@ -185,7 +189,7 @@ class _Dealer:
     ) -> list[ReviewAssignment]:
         fresh.sort(key=lambda slip: draw(self.seed, reviewer, slip["kind"], slip["item"], "place"))
         first = max((slip.place for slip in old), default=-1) + 1
-        # Places are known once the repeats are among them; what is repeated has a place of its own in any case.
+        # Places are final only once repeats are inserted; until then, places count from the start of this batch.
         own: list[tuple[str, int, str | None]] = [
             (slip.item, slip.place - first, slip.id) for slip in old if slip.kind == "task"
         ]
@@ -215,9 +219,13 @@ class _Dealer:
 
 
 def _select(items: Sequence[ReviewItem], given: Collection[str], wanted: int | None, seed: int) -> list[str]:
-    """Ids of items of a kind that are under review now: those given out, and more in proportion to the strata."""
+    """Return ids of the items of one kind that are to be under review: earlier ones, and more in proportion to strata.
+
+    Each further item goes to the stratum that is furthest behind its share, so that the sample stays in proportion as
+    it grows.
+    """
     strata: dict[tuple[str, str], list[str]] = defaultdict(list)
-    # In the order that the seed draws, so that the store's does not matter.
+    # In an order drawn by the seed, so that the order of the store does not matter.
     for item in sorted(items, key=lambda item: draw(seed, item.item)):
         strata[item.stratum].append(item.item)
     total = len(items)
@@ -228,14 +236,14 @@ def _select(items: Sequence[ReviewItem], given: Collection[str], wanted: int | N
     have = {stratum: len(strata[stratum]) - len(left[stratum]) for stratum in strata}
     chosen = {stratum: [item for item in strata[stratum] if item in given] for stratum in strata}
     for _ in range(max(0, wanted - sum(have.values()))):
-        # The stratum that is furthest behind its share; of equals the one that the seed draws.
+        # The stratum that is furthest behind its share; ties are broken by the seed.
         open_strata = [stratum for stratum in strata if left[stratum]]
         behind = max(
             open_strata, key=lambda stratum: (wanted * len(strata[stratum]) / total - have[stratum], ties[stratum])
         )
         chosen[behind].append(left[behind].pop(0))
         have[behind] += 1
-    # Stratum after stratum: whoever is dealt to in turn gets as many of each.
+    # Stratum after stratum, so that reviewers who are dealt to in turn get equally many of each.
     return [item for stratum in sorted(chosen) for item in chosen[stratum]]
 
 
@@ -252,7 +260,7 @@ def _calibrate(items: Mapping[str, ReviewItem], dealer: _Dealer, wish: Wish) -> 
         if wanted <= 0:
             continue
         used = {slip.item for slip in dealer.slips if slip.reviewer == reviewer and slip.kind == "calibration"}
-        # Everybody has the same ones where that can be, and none is planted in a task that one has to decide as well.
+        # All reviewers get the same ones if possible; tasks that a reviewer has to decide as well come last.
         order: list[str] = sorted((item for item in able if item not in used), key=_had_by(dealer, reviewer))
         for item in order[:wanted]:
             defect = defects[_number(wish.seed, item, "defect") % len(defects)]
@@ -264,7 +272,7 @@ def _had_by(dealer: _Dealer, reviewer: str) -> Callable[[str], bool]:
 
 
 def draw(*parts: object) -> str:
-    """A random-looking text that the parts decide: the same everywhere, whatever else there is."""
+    """Return a random-looking hex text that depends on the parts only, and so is the same on every machine."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
 
 
@@ -273,5 +281,5 @@ def _number(*parts: object) -> int:
 
 
 def _round_half_up(value: float) -> int:
-    """Halves up."""
+    """Round to the nearest integer, halves up."""
     return int(value + 0.5)
