@@ -1,4 +1,4 @@
-"""Who may come in, and whether a form that comes in was filled in on a page of ours."""
+"""Who may come in, and whether a form was sent from a page of this app."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ _MOST_FIELDS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the app is open."""
+    """How the app can be reached, and who may sign in.
+
+    Attributes:
+        hosts: Host names under which the app answers; any other name is an attempt at DNS rebinding.
+        tokens_demanded: Whether reviewers need a token even if none was ever made.
+        reviewers: Names of those who may sign in; empty for everybody who was assigned something.
+        https: Whether browsers reach the app over HTTPS; cookies are then restricted to it.
+    """
 
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
-    """Names under which it may be asked for; any other is somebody's trick (DNS rebinding)."""
     tokens_demanded: bool = False
-    """Whether a name is not enough, even if no token was ever made."""
     reviewers: tuple[str, ...] = ()
-    """Who may sign in; empty: whoever was given something."""
     https: bool = False
-    """Whether browsers reach it over HTTPS; cookies are for that alone then."""
 
 
 class SignInFirst(Exception):
@@ -41,11 +44,25 @@ class SignInFirst(Exception):
 
 
 class SignInRefused(Exception):
-    """Name and token do not fit; the message is for whoever tries."""
+    """Name and token do not match; the message is shown to whoever tries to sign in."""
 
 
 class Doors:
-    """The sessions of one app, and who sits at which reviewer_session."""
+    """Access to one app: sessions, tokens, and limits on how often pages are asked for and tokens guessed.
+
+    Args:
+        service: The review service.
+        sessions: Makes and reads cookies.
+        rules: How the app can be reached.
+        pages: Limit on pages per client; ``None`` for 240 at once, then 20 per second.
+        guesses: Limit on attempts to sign in per client; ``None`` for 10 at once, then one every 30 seconds.
+
+    Attributes:
+        service: The review service.
+        sessions: Makes and reads cookies.
+        rules: How the app can be reached.
+        tokens: Tokens of reviewers.
+    """
 
     def __init__(
         self,
@@ -64,19 +81,30 @@ class Doors:
         self._guesses = guesses or Throttle(burst=10, every_s=30)
 
     def cookie(self, *, signed_in: bool) -> str:
-        """Name of the cookie. That of the sign-in page is another one.
+        """Return the name of the cookie; the sign-in page has another one than signed-in pages.
 
-        Whoever comes from a page elsewhere comes without cookies, and must not be signed out by seeing that page.
+        A browser that follows a link from elsewhere sends no cookies, and showing it the sign-in page must not sign
+        anybody out.
         """
         name = self.sessions.cookie if signed_in else f"{self.sessions.cookie}_door"
         return f"__Host-{name}" if self.rules.https else name
 
     def tokens_demanded(self) -> bool:
-        """Whether one has to say a token. Where one was made, everybody needs one."""
+        """Return whether a token is needed to sign in; as soon as one was made, everybody needs one."""
         return self.rules.tokens_demanded or self.tokens.are_used()
 
     def session(self, request: Request) -> BrowserSession | None:
-        """The session of a browser, signed in or not; null where there is none, or its token was replaced."""
+        """Return the session of a browser, signed in or not.
+
+        Args:
+            request: The request with its cookies.
+
+        Returns:
+            The session; ``None`` if there is none, if it is over, or if its token was replaced.
+
+        Raises:
+            InputError: The file of a token or of the assignments is damaged.
+        """
         found = self.sessions.read_cookie(request.cookies.get(self.cookie(signed_in=True)))
         if found is not None and found.reviewer and self._is_asked(found.reviewer):
             may_come = found.stamp or not self.tokens_demanded()
@@ -86,34 +114,39 @@ class Doors:
         return door if door is not None and not door.reviewer else None
 
     def sign_in(self, client: str, name: str, token: str) -> BrowserSession:
-        """A session of a reviewer.
+        """Return a new session of a reviewer.
+
+        Args:
+            client: The address or network that asks, for the limit on guesses.
+            name: Name of the reviewer.
+            token: The reviewer's token; ignored if no tokens are demanded.
 
         Raises:
-            Refused: They may not.
-            HTTPException: 429: too many guesses.
+            SignInRefused: The name was assigned nothing, or name and token do not match.
+            HTTPException: 429: too many attempts.
         """
         if not self.tokens_demanded():
             if not self._is_asked(name):
-                raise SignInRefused("There is nothing to review for that name. Ask whoever leads the review.")
+                raise SignInRefused("Nothing was assigned to that name. Ask whoever leads the review.")
             return self.sessions.new(name)
         wait_s = self._guesses.wait_s(client)
         if wait_s:
             raise HTTPException(429, headers={"Retry-After": str(wait_s)})
-        # One answer for whatever is wrong: who takes part is nobody's business.
+        # The same answer whatever is wrong: strangers must not learn who takes part.
         try:
             fits = self.tokens.fits(reviewer_name(name), token)
         except UsageError:
             fits = False
         if not fits or not self._is_asked(name):
-            raise SignInRefused("Name and token do not fit. Whoever leads the review can make a new token.")
+            raise SignInRefused("Name and token do not match. Whoever leads the review can make a new token.")
         self._guesses.forgive(client)
         return self.sessions.new(name, self.tokens.stamp(name))
 
     def not_too_often(self, client: str) -> None:
-        """Count a page.
+        """Count a request for a page.
 
         Raises:
-            HTTPException: 429: too many.
+            HTTPException: 429: too many requests.
         """
         wait_s = self._pages.wait_s(client)
         if wait_s:
@@ -126,7 +159,12 @@ class Doors:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A reviewer who asks for a page."""
+    """A reviewer who asks for a page.
+
+    Attributes:
+        session: Session of the browser.
+        reviewer_session: What the reviewer may see and do.
+    """
 
     session: BrowserSession
     reviewer_session: ReviewerSession
@@ -134,39 +172,45 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What was sent, from a page of the same session."""
+    """Fields that were sent from a page of the same session.
+
+    Attributes:
+        session: Session of the browser.
+        fields: The fields.
+    """
 
     session: BrowserSession
     fields: FormData
 
     def text(self, name: str) -> str:
-        """A field; empty where it was not sent."""
+        """Return a field, with line feeds as its line ends; empty if it was not sent."""
         value = self.fields.get(name)
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """All fields of a name."""
+        """Return all fields of one name."""
         return tuple(value for value in self.fields.getlist(name) if isinstance(value, str))
 
 
 def doors_of(request: Request) -> Doors:
-    """The doors of the app."""
+    """Return the access object of the app that serves a request."""
     doors = request.app.state.doors
     assert isinstance(doors, Doors)
     return doors
 
 
 def client_of(request: Request) -> str:
-    """The address or network that asks; of all who come through one proxy, the proxy's."""
+    """Return the address or network that a request comes from; behind a proxy, the proxy's."""
     return origin(request.client.host if request.client else "")
 
 
 def guest_of(request: Request) -> Guest:
-    """Who asks.
+    """Return the reviewer who sends a request.
 
     Raises:
-        SignInFirst: Nobody knows.
-        ReviewRefusal: Somebody who was given nothing.
+        SignInFirst: Nobody has signed in.
+        ReviewRefusal: ``not_yours``: the reviewer has nothing assigned.
+        HTTPException: 429: too many requests.
     """
     doors = doors_of(request)
     doors.not_too_often(client_of(request))
@@ -177,11 +221,11 @@ def guest_of(request: Request) -> Guest:
 
 
 async def form_of(request: Request) -> Form:
-    """What was sent.
+    """Return the form of a request, after checking that it was sent from a page of the same session.
 
     Raises:
-        SignInFirst: There is no session it could be from.
-        HTTPException: 403: it is not from a page of ours; 413: too large; 429: too many.
+        SignInFirst: There is no session that it could be from.
+        HTTPException: 403: it was not sent from a page of this session; 413: too large; 429: too many requests.
     """
     doors = doors_of(request)
     doors.not_too_often(client_of(request))
@@ -197,7 +241,7 @@ async def form_of(request: Request) -> Form:
 
 
 def _is_from_here(headers: Mapping[str, str]) -> bool:
-    """Whether a browser says that the page was ours; older ones say nothing, and the form's token decides."""
+    """Return whether the form is from this app as far as the browser says; older browsers say nothing."""
     origin = headers.get("origin")
     try:
         if origin is not None and urlsplit(origin).netloc != headers.get("host"):

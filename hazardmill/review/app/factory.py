@@ -1,4 +1,4 @@
-"""The app: its pages, what guards them, and pages for whatever goes wrong."""
+"""The app: its pages, the checks in front of them, and pages for errors."""
 
 from __future__ import annotations
 
@@ -31,29 +31,34 @@ from hazardmill.text.printable import STEERING, printable
 _HERE: Final = Path(__file__).resolve().parent
 _UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
 _MESSAGES: Final = {
-    403: "This form does not come from a page of yours. Go back to the task and send it again.",
+    403: "This form was not sent from a page of your session. Go back to the task and send it again.",
     404: "There is no such page.",
     405: "There is no such page.",
-    413: "That was too much at once. Nothing was recorded; shorten it.",
-    422: "That was no form of ours. Nothing was recorded.",
-    429: "Too many at once. Nothing was recorded; wait a little and try again.",
+    413: "That was too long. Nothing was recorded; shorten it.",
+    422: "That was not a form of this app. Nothing was recorded.",
+    429: "Too many requests at once. Nothing was recorded; wait a little and try again.",
 }
 _LOG: Final = logging.getLogger("hazardmill.review")
 _DAMAGED: Final = (
-    "A file of this review was changed by hand, or is damaged. Nothing was recorded. Keep what you typed, and tell "
-    "whoever leads the review: the server's log says which file and line, and what mends it."
+    "A file of this review was changed by hand, or is damaged. Nothing was recorded. Keep what you typed, and inform "
+    "whoever leads the review: the server's log names the file and the line, and says how to repair it."
 )
-_FAILED: Final = "The server failed at this. Nothing was recorded unless your history shows it."
+_FAILED: Final = "The server failed. Nothing was recorded unless your history shows it."
 
 
 def create_app(doors: Doors, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
-    """The app behind these doors."""
+    """Return the app.
+
+    Args:
+        doors: Who may come in.
+        lifespan: What runs as long as the app is served.
+    """
     app = FastAPI(title="hazardmill review", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.doors = doors
     app.state.templates = _templates()
     app.include_router(router)
     app.mount("/static", _Static(directory=_HERE / "static"))
-    # From the inside out.
+    # From the inside out: the last one added sees a request first.
     app.add_middleware(BodyLimit)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(doors.rules.hosts), www_redirect=False)
     app.add_middleware(SecurityHeaders)
@@ -80,7 +85,7 @@ def _templates() -> Environment:
 
 
 def _write_out_steering(value: object) -> object:
-    """Text with what would steer a reader's screen written out; what is HTML already is left alone."""
+    """Escape characters in text that would steer a reader's screen; what is HTML already is left alone."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return _UNSEEN.sub(lambda found: printable(found[0]), value)
@@ -88,7 +93,7 @@ def _write_out_steering(value: object) -> object:
 
 @cache
 def _static(name: str) -> str:
-    """The address of a file of ours: another one when it has changed."""
+    """Return the address of a static file, which changes with its content."""
     digest = hashlib.sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
 
@@ -111,13 +116,13 @@ async def _to_sign_in(request: Request, error: Exception) -> Response:
 
 
 async def _answer_disconnect(request: Request, error: Exception) -> Response:
-    """Whoever sent the request broke off in the middle: nobody reads this answer, and nothing failed."""
+    """Answer a visitor who broke off in the middle of a request: nobody reads it, and nothing failed."""
     return Response(status_code=400)
 
 
 async def _http_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = _render_error(request, error.status_code, _MESSAGES.get(error.status_code, "That cannot be done."))
+    response = _render_error(request, error.status_code, _MESSAGES.get(error.status_code, "This cannot be done."))
     response.headers.update(error.headers or {})
     return response
 
@@ -127,7 +132,7 @@ async def _form_page(request: Request, error: Exception) -> Response:
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
-    """An error of ours. Where files are is no reviewer's matter: only what was wrong is told."""
+    """Answer an error of hazardmill. The paths in it do not concern reviewers, who are shown only what was wrong."""
     assert isinstance(error, HazardmillError)
     if not isinstance(error, ReviewRefusal):
         _LOG.error("%s", printable(str(error)))
@@ -137,7 +142,7 @@ async def _error_page(request: Request, error: Exception) -> Response:
 
 
 async def _failure_page(request: Request, error: Exception) -> Response:
-    # This one is made outside of all that guards: it gets the headers here.
+    # This answer is made outside all middleware, so it gets the security headers here.
     response = _render_error(request, 500, _FAILED)
     response.headers.update({**HEADERS, "Cache-Control": "no-store"})
     return response

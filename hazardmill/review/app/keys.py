@@ -13,12 +13,12 @@ from hazardmill.review.regular import read_regular
 from hazardmill.store.files.fsync_io import disk_errors, make_folder, rename, sync_file, sync_folder
 
 FOLDER: Final = ".private"
-_IGNORED: Final = "# Keys and hashes of tokens: of this machine, and of no repository.\n*\n"
+_IGNORED: Final = "# Keys and hashes of tokens: they belong to this machine and to no repository.\n*\n"
 _KEY_BYTES: Final = 32
 
 
 def private_folder(folder: ReviewFolder) -> Path:
-    """The folder, made if it is not there: its owner alone may read it, and git passes over it.
+    """Return the folder of secrets; it is made if it does not exist, readable by its owner alone and ignored by git.
 
     Raises:
         StoreError: It cannot be written.
@@ -39,7 +39,11 @@ def private_folder(folder: ReviewFolder) -> Path:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, that its owner alone may read."""
+    """Write a file that its owner alone may read; it appears whole or not at all.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
     staged = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     with disk_errors(path, "write"):
         descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -50,17 +54,19 @@ def write_private(path: Path, text: str) -> None:
 
 
 def session_key(folder: ReviewFolder) -> bytes:
-    """The key that signs the sessions of this review: the same after a restart, so that nobody signs in again.
+    """Return the key that signs the sessions of this review, 32 bytes; it is made at the first call.
+
+    The key survives restarts, so that nobody has to sign in again.
 
     Raises:
         StoreError: It cannot be read or written.
-        InputError: It is damaged.
+        InputError: It is damaged, or a link.
     """
     path = private_folder(folder) / "session-key"
     if not os.path.lexists(path):
         staged = path.with_name(f"session-key.{secrets.token_hex(4)}.new")
         write_private(staged, secrets.token_hex(_KEY_BYTES))
-        # A link, not a rename: of two servers that begin at once, both have the key of the first.
+        # A hard link, not a rename: if two servers start at once, both use the key of the first.
         with disk_errors(path, "write"):
             try:
                 path.hardlink_to(staged)
@@ -77,6 +83,6 @@ def session_key(folder: ReviewFolder) -> bytes:
         key = b""
     if len(key) != _KEY_BYTES:
         raise InputError(
-            "the key of the sessions is damaged", file=str(path), remedy="delete it: everybody signs in again"
+            "the key of the sessions is damaged", file=str(path), remedy="delete it; everybody has to sign in again"
         )
     return key

@@ -1,4 +1,4 @@
-"""What is seen to at the door of the app, before any page: sizes, and headers that tie a browser's hands."""
+"""Checks in front of all pages: limits on sizes, and headers that restrict what a browser does with a page."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY: Final = 128 * 1024
-"""Bytes of a request's body: a note of 4,000 characters and a plan of 20,000 fit, whatever their signs."""
+"""Largest number of bytes of a body: a note of 4,000 characters and a plan of 20,000 fit in any script."""
 
 _DIGITS: Final = 12
 
 HEADERS: Final = {
-    # No inline script or style, nothing from elsewhere, no plug-in, no frame: a text that got through does nothing.
+    # No inline script or style, nothing from elsewhere, no plug-in, no frame: a text that got through can do nothing.
     "Content-Security-Policy": "; ".join(
         (
             "default-src 'none'",
@@ -29,7 +29,7 @@ HEADERS: Final = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: browsers then send forms with `Origin: null`.
+    # Not no-referrer, with which browsers would send forms with `Origin: null`.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -38,13 +38,17 @@ HEADERS: Final = {
 
 
 class SecurityHeaders:
-    """Puts the headers on every answer; pages are kept in no cache."""
+    """ASGI middleware that adds ``HEADERS`` to every answer and keeps pages out of caches.
+
+    Args:
+        app: The app that answers.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -52,7 +56,7 @@ class SecurityHeaders:
                 headers.update(HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
                 if message["status"] >= 400:
-                    # A page that refuses has no address of its own to go back to.
+                    # A page of a refusal has no address of its own to go back to.
                     headers["HX-Push-Url"] = "false"
             await send(message)
 
@@ -60,19 +64,27 @@ class SecurityHeaders:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, whether they say so or not."""
+    """ASGI middleware that refuses bodies above ``MAX_BODY``, whether or not the request declares its size.
+
+    Args:
+        app: The app that answers.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request.
+
+        Raises:
+            HTTPException: 413: the body is too large; raised where a page reads it.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = Headers(scope=scope).get("content-length", "0")
-        # So many digits that Python would not read them are too large as well.
-        too_large, size = not told.isdecimal() or len(told) > _DIGITS or int(told) > MAX_BODY, 0
+        declared = Headers(scope=scope).get("content-length", "0")
+        # More digits than Python would convert are too large as well.
+        too_large, size = not declared.isdecimal() or len(declared) > _DIGITS or int(declared) > MAX_BODY, 0
 
         async def receive_limited() -> Message:
             nonlocal size
@@ -81,7 +93,7 @@ class BodyLimit:
                 size += len(message.get("body", b""))
                 if size <= MAX_BODY:
                     return message
-            # Where the page that reads the body is: so that the refusal is a page too.
+            # Raised where the page reads the body, so that the refusal is a page too.
             raise HTTPException(413)
 
         await self._app(scope, receive_limited, send)

@@ -1,4 +1,7 @@
-"""The pages. Each is made anew from the files of the review, so that reload, back and a second tab show what is so."""
+"""The pages of the app.
+
+Each is made again from the files of the review, so that reload, back and a second tab show what is recorded.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,17 @@ STATUS: Final = {
     "blind": 403,
     "broken": 503,
 }
-"""Refusals of the service."""
+"""HTTP status of each refusal of the service."""
 
 _SEE_OTHER: Final = 303
 _LONGEST_S: Final = 6 * 3600.0
-"""A task that was open for longer was not looked at for so long: the time is unknown."""
+"""Seconds. A task that was open for longer was not looked at all the time, so its time is unknown."""
 _HISTORY: Final = 30
 
 
 @router.get("/")
 def forward(request: Request, guest: Signed) -> Response:
-    """The next task, or the end."""
+    """Redirect to the next task, or show that nothing is left."""
     sheet = guest.reviewer_session.next()
     if sheet is not None:
         return RedirectResponse(f"/slip/{sheet.slip}", _SEE_OTHER)
@@ -50,14 +53,17 @@ def forward(request: Request, guest: Signed) -> Response:
 
 @router.get("/slip/{slip}")
 def slip_page(request: Request, guest: Signed, slip: str, undone: str = "") -> Response:
-    """One task."""
-    told = "Taken back. Decide anew, or go on." if undone else None
+    """Show the task of one slip."""
+    told = "Taken back. Decide again, or go on." if undone else None
     return _sheet_page(request, guest, guest.reviewer_session.sheet(slip), told=told)
 
 
 @router.post("/slip/{slip}/decide")
 def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
-    """Record a decision; the answer comes when it is on disk."""
+    """Record a decision; the answer is sent once it is on disk.
+
+    An answer that is invalid, stale or in conflict is shown again with what was typed and with the reason.
+    """
     try:
         guest.reviewer_session.record(
             slip,
@@ -77,7 +83,7 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
 
 @router.get("/slip/{slip}/decide")
 def redirect_to_task(slip: str) -> Response:
-    """Where a refused answer was sent; whoever asks for the page again means the task."""
+    """Redirect to the task: whoever asks again for the address that an answer was sent to means its page."""
     return RedirectResponse(f"/slip/{slip}", _SEE_OTHER)
 
 
@@ -90,7 +96,7 @@ def undo(guest: Signed, form: Sent) -> Response:
 
 @router.post("/slip/{slip}/try")
 def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
-    """The verdict on a plan that the reviewer made; nothing is recorded."""
+    """Show the verdict on a plan that the reviewer made; nothing is recorded."""
     try:
         plan, problem = view_plan(guest.reviewer_session.try_plan(slip, form.text("plan"))), None
     except UsageError as error:
@@ -100,20 +106,20 @@ def try_plan(request: Request, guest: Signed, form: Sent, slip: str) -> Response
 
 @router.get("/history")
 def history(request: Request, guest: Signed) -> Response:
-    """What the reviewer decided, the latest first."""
+    """Show what the reviewer decided, latest first."""
     decided = [(mine, _title(guest, mine)) for mine in guest.reviewer_session.history(_HISTORY)]
     return _page(request, "history.html.j2", guest, decided=decided)
 
 
 @router.get("/rubric")
 def rubric(request: Request, guest: Signed) -> Response:
-    """The rubric."""
+    """Show the rubric."""
     return _page(request, "rubric.html.j2", guest)
 
 
 @router.get("/sign-in")
 def sign_in_page(request: Request) -> Response:
-    """Ask who it is. A browser that has no session gets one, so that this form too is bound to it."""
+    """Ask for a name. A browser without a session gets one, so that this form is bound to it as well."""
     doors = doors_of(request)
     doors.not_too_often(client_of(request))
     session = doors.session(request)
@@ -137,7 +143,7 @@ def sign_in(request: Request, form: Sent) -> Response:
 
 @router.post("/sign-out")
 def sign_out(request: Request, form: Sent) -> Response:
-    """Forget who it is."""
+    """End the session of the browser."""
     response = RedirectResponse("/sign-in", _SEE_OTHER)
     doors = doors_of(request)
     response.delete_cookie(doors.cookie(signed_in=True), secure=doors.rules.https, httponly=True, samesite="strict")
@@ -177,7 +183,7 @@ def _answer(form: Form) -> ReviewAnswer:
     try:
         return ReviewAnswer(
             verdict=ReviewVerdict(verdict),
-            # Reasons that were ticked for a task that is put off are no answer yet.
+            # Reasons ticked for a task that is skipped are not an answer yet.
             reasons=() if verdict == ReviewVerdict.SKIP else form.texts("reasons"),
             note=form.text("note").strip(),
             seconds=_seconds(form.text("seconds")),
@@ -185,7 +191,7 @@ def _answer(form: Form) -> ReviewAnswer:
     except ValidationError as error:
         raise ReviewRefusal("invalid", first_problem(error), "answer by the rubric") from error
     except ValueError as error:
-        raise ReviewRefusal("invalid", f"no verdict: {verdict[:40]!r}", "answer by the rubric") from error
+        raise ReviewRefusal("invalid", f"no verdict is called {verdict[:40]!r}", "answer by the rubric") from error
 
 
 def _seconds(text: str) -> float | None:
@@ -214,7 +220,7 @@ def _sheet_page(
 ) -> Response:
     mine = sheet.mine
     if sent is not None:
-        # What was refused is offered again: nobody types a note twice.
+        # Offer what was refused again, so that nobody has to type a note twice.
         reasons, note = sent.texts("reasons"), sent.text("note")
     else:
         reasons, note = (mine.reasons, mine.note) if mine is not None else ((), "")
@@ -248,7 +254,7 @@ def _page(request: Request, template: str, guest: Guest, *, status: int = 200, *
         "said": SAID,
         "rubric": rubric_html(doors.service.folder),
         "form_token": doors.sessions.form_token(guest.session),
-        # One a page: sent twice, it counts once.
+        # One key per page: sent twice, an answer counts once.
         "submission": secrets.token_hex(16),
         "undo_submission": secrets.token_hex(16),
     }

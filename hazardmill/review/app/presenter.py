@@ -1,4 +1,4 @@
-"""A sheet as the page shows it: what belongs together is put together, and what is null is left out."""
+"""A sheet as the page shows it: related parts are put together, and empty ones left out."""
 
 from __future__ import annotations
 
@@ -26,14 +26,21 @@ _LABELS: Final = {
     "instantaneous_solution": "Way out",
     "assumptions": "Assumed",
 }
-"""Fields of a danger formalization, in the order in which they make sense."""
+"""Labels of the fields of a danger formalization, in reading order."""
 
 _IN_KIND: Final = ("danger_group", "danger_type", "instantaneous_avoidability")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A verdict as a button."""
+    """A verdict as a button.
+
+    Attributes:
+        verdict: The verdict.
+        label: Text of the button.
+        key: Key that presses it.
+        hint: What the verdict means.
+    """
 
     verdict: ReviewVerdict
     label: str
@@ -61,38 +68,47 @@ SAID: Final = {
     ReviewVerdict.ON_PURPOSE: "on purpose",
     ReviewVerdict.BY_CHANCE: "by chance",
 }
-"""Of a decision that was made."""
+"""Each verdict as a past participle, for decisions that were made."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A sheet, ready for its template."""
+    """A sheet, ready for its template.
+
+    Attributes:
+        sheet: The sheet.
+        formalization: Label and text of each field of the danger formalization.
+        kind: Group, type and avoidability of the danger.
+        given: What is true at the start; facts that hold in both directions are merged, and come last.
+        read: Circumstances on which the danger depends.
+        unread: The other circumstances.
+        unsafe: The dangerous plan.
+        safe: The safe plan; ``None`` if the danger is unavoidable.
+        asked: The plan whose intent is asked for; ``None`` if the task is to be decided.
+        choices: The verdicts as buttons.
+        files: Title and text of the PDDL files and the document.
+    """
 
     sheet: ReviewSheet
     formalization: tuple[tuple[str, str], ...]
     kind: tuple[str, ...]
     given: tuple[str, ...]
-    """What is true at the start; what holds both ways round is said once, and last."""
-    """Group, type and avoidability of the danger."""
     read: tuple[Circumstance, ...]
-    """Circumstances on which the danger depends."""
     unread: tuple[Circumstance, ...]
     unsafe: PlanView
     safe: PlanView | None
     asked: PlanView | None
-    """The plan whose intent is asked for."""
     choices: tuple[Choice, ...]
     files: tuple[tuple[str, str], ...]
-    """Title and text."""
 
     @property
     def rows(self) -> int:
-        """Rows of the comparison."""
+        """Number of rows in the comparison of both plans."""
         return len(self.unsafe.cells)
 
 
 def view(sheet: ReviewSheet) -> View:
-    """The sheet as a view."""
+    """Return a sheet as a view for its template."""
     task = sheet.task
     if task.safe is None:
         unsafe, safe = view_plan(task.unsafe), None
@@ -105,7 +121,7 @@ def view(sheet: ReviewSheet) -> View:
     )
     danger = task.danger
     if str(danger.get("robot_task", "")).rstrip(".") == task.title.rstrip("."):
-        # The page's heading says it.
+        # The heading of the page already says it.
         danger = {name: value for name, value in danger.items() if name != "robot_task"}
     return View(
         sheet=sheet,
@@ -125,7 +141,7 @@ def view(sheet: ReviewSheet) -> View:
 def _label_fields(danger: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = [*_LABELS, *(name for name in danger if name not in _LABELS and name not in _IN_KIND)]
     if "changing_cause" in danger:
-        names.remove("cause_of_danger")  # says the same again
+        names.remove("cause_of_danger")  # repeats changing_cause and fixed_circumstances
     texts = {**danger, **{name: " ".join(danger.get(name) or ()) for name in DANGER_LISTS}}
     found = [(_LABELS.get(name, _plain(name).capitalize()), texts.get(name)) for name in names]
     return [(label, value if isinstance(value, str) else json.dumps(value)) for label, value in found if value]

@@ -1,4 +1,4 @@
-"""The rubric as HTML. It is ours, but what is in the folder may be anything: no HTML in it is passed on."""
+"""The rubric as HTML. The file in the folder may hold anything, so any HTML in it is escaped."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ _FRONT: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
 def rubric_html(folder: ReviewFolder) -> Markup:
-    """The rubric as it is now, without its first heading: the page has its own.
+    """Return the current rubric as HTML, without its first heading, because the page has its own.
+
+    Args:
+        folder: The review.
 
     Raises:
-        InputError: It is a link: what that leads to is no rubric, and nothing to be shown.
+        InputError: The file is a link: its target is not a rubric, and must not be shown.
         StoreError: It cannot be read.
     """
     with disk_errors(folder.rubric, "read"):
@@ -30,7 +33,7 @@ def rubric_html(folder: ReviewFolder) -> Markup:
 
 @lru_cache(maxsize=4)
 def _render(text: str) -> Markup:
-    # Without links and images: a page of ours leads nowhere, and loads nothing.
+    # Without links and images: no page of the app leads elsewhere or loads anything from elsewhere.
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink"])
     body = re.sub(r"\A\s*# .*\n", "", _FRONT.sub("", text))
     return Markup(reader.render(body))  # escaped by the reader: HTML is off

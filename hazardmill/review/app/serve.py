@@ -1,4 +1,4 @@
-"""How the app is served: which addresses may be bound, and what has to be so before a stranger can reach it."""
+"""How the app is served: which addresses may be bound, and what is required before strangers can reach it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hazardmill.review.service import ReviewService
 from hazardmill.store.store import Store
 
 LOOK_S: Final = 30.0
-"""Seconds between two looks whether the store has changed."""
+"""Seconds between two checks whether the store has changed."""
 
 _LOG: Final = logging.getLogger("hazardmill.review")
 
@@ -34,17 +34,18 @@ _LOG: Final = logging.getLogger("hazardmill.review")
 def rules_for(
     folder: ReviewFolder, bind: str, names: Sequence[str] = (), reviewers: Sequence[str] = (), *, https: bool = False
 ) -> Rules:
-    """How an app that listens at an address has to be open.
+    """Return the rules for an app that listens at an address.
 
     Args:
         folder: The review.
         bind: An IP address, or ``localhost``.
-        names: Further names of hosts under which browsers may ask for it.
-        reviewers: Who may sign in; whoever was given something if empty.
-        https: Whether browsers reach it over HTTPS.
+        names: Further host names under which browsers may ask for the app.
+        reviewers: Names of those who may sign in; empty for everybody who was assigned something.
+        https: Whether browsers reach the app over HTTPS.
 
     Raises:
-        UsageError: Strangers could reach it, and a reviewer has no token, or nobody said under which name.
+        UsageError: ``bind`` is not an IP address; or strangers could reach the app, and either a reviewer has no token
+            or no host name is given.
     """
     address = _address(bind)
     local = Rules(reviewers=tuple(reviewers), https=https)
@@ -55,13 +56,13 @@ def rules_for(
     without = sorted(asked - set(Tokens(folder).names()))
     if without:
         raise UsageError(
-            f"at {bind} others can reach it, and there is no token for {', '.join(without)}",
+            f"at {bind} others can reach the app, and there is no token for {', '.join(without)}",
             remedy="make one for each: hazardmill review token NAME",
         )
     if address.is_unspecified and not names:
         raise UsageError(
-            f"at {bind} it would answer under any name, to any page that tricks a browser into asking",
-            remedy="say the name in the address that reviewers type: --name review.example.org",
+            f"at {bind} the app would answer under any host name, to any page that tricks a browser into asking",
+            remedy="give the host name in the address that reviewers type: --name review.example.org",
         )
     shown = f"[{address}]" if address.version == 6 else str(address)
     hosts = tuple(names) if address.is_unspecified else (shown, *names)
@@ -72,15 +73,21 @@ def _address(bind: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         return ipaddress.ip_address("127.0.0.1" if bind == "localhost" else bind.strip("[]"))
     except ValueError:
-        raise UsageError(f"{bind!r} is no IP address", remedy="for instance 127.0.0.1, or 192.168.0.10") from None
+        raise UsageError(f"{bind!r} is not an IP address", remedy="use one such as 127.0.0.1 or 192.168.0.10") from None
 
 
 def make_app(store: Store, folder: ReviewFolder, rules: Rules, *, look_s: float = LOOK_S) -> FastAPI:
-    """The app of a store and a review, which looks now and then whether tasks have changed.
+    """Return the app of a store and a review, which checks regularly whether the store has changed.
+
+    Args:
+        store: The store.
+        folder: The review.
+        rules: How the app can be reached.
+        look_s: Seconds between two checks of the store.
 
     Raises:
         InputError: The folder has no rubric, or is damaged.
-        StoreError: The store cannot be read, or the folder not written.
+        StoreError: The store cannot be read, or the folder cannot be written.
     """
     before = _mark(store)
     service = ReviewService.open(store, folder)
@@ -88,10 +95,14 @@ def make_app(store: Store, folder: ReviewFolder, rules: Rules, *, look_s: float 
 
 
 def listen(bind: str, port: int) -> socket.socket:
-    """A socket at an address that ``rules_for`` has allowed.
+    """Return a socket bound to an address that ``rules_for`` has allowed.
+
+    Args:
+        bind: An IP address, or ``localhost``.
+        port: The port; 0 for any free one.
 
     Raises:
-        UsageError: The port is taken, or the address is none of this machine.
+        UsageError: The port is taken, or the address does not belong to this machine.
     """
     address = _address(bind)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
@@ -103,25 +114,37 @@ def listen(bind: str, port: int) -> socket.socket:
         listening.close()
         raise UsageError(
             f"nothing can listen at {bind}, port {port}: {error.strerror}",
-            remedy="end what listens there, or take another: --port",
+            remedy="end what listens there, or use another port: --port",
         ) from error
     return listening
 
 
 def serve(app: FastAPI, listening: socket.socket) -> None:
-    """Serve it until somebody stops it. Addresses that a proxy tells of are not believed."""
+    """Serve an app until it is stopped.
+
+    Client addresses in headers of a proxy are not trusted.
+
+    Args:
+        app: The app.
+        listening: The socket, as from ``listen``.
+    """
     config = configuration(app, protocol(ConnectionLimits()))
-    # That somebody stops it is how it ends.
+    # Being interrupted is the regular end.
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
 
 
 def configuration(app: ASGIApp, spoken: type[PatientProtocol]) -> uvicorn.Config:
-    """How uvicorn serves an app over a protocol."""
+    """Return the configuration of uvicorn for an app.
+
+    Args:
+        app: The app.
+        spoken: The protocol class of its connections.
+    """
     return uvicorn.Config(
         app,
         http=spoken,
-        # A connection that asks to be upgraded would be out of the hands of the protocol above.
+        # A connection upgraded to a websocket would escape the limits of the protocol above.
         ws="none",
         log_level="warning",
         access_log=False,
@@ -145,8 +168,8 @@ def _watching(
                     await asyncio.to_thread(service.refresh, store)
                     before = now
             except HazardmillError as error:
-                # What was read before is shown still; the next look may find it whole again.
-                _LOG.warning("the store cannot be read anew: %s", error)
+                # The tasks read before are still shown; the next check may find the store readable again.
+                _LOG.warning("the store cannot be read again: %s", error)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -160,6 +183,6 @@ def _watching(
 
 
 def _mark(store: Store) -> tuple[object, ...]:
-    """Another one after each commit."""
+    """Return a value that changes with each commit to the store."""
     snapshot = store.snapshot()
     return tuple(manifest.sequence for manifest in snapshot.manifests), len(snapshot.pending)

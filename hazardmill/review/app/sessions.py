@@ -1,7 +1,7 @@
-"""Who is at the other end: a cookie signed by this review's key, and tokens that bind each form to it.
+"""Sessions of browsers: a cookie signed by this review's key, and tokens that bind each form to it.
 
-Nothing is kept at the server, so that a restart ends no session. A session ends with its time, with the reviewer's
-token, or with the key.
+The server stores nothing, so that a restart ends no session. A session ends when its time is over, when the reviewer's
+token is replaced, or when the key is.
 """
 
 from __future__ import annotations
@@ -20,37 +20,49 @@ _LONGEST: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """One browser."""
+    """The session of one browser.
+
+    Attributes:
+        id: Random id of the session.
+        reviewer: Name of the reviewer; empty before anybody has signed in.
+        at: When the session began, in seconds since the epoch.
+        stamp: Stamp of the reviewer's token at that time; empty without a token.
+    """
 
     id: str
     reviewer: str
-    """Empty before somebody has signed in."""
     at: int
-    """Seconds since the epoch."""
     stamp: str
-    """Of the token that was in force."""
 
 
 class Sessions:
-    """Makes and reads the cookies of one review."""
+    """Makes and reads the cookies of one review.
+
+    Args:
+        key: The key that signs them.
+        clock: Returns seconds since the epoch.
+
+    Attributes:
+        cookie: Name of the cookie. Browsers send cookies to every port of a host, so the name depends on the key: two
+            reviews must not overwrite each other's cookies.
+    """
 
     def __init__(self, key: bytes, *, clock: Callable[[], float] = time.time) -> None:
         self._key = key
         self._clock = clock
         self.cookie = f"hazardmill_{hashlib.sha256(key).hexdigest()[:8]}"
-        """Its name. Browsers send cookies to every port of a host: two reviews must not take each other's away."""
 
     def new(self, reviewer: str = "", stamp: str = "") -> BrowserSession:
-        """A session that nobody had before."""
+        """Return a new session with a random id."""
         return BrowserSession(secrets.token_hex(16), reviewer, int(self._clock()), stamp)
 
     def write_cookie(self, session: BrowserSession) -> str:
-        """The cookie."""
+        """Return a session as the signed value of its cookie."""
         said = f"{session.id}.{session.reviewer}.{session.at}.{session.stamp}"
         return f"{said}.{self._mac('session', said)}"
 
     def read_cookie(self, cookie: str | None) -> BrowserSession | None:
-        """The session of a cookie; null where it is forged, or over."""
+        """Return the session of a cookie; ``None`` if there is none, if it is forged, or if it is over."""
         if cookie is None or len(cookie) > _LONGEST:
             return None
         said, _, mac = cookie.rpartition(".")
@@ -61,11 +73,11 @@ class Sessions:
         return BrowserSession(session_id, reviewer, int(at), stamp) if self._clock() < over else None
 
     def form_token(self, session: BrowserSession) -> str:
-        """What a form of this session carries."""
+        """Return the token that a form of this session carries."""
         return self._mac("form", session.id)
 
     def is_form_token(self, session: BrowserSession, token: str) -> bool:
-        """Whether a form comes from a page of this session."""
+        """Return whether a token is that of this session's forms; takes the same time if it is not."""
         return hmac.compare_digest(token.encode(errors="replace"), self.form_token(session).encode())
 
     def _mac(self, what: str, said: str) -> str:

@@ -1,4 +1,4 @@
-"""Two plans side by side: equal steps in one row, each step in words, and what is true after it."""
+"""Two plans side by side: equal steps in the same row, each step in words, and what is true after it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ _COMPARED: Final = {"<": "is less than", "<=": "is at most", ">": "is more than"
 
 @dataclass(frozen=True, slots=True)
 class StepChange:
-    """A fluent that a step changes."""
+    """A fluent that a step changes.
+
+    Attributes:
+        kind: ``now`` and ``no longer`` for a boolean fluent, ``number`` for an integer one.
+        words: The fluent in words; for an integer one with its old and new value.
+    """
 
     kind: Literal["now", "no longer", "number"]
     words: str
@@ -28,15 +33,27 @@ class StepChange:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step as it is shown."""
+    """A step as it is shown.
+
+    Attributes:
+        index: Number of the step in its plan, from 1.
+        row: Row of the step in the comparison, from 1.
+        action: The action as written.
+        words: The action in words.
+        own: Whether the other plan has no equal step in this row.
+        done: Whether the step can be carried out.
+        changes: The fluents that it changes.
+        increment: How much it adds to danger.
+        danger: Total danger after it.
+        fired: In words, the literals that made danger fire.
+        unmet: In words, why it cannot be carried out.
+    """
 
     index: int
     row: int
-    """Its row in the comparison, from 1."""
     action: str
     words: str
     own: bool
-    """Whether the other plan has nothing in its place that is the same."""
     done: bool
     changes: tuple[StepChange, ...]
     increment: int
@@ -47,7 +64,12 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is true after a step."""
+    """Something that is true after a step.
+
+    Attributes:
+        words: The fact in words.
+        new: Whether the step made it true.
+    """
 
     words: str
     new: bool
@@ -55,39 +77,55 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """What is true from a row on."""
+    """What is true from a row on.
+
+    Attributes:
+        row: The row, from 1; 0 is the start.
+        facts: The facts, new ones first, those from the start last.
+    """
 
     row: int
-    """0: at the start."""
     facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan as it is shown."""
+    """A plan as it is shown.
+
+    Attributes:
+        plan: The plan as written.
+        cells: One per row; ``None`` in a row in which only the other plan has a step.
+        states: What is true at the start and after each step.
+        says: The verdict in a sentence.
+        tone: Whether that sentence is good news, bad news or neither.
+        first_danger: Number of the first step at which danger fires; ``None`` if there is none.
+    """
 
     plan: str
     cells: tuple[StepView | None, ...]
-    """One a row; null where the other plan alone has a step."""
     states: tuple[StepState, ...]
     says: str
-    """Its verdict in a sentence."""
     tone: Tone
     first_danger: int | None
 
     @property
     def steps(self) -> int:
-        """How many it has."""
+        """Number of steps of the plan."""
         return sum(cell is not None for cell in self.cells)
 
 
 def view_plan(plan: ShownPlan) -> PlanView:
-    """A plan by itself."""
+    """Return a plan that is shown without another one beside it."""
     return _view(plan, [(step, False) for step in plan.steps])
 
 
 def side_by_side(left: ShownPlan, right: ShownPlan) -> tuple[PlanView, PlanView]:
-    """Both, with as many cells, and equal steps in the same row."""
+    """Return two plans with equally many cells, and with equal steps in the same row.
+
+    Args:
+        left: One plan.
+        right: The other plan.
+    """
     matched = SequenceMatcher(
         None, [step.action for step in left.steps], [step.action for step in right.steps], autojunk=False
     )
@@ -131,13 +169,16 @@ def _states(plan: ShownPlan, steps: Sequence[tuple[ShownStep | None, bool]]) -> 
         if step is not None:
             known = {*before, *both_ways(before)}
             facts = [Fact(words, new=words not in known) for words in both_ways(step.state)]
-            # What the step made true comes first, what was so from the start last: there may be more than has room.
+            # What the step made true comes first, what was true at the start last: there may not be room for all of it.
             yield StepState(row, tuple(sorted(facts, key=lambda fact: (not fact.new, fact.words in start))))
             before = step.state
 
 
 def both_ways(facts: Sequence[str]) -> tuple[str, ...]:
-    """Facts, where ``door: a, b`` and ``door: b, a`` are one: maps of rooms are mostly such, and hide what is not."""
+    """Return facts with pairs such as ``door: a, b`` and ``door: b, a`` merged into one, marked ``(both ways)``.
+
+    Connections between rooms are mostly such pairs, and would hide the other facts.
+    """
     pairs: list[str] = []
     others: list[str] = []
     for fact in facts:
@@ -162,7 +203,7 @@ def _verdict_sentence(plan: ShownPlan) -> tuple[str, Tone]:
     if not plan.safe:
         return f"Reaches the goal. Danger fires at step {first}." if first else "Reaches the goal, in danger.", "bad"
     if first is not None:
-        return f"Reaches the goal. Danger {plan.danger}, {plan.max_danger} is allowed.", "good"
+        return f"Reaches the goal. Danger is {plan.danger}; {plan.max_danger} is allowed.", "good"
     return "Reaches the goal. No danger fires.", "good"
 
 
@@ -176,7 +217,11 @@ def _change(text: str) -> StepChange:
 
 
 def in_words(text: str) -> str:
-    """A literal as the formalism renders it, in words; a sentence as it is."""
+    """Return a literal in words; text that is not a literal is returned as it is.
+
+    Args:
+        text: A literal as the formalism renders it, such as ``(not (wet floor))``, or a sentence.
+    """
     tokens = _TOKEN.findall(text)
     if not text.startswith("(") or not text.endswith(")"):
         return text

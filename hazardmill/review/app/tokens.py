@@ -1,4 +1,4 @@
-"""Reviewers' tokens: shown once, kept as scrypt hashes, one file a reviewer."""
+"""Tokens of reviewers: shown once, stored as scrypt hashes, one file per reviewer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,19 @@ from hazardmill.store.files.fsync_io import disk_errors, make_folder
 _TOKEN_BYTES: Final = 24
 _SALT_BYTES: Final = 16
 _LONGEST: Final = 200
-"""Characters of what somebody says is a token."""
+"""Largest number of characters that are taken as a token."""
 
 
 class TokenHash(FrozenModel):
-    """A token as it is kept. ``n``, ``r``, ``p`` are scrypt's: 16 MB and some 50 ms a try."""
+    """A token as it is stored.
+
+    Attributes:
+        salt: Random salt, in hex.
+        hash: Hash of the token, in hex.
+        n: Cost of scrypt; with the default parameters a hash takes 16 MB and about 50 ms.
+        r: Block size of scrypt.
+        p: Parallelism of scrypt.
+    """
 
     salt: str
     hash: str
@@ -35,12 +43,12 @@ class TokenHash(FrozenModel):
 
     @classmethod
     def of(cls, token: str) -> TokenHash:
-        """The hash of a token, with a salt of its own."""
+        """Return the hash of a token, with a salt of its own."""
         salted = cls(salt=secrets.token_hex(_SALT_BYTES), hash="")
         return salted.model_copy(update={"hash": salted._scrypt(token)})
 
     def fits(self, token: str) -> bool:
-        """Whether it is the token; takes as long if it is not."""
+        """Return whether this is the hash of a token; takes the same time if it is not."""
         return hmac.compare_digest(self._scrypt(token[:_LONGEST]), self.hash)
 
     def _scrypt(self, token: str) -> str:
@@ -52,27 +60,34 @@ _NOBODY: Final = TokenHash(salt="00" * _SALT_BYTES, hash="00" * 64)
 
 
 class Tokens:
-    """The tokens of one review."""
+    """The tokens of one review.
+
+    Args:
+        folder: The review.
+    """
 
     def __init__(self, folder: ReviewFolder) -> None:
         self._folder = folder
-        # One at a time: a crowd that guesses must not take all memory.
+        # One hash at a time, so that a crowd of guesses cannot use up the memory.
         self._hashing = threading.Lock()
 
     def names(self) -> list[str]:
-        """Who has a token."""
+        """Return the names of all who have a token, sorted."""
         return sorted(path.stem for path in self._path.glob("[a-z]*.json"))
 
     def are_used(self) -> bool:
-        """Whether one was ever made: taking the last one back must not let everybody in."""
+        """Return whether a token was ever made; taking back the last one must not let everybody in."""
         return self._path.is_dir()
 
     def make(self, reviewer: str) -> str:
-        """A new token in place of the reviewer's old one, whose sessions end; it is told nowhere else.
+        """Make a new token for a reviewer and return it; it is shown nowhere else.
+
+        It replaces the reviewer's old token and ends the sessions that began with it.
 
         Raises:
-            UsageError: That is no name.
-            StoreError: It cannot be written.
+            UsageError: This is not a valid name of a reviewer.
+            InputError: The folder of secrets is a link.
+            StoreError: The token cannot be written.
         """
         name, token = reviewer_name(reviewer), secrets.token_urlsafe(_TOKEN_BYTES)
         private_folder(self._folder)
@@ -81,7 +96,15 @@ class Tokens:
         return token
 
     def withdraw(self, reviewer: str) -> bool:
-        """Take a reviewer's token back; false where there was none."""
+        """Take a reviewer's token back, which ends its sessions.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            UsageError: This is not a valid name of a reviewer.
+            StoreError: The file cannot be removed.
+        """
         path = self._file(reviewer_name(reviewer))
         with disk_errors(path, "remove"):
             try:
@@ -91,14 +114,19 @@ class Tokens:
         return True
 
     def fits(self, reviewer: str, token: str) -> bool:
-        """Whether that is the reviewer's token; takes as long where there is no such reviewer."""
+        """Return whether a token is the reviewer's; takes the same time if there is no such reviewer.
+
+        Raises:
+            UsageError: This is not a valid name of a reviewer.
+            InputError: The file of the token is damaged.
+        """
         kept = self._read_hash(reviewer)
         with self._hashing:
             fits = (kept or _NOBODY).fits(token)
         return fits and kept is not None
 
     def stamp(self, reviewer: str) -> str:
-        """Changes with the reviewer's token, and is no secret; empty where there is none."""
+        """Return a text that changes with the reviewer's token and is not secret; empty if there is no token."""
         kept = self._read_hash(reviewer)
         return "" if kept is None else hashlib.sha256(kept.salt.encode()).hexdigest()[:16]
 
@@ -110,7 +138,7 @@ class Tokens:
             return None
         except ValidationError as error:
             raise InputError(
-                "a token's hash is damaged", file=str(path), remedy=f"hazardmill review token {reviewer}"
+                "the hash of a token is damaged", file=str(path), remedy=f"hazardmill review token {reviewer}"
             ) from error
 
     @property

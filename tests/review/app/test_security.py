@@ -357,7 +357,7 @@ def test_where_a_token_was_made_a_name_is_not_enough(app, given, tokens):
     assert 'name="token"' in Visitor(app).http.get("/sign-in").text
     for name, said in (("ada", ""), ("ada", "x"), ("ben", token), ("ben", ""), ("eva", token), ("ada", token + "x")):
         refused = Visitor(app).sign_in(name, said)
-        assert refused.status_code == 403 and "do not fit" in refused.text, name
+        assert refused.status_code == 403 and "do not match" in refused.text, name
     assert Visitor(app, "ada", token).page().status_code == 200
 
 

@@ -51,7 +51,7 @@ def test_whoever_listens_everywhere_says_under_which_name(given):
 
 @pytest.mark.parametrize("bind", ["", "example.org", "127.0.0.1:80", "999.1.1.1"])
 def test_an_address_that_is_none_is_a_usage_error(given, bind):
-    with pytest.raises(UsageError, match="no IP address"):
+    with pytest.raises(UsageError, match="is not an IP address"):
         rules_for(given, bind)
 
 
@@ -109,6 +109,6 @@ def test_a_task_that_changes_while_it_is_looked_at_makes_the_answer_stale(tmp_pa
     assert refused.status_code == 409 and "has changed since" in refused.text and "Other soup." in refused.text
     before = ada.page(f"/slip/{slip_of(page.text)}").text
     assert "changed since you approved" in before and "no longer counts" in before
-    assert "1 changed since" in before and "changed since: it counts no more" in ada.page("/history").text
+    assert "1 changed since" in before and "changed since: it no longer counts" in ada.page("/history").text
     decided = (folder.path / "decisions" / "ada.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"] for line in decided] == ["approve"]

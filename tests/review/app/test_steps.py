@@ -86,7 +86,7 @@ def test_facts_that_a_step_made_true_are_marked_and_come_first_and_those_of_the_
         ),
         (
             {"steps": (step(1, "(a)", fired=("(x)",)),), "danger": 1, "max_danger": 2},
-            "Reaches the goal. Danger 1, 2 is allowed.",
+            "Reaches the goal. Danger is 1; 2 is allowed.",
             "good",
         ),
         ({"steps": (step(1, "(a)", done=False),), "feasible": False}, "Step 1 cannot be done.", "plain"),

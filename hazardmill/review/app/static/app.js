@@ -1,20 +1,20 @@
-// Keys, stepping, tabs, cards and what is kept while a task is open. The pages work without it; only slower.
+// Keys, stepping, tabs, cards, and what is kept while a task is open. Without it the pages work, only slower.
 "use strict";
 
 (() => {
   const WAIT_MS = 350; // A second tap of a key must not decide a task that nobody has seen.
-  const IDLE_MS = 120000; // Who does nothing for so long is not looking.
+  const IDLE_MS = 120000; // A reviewer who does nothing for so long is not looking.
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const memory = {
     get: (place, key) => { try { return place.getItem(key); } catch { return null; } },
-    set: (place, key, value) => { try { place.setItem(key, value); } catch { /* full, or not allowed: go without */ } },
+    set: (place, key, value) => { try { place.setItem(key, value); } catch { /* full or forbidden: do without */ } },
     drop: (place, key) => { try { place.removeItem(key); } catch { /* as above */ } },
   };
   const singleKeys = () => memory.get(localStorage, "single-keys") !== "off";
 
-  let shown = 0; // When the task was put on the screen.
-  let clock = null; // What is measured of the open task.
+  let shown = 0; // When the task appeared on the screen.
+  let clock = null; // Time measured for the open task.
   let row = 0;
 
   document.documentElement.classList.add("scripted");
@@ -76,7 +76,7 @@
     setTimeout(() => { document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1); }, WAIT_MS);
   }
 
-  // Equal steps stand side by side; only the page knows how many rows there are.
+  // Equal steps stand side by side; only the template knows how many rows there are.
   function align() {
     const plans = $(".plans[data-rows]");
     if (plans.classList.contains("one") || plans.dataset.rows === "0") return;
@@ -102,16 +102,16 @@
       for (const list of lists) {
         list.hidden = list !== last;
       }
-      // What has to be scrolled can be reached by keyboard.
+      // A list that has to be scrolled must be reachable by keyboard.
       if (states.scrollHeight > states.clientHeight) states.tabIndex = 0;
       else states.removeAttribute("tabindex");
     }
     const where = $$("[aria-current] .to", plans).map((step) => step.dataset.where);
-    const told = [...new Set(where)].join(" and ");
-    $(".stepper output").textContent = row === 0 ? "At the start" : `After ${told}`;
+    const steps = [...new Set(where)].join(" and ");
+    $(".stepper output").textContent = row === 0 ? "At the start" : `After ${steps}`;
   }
 
-  // Asked for, not arrived at: then the step is brought into view too.
+  // A step that was asked for is also scrolled into view, unlike the one at which a page opens.
   function step(to) {
     go(to);
     $(".plans[data-rows] [aria-current]")?.scrollIntoView({ block: "nearest" });
@@ -138,7 +138,7 @@
     $("[role=tablist]").scrollIntoView({ block: "start" });
   }
 
-  // The record stands last beside the plans, and is often longer than its place.
+  // The record comes last beside the plans, and is often longer than the space for it.
   function readRecord() {
     const asked = $(".asked");
     const record = $(".record", asked);
@@ -200,7 +200,7 @@
   }
 
   function sent(event) {
-    // Told to be recorded: what was kept of it has had its time.
+    // The answer is recorded: what was kept of it is no longer needed.
     const path = event.detail.pathInfo?.requestPath ?? "";
     if (event.detail.xhr.status < 300 && path.endsWith("/decide") && draftKey()) memory.drop(sessionStorage, draftKey());
   }
@@ -256,7 +256,7 @@
       const button = $(`[data-key="${CSS.escape(key)}"]`);
       if (!button) return;
       const decides = button.matches("[data-decides], [form=undo]");
-      // Reject opens its reasons first: that can be done at once.
+      // Reject first opens its reasons, which may happen at once.
       if (!(decides && performance.now() - shown < WAIT_MS)) {
         if (button.value === "reject" && !$("#why").open) showWhy(true);
         else button.click();
@@ -265,7 +265,7 @@
     event.preventDefault();
   }
 
-  // --- Wiring: everything is delegated, so that it outlives a change of page ---
+  // --- Wiring: all handlers are on the document, so that they survive a change of page ---
 
   document.addEventListener("keydown", onKey);
   document.addEventListener("submit", beforeSending, true);
@@ -317,9 +317,9 @@
   document.addEventListener("htmx:beforeRequest", () => trouble(""));
   for (const failed of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(failed, () => {
-      trouble("The server does not answer. Your answer is kept here, and counts once however often it is sent: try again.");
+      trouble("The server does not respond. Your answer is kept here, and counts once however often it is sent: try again.");
     });
   }
-  // Deferred: the page is there.
+  // This script is deferred, so the page is complete by now.
   arrive();
 })();
