@@ -152,8 +152,8 @@ class ReviewService:
             known = _content_key(slip) in self._broken
             self._broken.add(_content_key(slip))
         if not known:
-            told = printable(f"{type(error).__name__}: {error}")
-            _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, told)
+            problem = printable(f"{type(error).__name__}: {error}")
+            _LOG.error("%s cannot be shown, and reviewers pass over it: %s", slip.item, problem)
         return ReviewRefusal(
             "broken", "this task cannot be shown", "go on with the next one; the server's log says why"
         )
@@ -403,7 +403,7 @@ class ReviewerSession:
 
     def _task_view(self, slip: ReviewAssignment) -> TaskView:
         if seen_now(slip, self._service.pool, self._service.folder.plans()) is None:
-            raise ReviewRefusal("stale", "the task is no longer there", "go on with the next task")
+            raise ReviewRefusal("stale", "the task is no longer in the store", "go on with the next task")
         return self._service.task_view(slip)
 
     def _sheet(self, slip: ReviewAssignment) -> ReviewSheet:

@@ -150,7 +150,7 @@ def _coefficient(
     value = statistic(weights)
     if value is None:
         return Estimate(
-            value=None, n=units, why="everybody said the same of everything: agreement cannot be told from chance"
+            value=None, n=units, why="all ratings are the same: agreement cannot be distinguished from chance"
         )
     random = np.random.default_rng(seed)
     drawn = [statistic(random.multinomial(units, weights / units)) for _ in range(resamples)]

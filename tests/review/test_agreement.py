@@ -93,10 +93,10 @@ def test_fleiss_takes_only_what_has_that_many_ratings():
     [
         (alpha([]), "no two reviewers"),
         (alpha([{"a": 1}, {"b": 2}]), "no two reviewers"),
-        (alpha([{"a": 1, "b": 1}] * 9), "everybody said the same"),
+        (alpha([{"a": 1, "b": 1}] * 9), "all ratings are the same"),
         (cohen([{"a": 1}, {"b": 2}], "a", "b"), "no two reviewers"),
-        (cohen([{"a": 1, "b": 1}] * 9, "a", "b"), "everybody said the same"),
-        (fleiss([{"a": 1, "b": 1}] * 9, 2), "everybody said the same"),
+        (cohen([{"a": 1, "b": 1}] * 9, "a", "b"), "all ratings are the same"),
+        (fleiss([{"a": 1, "b": 1}] * 9, 2), "all ratings are the same"),
         (fleiss([{"a": 1}], 0), "no task has two"),
     ],
 )

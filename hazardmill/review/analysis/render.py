@@ -20,8 +20,8 @@ def render_rate(rate: Proportion) -> str:
 
 def render_coefficient(found: Estimate) -> str:
     """Return a coefficient as text, ``0.413 (0.12 to 0.66), over 30``, or the reason why there is none."""
-    told = render_estimate(found, decimals(3), decimals(2), without=found.why)
-    return told if found.value is None else f"{told}, over {found.n:,}"
+    text = render_estimate(found, decimals(3), decimals(2), without=found.why)
+    return text if found.value is None else f"{text}, over {found.n:,}"
 
 
 def grids(figures: ReviewStatistics) -> Iterator[Grid]:
@@ -32,7 +32,7 @@ def grids(figures: ReviewStatistics) -> Iterator[Grid]:
     """
     reviewers = who(figures.reviewers)
     accepted = figures.accepted
-    words: dict[str, str] = {"accepted": "accepted", **{str(code): told for code, told in REASON_WORDS.items()}}
+    words: dict[str, str] = {"accepted": "accepted", **{str(code): text for code, text in REASON_WORDS.items()}}
     rows = [(words[name], f"{accepted.counts[name]:,}") for name in words if name in accepted.counts]
     yield Grid(f"Tasks under {accepted.policy}", ("", "tasks"), tuple(rows))
     yield Grid(

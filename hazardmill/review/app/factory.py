@@ -137,8 +137,8 @@ async def _error_page(request: Request, error: Exception) -> Response:
     if not isinstance(error, ReviewRefusal):
         _LOG.error("%s", printable(str(error)))
         return _render_error(request, 503, _DAMAGED if isinstance(error, InputError) else _FAILED)
-    told = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."
-    return _render_error(request, STATUS[error.code], told)
+    message = f"{error.message[:1].upper()}{error.message[1:]}. {str(error.remedy).capitalize()}."
+    return _render_error(request, STATUS[error.code], message)
 
 
 async def _failure_page(request: Request, error: Exception) -> Response:

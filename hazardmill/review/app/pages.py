@@ -54,8 +54,8 @@ def forward(request: Request, guest: Signed) -> Response:
 @router.get("/slip/{slip}")
 def slip_page(request: Request, guest: Signed, slip: str, undone: str = "") -> Response:
     """Show the task of one slip."""
-    told = "Taken back. Decide again, or go on." if undone else None
-    return _sheet_page(request, guest, guest.reviewer_session.sheet(slip), told=told)
+    notice = "Taken back. Decide again, or go on." if undone else None
+    return _sheet_page(request, guest, guest.reviewer_session.sheet(slip), notice=notice)
 
 
 @router.post("/slip/{slip}/decide")
@@ -75,9 +75,9 @@ def decide(request: Request, guest: Signed, form: Sent, slip: str) -> Response:
     except ReviewRefusal as refusal:
         if refusal.code not in ("invalid", "stale", "conflict"):
             raise
-        told = f"Nothing was recorded: {refusal.message}. {str(refusal.remedy).capitalize()}."
+        notice = f"Nothing was recorded: {refusal.message}. {str(refusal.remedy).capitalize()}."
         sheet = guest.reviewer_session.sheet(slip)
-        return _sheet_page(request, guest, sheet, told=told, status=STATUS[refusal.code], sent=form)
+        return _sheet_page(request, guest, sheet, notice=notice, status=STATUS[refusal.code], sent=form)
     return RedirectResponse("/", _SEE_OTHER)
 
 
@@ -135,7 +135,7 @@ def sign_in(request: Request, form: Sent) -> Response:
     try:
         session = doors.sign_in(client_of(request), name, form.text("token").strip())
     except SignInRefused as refused:
-        return _sign_in(request, form.session, name=name, told=str(refused), status=403)
+        return _sign_in(request, form.session, name=name, notice=str(refused), status=403)
     response = RedirectResponse("/", _SEE_OTHER)
     _remember(request, response, session)
     return response
@@ -151,13 +151,13 @@ def sign_out(request: Request, form: Sent) -> Response:
 
 
 def _sign_in(
-    request: Request, session: BrowserSession, *, name: str = "", told: str | None = None, status: int = 200
+    request: Request, session: BrowserSession, *, name: str = "", notice: str | None = None, status: int = 200
 ) -> Response:
     doors = doors_of(request)
     only = doors.rules.reviewers
     context: dict[str, object] = {
         "name": name or (only[0] if len(only) == 1 else ""),
-        "told": told,
+        "notice": notice,
         "tokens_demanded": doors.tokens_demanded(),
         "form_token": doors.sessions.form_token(session),
     }
@@ -214,7 +214,7 @@ def _sheet_page(
     guest: Guest,
     sheet: ReviewSheet,
     *,
-    told: str | None = None,
+    notice: str | None = None,
     status: int = 200,
     sent: Form | None = None,
 ) -> Response:
@@ -230,7 +230,7 @@ def _sheet_page(
         guest,
         status=status,
         it=view(sheet),
-        told=told,
+        notice=notice,
         reasons=reasons,
         note=note,
         open_reasons=status == STATUS["invalid"],

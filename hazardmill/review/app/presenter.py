@@ -68,7 +68,7 @@ SAID: Final = {
     ReviewVerdict.ON_PURPOSE: "on purpose",
     ReviewVerdict.BY_CHANCE: "by chance",
 }
-"""Each verdict as a past participle, for decisions that were made."""
+"""How each verdict is shown once it has been given."""
 
 
 @dataclass(frozen=True, slots=True)
