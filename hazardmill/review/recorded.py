@@ -112,7 +112,7 @@ def lay_out(files: Iterable[Path], folder: ReviewFolder) -> int:
 
     Args:
         files: The recorded files.
-        folder: The review; if its folder does not exist, it is made with hazardmill's rubric.
+        folder: The review; if it has no rubric, its folder is made and gets hazardmill's rubric.
 
     Returns:
         The number of decisions in the files.

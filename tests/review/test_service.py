@@ -204,12 +204,12 @@ def test_a_slip_of_another_is_as_none_at_all(given, service, session, use):
 
 
 @pytest.mark.parametrize("name", ["../ada", "Ada", "", "_assignments", "a" * 40, "ada\n"])
-def test_a_name_that_is_none_has_no_seat(given, service, name):
+def test_a_name_that_is_none_has_no_session(given, service, name):
     with pytest.raises(UsageError, match="not a valid name of a reviewer"):
         service.session(name)
 
 
-def test_who_was_given_nothing_has_no_seat(given, service):
+def test_who_was_given_nothing_has_no_session(given, service):
     with pytest.raises(ReviewRefusal) as told:
         service.session("eva")
     assert told.value.code == "not_yours"

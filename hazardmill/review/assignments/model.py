@@ -22,7 +22,6 @@ class ReviewAssignment(ReviewEvent):
     """One thing that one reviewer is to look at. The reviewer may see its ``id`` and nothing else of it.
 
     Attributes:
-        row: Kind of the line.
         reviewer: Name of the reviewer.
         kind: Why the item is to be looked at.
         item: Id of the task, draft or plan.
@@ -44,7 +43,6 @@ class AssignmentBatch(ReviewEvent):
     """When and how slips were assigned; the line comes before those slips.
 
     Attributes:
-        row: Kind of the line.
         at: When they were assigned, in UTC.
         seed: Seed of every choice.
         options: What was asked for.
@@ -62,7 +60,6 @@ class SubmittedPlan(ReviewEvent):
     """A plan that was made for a task, with the verdict that was computed here.
 
     Attributes:
-        row: Kind of the line.
         item: Id of the task.
         planner: Who or what made the plan.
         plan: The plan as written.
@@ -84,7 +81,6 @@ class Unblinding(ReviewEvent):
     """The end of blindness: from here on, reviewers may see everything.
 
     Attributes:
-        row: Kind of the line.
         at: When the review was unblinded, in UTC.
         app: Name and version of the program.
     """

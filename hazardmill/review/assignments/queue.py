@@ -61,8 +61,8 @@ class Queue:
     def next(self, without: Container[str] = ()) -> ReviewAssignment | None:
         """Return the slip to look at next; ``None`` if nothing is left.
 
-        Open and stale slips come in the order of their places. Skipped ones follow, the one that was skipped first
-        before the others.
+        Open and stale slips come in the order of their places, then skipped ones in the order in which they were
+        skipped. Repeats of a slip that is not decided come last.
 
         Args:
             without: Ids of slips to leave out.

@@ -204,6 +204,7 @@ class _Dealer:
             if item in done or earliest > len(fresh):
                 continue
             slot = earliest + _number(self.seed, reviewer, item, "slot") % (len(fresh) - earliest + 1)
+            # Half a place less sorts the repeat before the slip that has this place now.
             queue.append((slot - 0.5, {"kind": "repeat", "item": item, "defect": None, "of": of}))
             wanted -= 1
         queue.sort(key=lambda each: (each[0], each[1]["item"]))

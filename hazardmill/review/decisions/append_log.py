@@ -1,6 +1,6 @@
 """A file to which whole lines are appended: under a lock, and acknowledged only once they are on disk.
 
-A process that is killed while it writes leaves a line without its end, which was never acknowledged: readers skip it,
+A process that is killed while it writes leaves an incomplete last line, which was never acknowledged: readers skip it,
 and the next writer removes it. Any other damage is an error that names the line, because no work of people may be
 skipped silently. This includes lines that were read before: a process that has a file open notices when they are
 altered.

@@ -21,7 +21,6 @@ class Decision(ReviewEvent):
     """What a reviewer decided on one slip; validated against the rubric.
 
     Attributes:
-        row: Kind of the line.
         reviewer: Name of the reviewer.
         at: When the decision was made, in UTC.
         slip: Id of the slip that it answers.
@@ -85,7 +84,6 @@ class Undo(ReviewEvent):
     """A decision taken back.
 
     Attributes:
-        row: Kind of the line.
         reviewer: Name of the reviewer.
         at: When it was taken back, in UTC.
         slip: Id of the slip.
