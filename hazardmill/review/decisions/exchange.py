@@ -310,7 +310,7 @@ def _find_forgery(
     if entry.at > folder.now() + _AHEAD:
         return (
             f"it was decided at {entry.at.isoformat()}, which is in the future",
-            "set the clock right, and decide again",
+            "correct the clock, and decide again",
         )
     return None
 
