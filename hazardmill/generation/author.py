@@ -48,7 +48,7 @@ async def author(
         record,
         round_=round_,
         draft=number,
-        response_format=author_schema(form, structured=mill.structured),
+        response_format=author_schema(form, structured=mill.options.structured),
         danger=danger.told(),
         feedback=_feedback(earlier),
         previous_draft=_show_draft(earlier[-1], form) if earlier else None,

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from hazardmill.formalism.search.budget import DRAFT_LIMIT
 from hazardmill.generation.models import Models
 from hazardmill.generation.prompt_cache import Prefix, Warmup
 from hazardmill.generation.watch import SilentWatch, Watch
@@ -15,7 +14,7 @@ from hazardmill.llm.client import Client
 from hazardmill.llm.prompts import PromptTemplate, load_guidance, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request, Stage
 from hazardmill.records import Record, Round
-from hazardmill.run_options import AuthorFormat
+from hazardmill.run_options import AuthorFormat, GenerationOptions
 from hazardmill.sandbox.jail import Jail
 
 _TEMPLATES: dict[AuthorFormat, str] = {"python": "task", "document": "document"}
@@ -60,10 +59,8 @@ class StageContext:
     models: Models
     jail: Jail
     sample: int = 0
-    search_limit: int = DRAFT_LIMIT
+    options: GenerationOptions = field(default_factory=GenerationOptions)
     warmup: Warmup = field(default_factory=Warmup, compare=False)
-    structured: bool = False
-    """Whether the author's model can be held to a schema: then the format ``document`` sends it one."""
     fallbacks: tuple[str, ...] = ()
     """Models to ask, in order, where a stage's model cannot answer."""
     watch: Watch = field(default_factory=SilentWatch, compare=False)

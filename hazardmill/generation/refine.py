@@ -126,9 +126,8 @@ async def _attempt(
     if authored.code is None:
         checks += [Check(name=check.name, passed=None) for check in CHECKS]
     else:
-        execution = await execute(
-            authored.code, mill.jail, mill.search_limit, unavoidable=danger.instantaneous_avoidability == "unavoidable"
-        )
+        unavoidable = danger.instantaneous_avoidability == "unavoidable"
+        execution = await execute(authored.code, mill.jail, mill.options.search_limit, unavoidable=unavoidable)
         checks += execution.checks
     formalized = Check(name=FORMALIZATION, passed=None)
     if execution is not None and execution.document is not None:

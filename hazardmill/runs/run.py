@@ -318,9 +318,8 @@ class Run:
                     models=config.models,
                     jail=jail,
                     sample=config.sample,
-                    search_limit=config.search_limit,
+                    options=config,
                     warmup=Warmup(warm=self._warm()),
-                    structured=config.structured,
                     fallbacks=config.fallback_models,
                     watch=watch or SilentWatch(),
                 )

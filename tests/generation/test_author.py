@@ -16,7 +16,7 @@ from hazardmill.generation.refine import RecordResult, refine
 from hazardmill.generation.task_outline import OUTLINE_FORMAT
 from hazardmill.llm.requests import Completion
 from hazardmill.records import Draft
-from hazardmill.run_options import AuthorFormat
+from hazardmill.run_options import AuthorFormat, GenerationOptions
 from hazardmill.sandbox.check import check
 from hazardmill.sandbox.jail import Jail
 from hazardmill.store.store import Store
@@ -52,7 +52,7 @@ def authored(
     *,
     structured: bool = False,
 ) -> AuthorResult:
-    with opened(store, backend, jail, structured=structured) as mill:
+    with opened(store, backend, jail, options=GenerationOptions(structured=structured)) as mill:
         mill = replace(mill, prompts=Prompts.load(form))
         return asyncio.run(author(record(), danger(), number, earlier, mill))
 
