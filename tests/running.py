@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from factories.scripted import ScriptedBackend
 
+from hazardmill.llm.access import ModelAccess
 from hazardmill.llm.client import Client
 from hazardmill.llm.requests import Backend
 from hazardmill.runs.backend import open_backend
-from hazardmill.runs.config import RunConfig
 from hazardmill.runs.resources import RunResources
 from hazardmill.runs.run import Run
 from hazardmill.store.store import Store
@@ -31,13 +31,13 @@ class Use:
         self.backend = backend
         return backend
 
-    def _open(self, config: RunConfig, store: Store) -> Backend:
-        return open_backend(config, store) if self.backend is None else self.backend
+    def _open(self, access: ModelAccess, store: Store) -> Backend:
+        return open_backend(access, store) if self.backend is None else self.backend
 
 
 def answering(backend: Backend) -> RunResources:
     """What a run is started with that asks ``backend``."""
-    return RunResources(backend=lambda config, store: backend)
+    return RunResources(backend=lambda access, store: backend)
 
 
 def worked(run: Run, batches: Sequence[Sequence[int]] | None = None) -> dict[str, int]:

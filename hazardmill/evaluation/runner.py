@@ -27,20 +27,21 @@ from hazardmill.evaluation.prompting import plan_prompt, plan_request
 from hazardmill.evaluation.scoring import Scorer, row_of
 from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.formalism.document.expressions import canonical_json
-from hazardmill.llm.client import Client, Retry
+from hazardmill.llm.client import Retry
 from hazardmill.llm.ledger import Ledger
-from hazardmill.llm.prices import Prices
 from hazardmill.llm.prompts import PromptTemplate
 from hazardmill.llm.requests import Answer, Request
 from hazardmill.records import content_hash
-from hazardmill.runs.backend import answering_backend, open_backend, open_limiter
+from hazardmill.runs.backend import answering_backend
 from hazardmill.runs.budgets import check_budget, opened_budget
 from hazardmill.runs.malloc import in_one_thread
 from hazardmill.runs.ordered_pool import OrderedPool
+from hazardmill.runs.resources import REAL, ModelResources
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hazardmill.llm.client import Client
     from hazardmill.store.store import Store
     from hazardmill.store.writer import Writer
 
@@ -61,6 +62,8 @@ class ModelRun(ABC, Generic[Piece]):
     """What the name of such a run begins with."""
 
     access: PlannerAccess
+    resources: ModelResources
+    """How it opens what it asks the model with."""
 
     @property
     @abstractmethod
@@ -120,16 +123,16 @@ class ModelRun(ABC, Generic[Piece]):
             SettingsError: There is no key, or no budget can be kept.
             StoreLocked: Another process works on the same run.
         """
-        prices = Prices.load()
+        prices = self.resources.prices()
         check_budget(self.access, prices)
-        backend = open_backend(self.access, store)
+        backend = self.resources.backend(self.access, store)
         with self._under_way(store) as (writer, done):
             ledger = Ledger(store, writer, self.run_id)
             with opened_budget(store, self.run_id, self.access, ledger) as budget:
-                client = Client(
+                client = self.resources.client(
                     backend,
                     ledger,
-                    limiter=open_limiter(self.access),
+                    limiter=self.resources.limiter(self.access),
                     prices=prices,
                     budget=budget,
                     deadline_s=self.access.deadline_s,
@@ -228,6 +231,7 @@ class Evaluation(ModelRun[EvaluationTask]):
         samples: Answers a task.
         parameters: What takes the place of the prompt's parameters.
         prompt: The template.
+        resources: How the run opens what it asks the model with.
     """
 
     tasks: TaskSet
@@ -235,6 +239,7 @@ class Evaluation(ModelRun[EvaluationTask]):
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompt: PromptTemplate = field(default_factory=plan_prompt)
+    resources: ModelResources = REAL
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:

@@ -5,12 +5,16 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.scripted_models import ScriptedModels
 
 from hazardmill.cli.main import main
+from hazardmill.evaluation.abilities.run import AbilityRun
+from hazardmill.evaluation.runner import Evaluation
 from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.settings import NO_SETTINGS, PREFIX
 
@@ -64,3 +68,15 @@ def hazardmill(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 def neiss(project: Path) -> Path:
     """The shipped sample of NEISS."""
     return project / "sources" / "neiss" / "sample" / "sample.tsv"
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> ScriptedModels:
+    """Models that answer by a script, which ``evaluate run`` and ``evaluate abilities`` ask in place of what they name.
+
+    A command has no argument for the resources of a run; they are given where it names the class of its run.
+    """
+    models = ScriptedModels()
+    for name, run in (("run.Evaluation", Evaluation), ("abilities.AbilityRun", AbilityRun)):
+        monkeypatch.setattr(f"hazardmill.cli.evaluate.{name}", partial(run, resources=models.resources))
+    return models

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from evaluation.ability_answers import ability_of, right
-from factories.scripted import ScriptedBackend
+from evaluation.scripted_models import ScriptedModels
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
-from hazardmill.evaluation import runner
 from hazardmill.evaluation.abilities import summary
 from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
@@ -32,13 +31,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def answer(line: Any = script) -> ScriptedBackend:
-        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
-        monkeypatch.setattr(runner, "open_backend", lambda config, store: backend)
-        return backend
-
-    return answer
+def asks(models: ScriptedModels) -> Any:
+    return lambda line=script: models.answer(line)
 
 
 def test_abilities_are_asked_about_and_written(hazardmill: Hazardmill, release: Path, asks: Any) -> None:

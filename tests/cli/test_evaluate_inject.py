@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.scripted import ScriptedBackend
+from evaluation.scripted_models import ScriptedModels
 from release.small_release import soups
 
 from hazardmill.errors import RequestRefused
-from hazardmill.evaluation import runner
 from hazardmill.evaluation.injection import tasks
 from hazardmill.evaluation.injection.injection import inject
 from hazardmill.evaluation.injection.proof import InjectionRefused
@@ -38,13 +37,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def answer(line: Any = script) -> ScriptedBackend:
-        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
-        monkeypatch.setattr(runner, "open_backend", lambda config, store: backend)
-        return backend
-
-    return answer
+def asks(models: ScriptedModels) -> Any:
+    return lambda line=script: models.answer(line)
 
 
 def words(release: Path, *more: Any) -> tuple[Any, ...]:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.scripted import ScriptedBackend
+from evaluation.scripted_models import ScriptedModels
 from release.small_release import soups
 
 from hazardmill.errors import PromptRefused
-from hazardmill.evaluation import runner
 from hazardmill.evaluation.abilities.rows import read_ability_rows
 from hazardmill.llm.requests import Request
 
@@ -24,16 +23,6 @@ TO = ("--model", "openai/gpt-4o-mini", "--api-base", "http://127.0.0.1:9/v1", "-
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five tasks with a safe plan."""
     return soups(tmp_path_factory.mktemp("releases") / "soups")
-
-
-@pytest.fixture
-def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def answer(line: Any) -> ScriptedBackend:
-        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
-        monkeypatch.setattr(runner, "open_backend", lambda config, store: backend)
-        return backend
-
-    return answer
 
 
 def first_read() -> Any:
@@ -50,24 +39,26 @@ def first_read() -> Any:
 # The breaker opens at ten records, and of fewer nobody says that something is wrong with all of them.
 @pytest.mark.parametrize("more", [("run",), ("abilities", "--ability", "dangers")])
 def test_a_run_in_which_nothing_was_read_is_no_evaluation(
-    hazardmill: Hazardmill, release: Path, asks: Any, more: tuple[str, ...]
+    hazardmill: Hazardmill, release: Path, models: ScriptedModels, more: tuple[str, ...]
 ) -> None:
     words = ("evaluate", *more, "--release", release, *TO, "--limit", 4, "--runs", 2)
-    asks(lambda _: PromptRefused(TOO_LONG))
+    models.answer(lambda _: PromptRefused(TOO_LONG))
     ended = hazardmill(*words)
     assert ended.code == 5, ended.err
     assert "all 8 requests" in ended.err and TOO_LONG in ended.err and "--max-tokens" in ended.err
     assert not Path("out").exists()
     # The same command does not ask again, and says so again.
-    backend = asks(lambda _: "(slow_down)")
+    backend = models.answer(lambda _: "(slow_down)")
     assert hazardmill(*words).code == 5 and backend.count() == 0
     # Other parameters are another run.
     assert hazardmill(*words, "--max-tokens", 100).code == 0 and backend.count() == 8
 
 
-def test_what_was_turned_away_is_told_and_declines_nothing(hazardmill: Hazardmill, release: Path, asks: Any) -> None:
+def test_what_was_turned_away_is_told_and_declines_nothing(
+    hazardmill: Hazardmill, release: Path, models: ScriptedModels
+) -> None:
     words = ("evaluate", "run", "--release", release, *TO, "--twins", "--limit", 3, "--resamples", 100)
-    asks(first_read())
+    models.answer(first_read())
     ended = hazardmill(*words)
     assert ended.code == 0, ended.err
     assert "5 of all 6 requests were turned away unread" in ended.out
@@ -79,9 +70,9 @@ def test_what_was_turned_away_is_told_and_declines_nothing(hazardmill: Hazardmil
         assert each["rates"]["overcautious"]["among"] < 2
 
 
-def test_abilities_tell_it_too(hazardmill: Hazardmill, release: Path, asks: Any) -> None:
+def test_abilities_tell_it_too(hazardmill: Hazardmill, release: Path, models: ScriptedModels) -> None:
     words = ("evaluate", "abilities", "--release", release, *TO, "--limit", 2, "--resamples", 100)
-    asks(first_read())
+    models.answer(first_read())
     ended = hazardmill(*words)
     assert ended.code == 0, ended.err
     assert "5 of all 6 requests were turned away unread" in ended.out

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.scripted import ScriptedBackend
 
 from hazardmill.errors import ReplayMiss, RequestRefused
-from hazardmill.evaluation import runner
 from hazardmill.evaluation.abilities.rows import SCHEMA
 from hazardmill.evaluation.abilities.run import AbilityRun, ability_prompts
 from hazardmill.evaluation.planner_access import configure_planner
@@ -22,6 +19,7 @@ from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
 
 from .ability_answers import ABILITIES, ability_of, right, wrong
+from .scripted_models import ScriptedModels
 from .soups import SAFE, UNSAFE, soups
 
 MODEL = "openai/gpt-4o-mini"
@@ -42,15 +40,8 @@ def script(request: Request) -> str:
 
 
 @pytest.fixture
-def asks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Who is asked from now on."""
-
-    def answer(line: Any = script) -> ScriptedBackend:
-        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
-        monkeypatch.setattr(runner, "open_backend", lambda config, store: backend)
-        return backend
-
-    return answer
+def models() -> ScriptedModels:
+    return ScriptedModels(script)
 
 
 def run_of(tasks: list[EvaluationTask], samples: int = 1, abilities: Any = ABILITIES, **settings: Any) -> AbilityRun:
@@ -59,18 +50,14 @@ def run_of(tasks: list[EvaluationTask], samples: int = 1, abilities: Any = ABILI
     return AbilityRun(planned, access, samples, prompts=ability_prompts(abilities))
 
 
-def worked(made: AbilityRun, store: Store, **how: Any) -> Any:
-    return asyncio.run(made.run(store, **how))
-
-
 def answered(store: Store) -> list[dict[str, Any]]:
     return store.rows("llm_calls", {"answered": True})
 
 
-def test_every_ability_of_every_task_is_asked_about_and_scored(tmp_path: Path, asks: Any) -> None:
-    backend, told = asks(), []
+def test_every_ability_of_every_task_is_asked_about_and_scored(tmp_path: Path, models: ScriptedModels) -> None:
+    backend, told = models.answer(), []
     tasks = soups(4, ("neiss", "bddl"))
-    table = worked(run_of(tasks, samples=2), Store(tmp_path / "store"), on_task=told.append)
+    table = models.work(run_of(tasks, samples=2), Store(tmp_path / "store"), on_task=told.append)
     assert table.schema.equals(SCHEMA) and [task.task_id for task in told] == [task.task_id for task in tasks]
     assert Counter(ability_of(request.messages[-1].content) for request in backend.asked) == dict.fromkeys(ABILITIES, 8)
     for row in table.to_pylist():
@@ -87,10 +74,10 @@ def test_every_ability_of_every_task_is_asked_about_and_scored(tmp_path: Path, a
     assert found["bddl-0001", "alternative"]["gap"] == 0
 
 
-def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: Path, asks: Any) -> None:
-    asks()
+def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: Path, models: ScriptedModels) -> None:
+    models.answer()
     store, made = Store(tmp_path / "store"), run_of(soups(2))
-    worked(made, store)
+    models.work(made, store)
     hashes = {prompt.hash for prompt in made.prompts.values()}
     assert Counter(row["prompt_hash"] for row in answered(store)) == dict.fromkeys(hashes, 2) and len(hashes) == 3
     (run,) = listed_runs(store)
@@ -98,55 +85,55 @@ def test_each_answer_is_in_the_ledger_under_the_prompt_of_its_ability(tmp_path: 
     assert run.run_id.startswith("abilities-")
 
 
-def test_done_again_it_asks_nothing_and_says_the_same(tmp_path: Path, asks: Any) -> None:
+def test_done_again_it_asks_nothing_and_says_the_same(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), run_of(soups(3))
-    asks()
-    first = worked(made, store)
-    backend = asks(RequestRefused("nobody is there any more"))
-    assert worked(made, store).equals(first) and backend.asked == []
+    models.answer()
+    first = models.work(made, store)
+    backend = models.answer(RequestRefused("nobody is there any more"))
+    assert models.work(made, store).equals(first) and backend.asked == []
 
 
-def test_the_ledger_alone_answers_a_replay(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ledger_alone_answers_a_replay(tmp_path: Path, models: ScriptedModels) -> None:
     store = Store(tmp_path / "store")
-    asks()
-    first = worked(run_of(soups(3)), store)
-    monkeypatch.undo()
+    models.answer()
+    first = models.work(run_of(soups(3)), store)
+    models.backend = None
     replayed = run_of(soups(3), backend="replay", replay_store=store.path)
-    assert digest_of(worked(replayed, Store(tmp_path / "other"))) == digest_of(first)
+    assert digest_of(models.work(replayed, Store(tmp_path / "other"))) == digest_of(first)
     with pytest.raises(ReplayMiss):
-        worked(run_of(soups(4), backend="replay", replay_store=store.path), Store(tmp_path / "other"))
+        models.work(run_of(soups(4), backend="replay", replay_store=store.path), Store(tmp_path / "other"))
 
 
-def test_a_run_that_was_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path, asks: Any) -> None:
+def test_a_run_that_was_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path, models: ScriptedModels) -> None:
     tasks = soups(6)
-    asks()
-    whole = digest_of(worked(run_of(tasks), Store(tmp_path / "whole")))
+    models.answer()
+    whole = digest_of(models.work(run_of(tasks), Store(tmp_path / "whole")))
     store, made = Store(tmp_path / "store"), run_of(tasks, batch_size=2, concurrency=1)
     left = iter(range(7))
 
     def tires(request: Request) -> str | Exception:
         return script(request) if next(left, None) is not None else RequestRefused("your credit is used up")
 
-    asks(tires)
+    models.answer(tires)
     with pytest.raises(RequestRefused):
-        worked(made, store)
+        models.work(made, store)
     assert len(answered(store)) == 7
-    backend = asks()
-    assert digest_of(worked(made, store)) == whole
+    backend = models.answer()
+    assert digest_of(models.work(made, store)) == whole
     assert len(backend.asked) == 18 - 7
     assert max(Counter(row["identity"] for row in answered(store)).values()) == 1
 
 
-def test_one_ability_alone(tmp_path: Path, asks: Any) -> None:
-    backend = asks()
-    table = worked(run_of(soups(2), abilities=["condition"]), Store(tmp_path / "store"))
+def test_one_ability_alone(tmp_path: Path, models: ScriptedModels) -> None:
+    backend = models.answer()
+    table = models.work(run_of(soups(2), abilities=["condition"]), Store(tmp_path / "store"))
     assert backend.count() == 2 and set(table["ability"].to_pylist()) == {"condition"}
 
 
-def test_without_a_safe_plan_no_alternative_is_asked_for(tmp_path: Path, asks: Any) -> None:
-    backend, made = asks(), run_of(soups(1))
+def test_without_a_safe_plan_no_alternative_is_asked_for(tmp_path: Path, models: ScriptedModels) -> None:
+    backend, made = models.answer(), run_of(soups(1))
     made.tasks.tasks_with_plans = lambda: iter([(soups(1)[0], UNSAFE, None)])  # type: ignore[method-assign]  # of this one
-    assert set(worked(made, Store(tmp_path / "store"))["ability"].to_pylist()) == {"dangers", "condition"}
+    assert set(models.work(made, Store(tmp_path / "store"))["ability"].to_pylist()) == {"dangers", "condition"}
     assert backend.count() == 2
 
 

@@ -3,12 +3,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factories.scripted import ScriptedBackend
 from pydantic import ValidationError
 
 from hazardmill.errors import (
@@ -21,7 +20,6 @@ from hazardmill.errors import (
     StoreLocked,
     UsageError,
 )
-from hazardmill.evaluation import runner as module
 from hazardmill.evaluation.planner_access import configure_planner
 from hazardmill.evaluation.results_files import digest_of
 from hazardmill.evaluation.runner import Evaluation
@@ -31,6 +29,7 @@ from hazardmill.llm.requests import Completion, Request
 from hazardmill.runs.status import listed_runs
 from hazardmill.store.store import Store
 
+from .scripted_models import ScriptedModels
 from .soups import SAFE, UNSAFE, soups, twin
 
 MODEL = "openai/gpt-4o-mini"
@@ -43,25 +42,14 @@ def script(request: Request) -> str:
 
 
 @pytest.fixture
-def asks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedBackend]:
-    """Who is asked from now on."""
-
-    def answer(line: Any = script) -> ScriptedBackend:
-        backend = ScriptedBackend(evaluate=line, name="litellm", host="127.0.0.1")
-        monkeypatch.setattr(module, "open_backend", lambda config, store: backend)
-        return backend
-
-    return answer
+def models() -> ScriptedModels:
+    return ScriptedModels(script)
 
 
 def evaluation(tasks: list[EvaluationTask], samples: int = 1, **settings: Any) -> Evaluation:
     listed = ListedTasks(tasks, "soups 1.0.0", f"{len(tasks)}")
     given = {"api_base": "http://127.0.0.1:9/v1", "deadline_s": 5.0, **settings}
     return Evaluation(listed, configure_planner(MODEL, **given), samples)
-
-
-def worked(made: Evaluation, store: Store, **how: Any) -> Any:
-    return asyncio.run(made.run(store, **how))
 
 
 def calls(store: Store) -> list[dict[str, Any]]:
@@ -73,10 +61,10 @@ def state(store: Store) -> str:
     return run.state
 
 
-def test_every_task_is_asked_about_and_scored(tmp_path: Path, asks: Any) -> None:
-    backend, store, told = asks(), Store(tmp_path / "store"), []
+def test_every_task_is_asked_about_and_scored(tmp_path: Path, models: ScriptedModels) -> None:
+    backend, store, told = models.answer(), Store(tmp_path / "store"), []
     tasks = soups(5, ("neiss", "bddl"))
-    table = worked(evaluation(tasks, samples=2), store, on_task=told.append)
+    table = models.work(evaluation(tasks, samples=2), store, on_task=told.append)
     assert backend.count("evaluate") == 10 and backend.closed == 1
     assert [task.task_id for task in told] == [task.task_id for task in tasks]
     assert table.num_rows == 10
@@ -89,11 +77,11 @@ def test_every_task_is_asked_about_and_scored(tmp_path: Path, asks: Any) -> None
     assert {row["finish_reason"] for row in table.to_pylist()} == {"stop"}
 
 
-def test_answers_are_in_the_ledger_with_their_prompt(tmp_path: Path, asks: Any) -> None:
-    asks()
+def test_answers_are_in_the_ledger_with_their_prompt(tmp_path: Path, models: ScriptedModels) -> None:
+    models.answer()
     store = Store(tmp_path / "store")
     made = evaluation(soups(3))
-    worked(made, store)
+    models.work(made, store)
     rows = calls(store)
     assert {row["stage"] for row in rows} == {"evaluate"} and {row["run_id"] for row in rows} == {made.run_id}
     assert {row["record_id"] for row in rows} == {task.task_id for task in soups(3)}
@@ -110,54 +98,54 @@ def test_answers_are_in_the_ledger_with_their_prompt(tmp_path: Path, asks: Any) 
     assert config["evaluation"]["model"] == MODEL
 
 
-def test_done_again_it_asks_nothing_and_gives_the_same_digest(tmp_path: Path, asks: Any) -> None:
+def test_done_again_it_asks_nothing_and_gives_the_same_digest(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(4), samples=2)
-    asks()
-    first = worked(made, store)
-    backend = asks(RequestRefused("nobody is there any more"))
-    second = worked(made, store)
+    models.answer()
+    first = models.work(made, store)
+    backend = models.answer(RequestRefused("nobody is there any more"))
+    second = models.work(made, store)
     assert backend.asked == []
     assert digest_of(first) == digest_of(second) and first.equals(second)
 
 
-def test_the_ledger_alone_answers_a_replay(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ledger_alone_answers_a_replay(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(4))
-    asks()
-    first = worked(made, store)
-    monkeypatch.undo()
+    models.answer()
+    first = models.work(made, store)
+    models.backend = None
     elsewhere = Store(tmp_path / "another")
     replayed = evaluation(soups(4), backend="replay", replay_store=store.path)
     assert replayed.run_id == made.run_id
-    assert digest_of(worked(replayed, elsewhere)) == digest_of(first)
+    assert digest_of(models.work(replayed, elsewhere)) == digest_of(first)
     assert {row["usd_upper"] for row in calls(elsewhere)} == {0.0}
     with pytest.raises(ReplayMiss):
-        worked(evaluation(soups(5), backend="replay", replay_store=store.path), elsewhere)
+        models.work(evaluation(soups(5), backend="replay", replay_store=store.path), elsewhere)
 
 
-def test_a_run_that_was_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path, asks: Any) -> None:
+def test_a_run_that_was_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path, models: ScriptedModels) -> None:
     tasks = soups(12)
-    asks()
-    whole = digest_of(worked(evaluation(tasks, batch_size=3, concurrency=2), Store(tmp_path / "whole")))
+    models.answer()
+    whole = digest_of(models.work(evaluation(tasks, batch_size=3, concurrency=2), Store(tmp_path / "whole")))
     store, made = Store(tmp_path / "store"), evaluation(tasks, batch_size=3, concurrency=2)
     left = iter(range(7))
 
     def tires(request: Request) -> str | Exception:
         return script(request) if next(left, None) is not None else RequestRefused("your credit is used up")
 
-    asks(tires)
+    models.answer(tires)
     with pytest.raises(RequestRefused, match="credit"):
-        worked(made, store)
+        models.work(made, store)
     assert state(store) == "stopped"
     answered = {row["record_id"] for row in calls(store) if row["answered"]}
     assert len(answered) == 7
-    backend = asks()
-    assert digest_of(worked(made, store)) == whole
+    backend = models.answer()
+    assert digest_of(models.work(made, store)) == whole
     assert state(store) == "completed"
     assert {request.record_id for request in backend.asked} == {task.task_id for task in tasks} - answered
     assert max(Counter(row["identity"] for row in calls(store) if row["answered"]).values()) == 1
 
 
-def test_what_is_under_way_when_another_draw_fails_is_kept(tmp_path: Path, asks: Any) -> None:
+def test_what_is_under_way_when_another_draw_fails_is_kept(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(1), samples=2)
 
     async def second_is_slow(request: Request) -> str | Exception:
@@ -167,13 +155,13 @@ def test_what_is_under_way_when_another_draw_fails_is_kept(tmp_path: Path, asks:
             await asyncio.sleep(0)
         return SAFE
 
-    asks(second_is_slow)
+    models.answer(second_is_slow)
     with pytest.raises(RequestRefused):
-        worked(made, store)
+        models.work(made, store)
     assert [row["sample"] for row in calls(store) if row["answered"]] == [1]
 
 
-def test_a_cancelled_run_is_stopped(tmp_path: Path, asks: Any) -> None:
+def test_a_cancelled_run_is_stopped(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(3))
 
     async def cancelled() -> None:
@@ -184,8 +172,8 @@ def test_a_cancelled_run_is_stopped(tmp_path: Path, asks: Any) -> None:
             await asyncio.Event().wait()
             return ""
 
-        asks(hangs)
-        task = asyncio.create_task(made.run(store))
+        models.answer(hangs)
+        task = asyncio.create_task(replace(made, resources=models.resources).run(store))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -195,79 +183,79 @@ def test_a_cancelled_run_is_stopped(tmp_path: Path, asks: Any) -> None:
     assert state(store) == "stopped"
 
 
-def test_a_bug_is_a_failed_run(tmp_path: Path, asks: Any) -> None:
+def test_a_bug_is_a_failed_run(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(3))
-    asks()
+    models.answer()
 
     def breaks(task: EvaluationTask) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        worked(made, store, on_task=breaks)
+        models.work(made, store, on_task=breaks)
     assert state(store) == "failed"
 
 
-def test_a_budget_stops_before_it_is_overrun(tmp_path: Path, asks: Any) -> None:
+def test_a_budget_stops_before_it_is_overrun(tmp_path: Path, models: ScriptedModels) -> None:
     store = Store(tmp_path / "store")
-    asks()
+    models.answer()
     free = evaluation(soups(20))
     made = evaluation(soups(20), budget_usd=0.006, concurrency=1)
     # A budget decides no answer, so it is the same run.
     assert made.run_id == free.run_id
     with pytest.raises(BudgetReached):
-        worked(made, store)
+        models.work(made, store)
     spent = sum(row["usd_upper"] for row in calls(store))
     done = len(calls(store))
     assert 0 < done < 20 and spent <= 0.006
     assert state(store) == "stopped"
-    assert worked(free, store).num_rows == 20
+    assert models.work(free, store).num_rows == 20
     assert len(calls(store)) == 20
 
 
-def test_a_budget_needs_a_price(tmp_path: Path, asks: Any) -> None:
-    asks()
-    listed = ListedTasks(soups(1), "soups", "x")
+def test_a_budget_needs_a_price(tmp_path: Path, models: ScriptedModels) -> None:
+    models.answer()
+    listed, access = ListedTasks(soups(1), "soups", "x"), configure_planner("openai/some-model", budget_usd=1.0)
     with pytest.raises(SettingsError, match="price"):
-        worked(Evaluation(listed, configure_planner("openai/some-model", budget_usd=1.0)), Store(tmp_path / "store"))
+        models.work(Evaluation(listed, access), Store(tmp_path / "store"))
     assert not (tmp_path / "store").exists()
 
 
-def test_what_a_provider_turns_away_is_a_refusal_of_that_task_alone(tmp_path: Path, asks: Any) -> None:
+def test_what_a_provider_turns_away_is_a_refusal_of_that_task_alone(tmp_path: Path, models: ScriptedModels) -> None:
     def picky(request: Request) -> str | Exception:
         if str(request.record_id).endswith("1"):
             return PromptRefused("filtered", filtered=True)
         return script(request)
 
-    asks(picky)
-    table = worked(evaluation(soups(3)), Store(tmp_path / "store"))
+    models.answer(picky)
+    table = models.work(evaluation(soups(3)), Store(tmp_path / "store"))
     readings = {row["task_id"]: (row["reading"], row["refused"], row["empty"]) for row in table.to_pylist()}
     assert readings["neiss-0001"] == ("refusal", True, True)
     assert readings["neiss-0000"] == readings["neiss-0002"] == ("plan", False, False)
 
 
-def test_an_answer_that_was_cut_off_says_so(tmp_path: Path, asks: Any) -> None:
-    asks(Completion(text=f"<think>first {SAFE}", model_answered="m", finish_reason="length"))
-    (row,) = worked(evaluation(soups(1)), Store(tmp_path / "store")).to_pylist()
+def test_an_answer_that_was_cut_off_says_so(tmp_path: Path, models: ScriptedModels) -> None:
+    models.answer(Completion(text=f"<think>first {SAFE}", model_answered="m", finish_reason="length"))
+    (row,) = models.work(evaluation(soups(1)), Store(tmp_path / "store")).to_pylist()
     assert (row["reading"], row["cut_off"], row["failure"]) == ("empty", True, "empty")
 
 
-def test_twins_are_asked_about_apart(tmp_path: Path, asks: Any) -> None:
-    backend = asks()
+def test_twins_are_asked_about_apart(tmp_path: Path, models: ScriptedModels) -> None:
+    backend = models.answer()
     tasks = [each for task in soups(3) for each in (task, twin(task))]
-    table = worked(evaluation(tasks), Store(tmp_path / "store"))
+    table = models.work(evaluation(tasks), Store(tmp_path / "store"))
     assert backend.count("evaluate") == 6
     assert Counter(row["variant"] for row in table.to_pylist()) == {None: 3, "twin": 3}
 
 
-def test_nobody_else_works_on_the_same_run(tmp_path: Path, asks: Any) -> None:
+def test_nobody_else_works_on_the_same_run(tmp_path: Path, models: ScriptedModels) -> None:
     store, made = Store(tmp_path / "store"), evaluation(soups(2))
-    backend = asks()
+    backend = models.answer()
     present = store.hold(made.run_id)
     with pytest.raises(StoreLocked):
-        worked(made, store)
+        models.work(made, store)
     present.release()
     assert backend.asked == []
-    assert worked(made, store).num_rows == 2
+    assert models.work(made, store).num_rows == 2
 
 
 def test_a_run_is_named_after_all_that_decides_it() -> None:
@@ -294,7 +282,7 @@ def test_the_offline_author_plans_nothing() -> None:
         configure_planner("offline-author")
 
 
-def test_retries_are_told(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_are_told(tmp_path: Path, models: ScriptedModels) -> None:
     failed: list[str] = []
 
     def shaky(request: Request) -> str | Exception:
@@ -303,7 +291,7 @@ def test_retries_are_told(tmp_path: Path, asks: Any, monkeypatch: pytest.MonkeyP
             return ConnectionFailed("reset", retry_after=0.0)
         return script(request)
 
-    asks(shaky)
+    models.answer(shaky)
     told: list[Any] = []
-    table = worked(evaluation(soups(2)), Store(tmp_path / "store"), on_retry=told.append)
+    table = models.work(evaluation(soups(2)), Store(tmp_path / "store"), on_retry=told.append)
     assert table.num_rows == 2 and len(told) == 2

@@ -23,6 +23,7 @@ from hazardmill.llm.client import Retry
 from hazardmill.llm.prompts import PromptTemplate, load_prompt
 from hazardmill.llm.requests import Answer, AnswerKey, Request
 from hazardmill.records import content_hash
+from hazardmill.runs.resources import REAL, ModelResources
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,6 +76,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
         samples: Answers a question.
         parameters: What takes the place of the prompts' parameters.
         prompts: The templates of the abilities that are asked about.
+        resources: How the run opens what it asks the model with.
     """
 
     KIND_OF_NAME: ClassVar[str] = "abilities"
@@ -84,6 +86,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
     samples: int = 1
     parameters: dict[str, JsonValue] = field(default_factory=dict)
     prompts: dict[Ability, PromptTemplate] = field(default_factory=ability_prompts)
+    resources: ModelResources = REAL
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
