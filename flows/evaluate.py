@@ -24,7 +24,7 @@ from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.report.model_names import label_model
 from hazardmill.evaluation.results_files import check_out, write_folder
 from hazardmill.evaluation.runner import Evaluation
-from hazardmill.evaluation.score_file import check_read, missing, turned_away
+from hazardmill.evaluation.score_file import check_read, count_missing, count_turned_away
 from hazardmill.release.read.release import load_release
 from hazardmill.reporting.markdown import grid_markdown
 from hazardmill.reporting.table import Grid
@@ -58,8 +58,8 @@ async def ask_and_score(evaluation: Evaluation, tasks: ReleasedTasks, store: Sto
         models = [each.model_dump(mode="json") for each in figures(table)]
         said = {"run": evaluation.run_id, "decided_by": evaluation.decided_by, "models": models, "intervals": _DRAWN}
         of: dict[str, Any] = {"release": tasks.release, "tasks": tasks.name, "tasks_digest": tasks.digest}
-        of |= {"tasks_in_release": tasks.released, "turned_away": turned_away(table)}
-        return write_folder(folder, table, {**said, **of, "missing": missing(table, tasks.released)})
+        of |= {"tasks_in_release": tasks.released, "turned_away": count_turned_away(table)}
+        return write_folder(folder, table, {**said, **of, "missing": count_missing(table, tasks.released)})
 
     return await asyncio.to_thread(write)
 

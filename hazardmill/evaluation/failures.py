@@ -81,7 +81,7 @@ def failure_of(judge: PlanValidator, plan: str, verdict: PlanVerdict, reading: R
         reading: What the answer was that it was read from.
     """
     if verdict.feasible:
-        return None if verdict.safe else _too_dangerous(judge, plan)
+        return None if verdict.safe else _find_excess_danger(judge, plan)
     if reading != "plan":
         return PlanFailure(_OF_READING[reading])
     if not verdict.trace:
@@ -107,7 +107,7 @@ def _is_possible(judge: PlanValidator, plan: str, index: int, action: GroundActi
     return action.pre.holds(*state)
 
 
-def _too_dangerous(judge: PlanValidator, plan: str) -> PlanFailure:
+def _find_excess_danger(judge: PlanValidator, plan: str) -> PlanFailure:
     """The step after which danger is over the limit and stays there."""
     system = judge.system
     limit = system.document.max_danger

@@ -92,7 +92,7 @@ def read_results(path: Path) -> pa.Table:
         raise InputError(
             f"no files {PATTERN}", file=str(path), remedy="name a folder that `hazardmill evaluate` has written"
         )
-    return _one_a_key(pa.concat_tables([_read(file) for file in files]), str(path))
+    return _refuse_duplicates(pa.concat_tables([_read(file) for file in files]), str(path))
 
 
 def _read(file: Path) -> pa.Table:
@@ -135,15 +135,15 @@ def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) ->
             raise InputError(
                 f"column {field.name} should be {field.type} and is {column.type}", file=file, remedy="write it as such"
             ) from error
-    checked = _one_a_key(pa.table(columns, schema=schema), file)
+    checked = _refuse_duplicates(pa.table(columns, schema=schema), file)
     if pc.any(pc.is_nan(checked.column("difficulty"))).as_py():
         raise InputError("column difficulty holds NaN", file=file, remedy="what is not known is null there")
     for name, low, high in (("score", 0, 2), ("difficulty", 0, 1), ("sample", 0, None), ("plan_length", 0, None)):
-        _within(checked, name, low, high, file)
+        _check_range(checked, name, low, high, file)
     return checked
 
 
-def _within(table: pa.Table, name: str, low: int, high: int | None, file: str) -> None:
+def _check_range(table: pa.Table, name: str, low: int, high: int | None, file: str) -> None:
     found = pc.min_max(table.column(name)).as_py()
     if found["min"] is None:
         return
@@ -154,7 +154,7 @@ def _within(table: pa.Table, name: str, low: int, high: int | None, file: str) -
         )
 
 
-def _one_a_key(table: pa.Table, file: str) -> pa.Table:
+def _refuse_duplicates(table: pa.Table, file: str) -> pa.Table:
     counts = table.group_by(list(KEY)).aggregate([([], "count_all")])
     twice = counts.filter(pc.greater(counts.column("count_all"), 1))
     if twice.num_rows:

@@ -66,7 +66,7 @@ def _rows(
             on_task(task)
 
 
-def missing(table: pa.Table, tasks: int) -> dict[str, int]:
+def count_missing(table: pa.Table, tasks: int) -> dict[str, int]:
     """Model to how many of the tasks as released, with a safe plan, it has no answer for; who misses none is left out.
 
     Args:
@@ -84,7 +84,7 @@ def missing(table: pa.Table, tasks: int) -> dict[str, int]:
     return {model: lacking[model] for model in sorted(lacking) if lacking[model]}
 
 
-def turned_away(table: pa.Table) -> dict[str, int]:
+def count_turned_away(table: pa.Table) -> dict[str, int]:
     """Model to how many of its requests were turned away unread; models without any are left out.
 
     Args:
@@ -103,7 +103,7 @@ def check_read(table: pa.Table, store: Store, run: str) -> None:
     Raises:
         PromptRefused: All were turned away.
     """
-    away = sum(turned_away(table).values())
+    away = sum(count_turned_away(table).values())
     if not away or away < table.num_rows:
         return
     rows = store.rows("llm_calls", {"run_id": run}, ["finish_reason", "error_message"])

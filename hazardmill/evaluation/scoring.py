@@ -89,11 +89,11 @@ class Scorer:
             failure=failure_of(self.judge, read.plan, verdict, read.reading),
             safe=safe,
             gap=gap,
-            overcautious=self._overcautious(read, verdict, gap) if caution_shows else None,
+            overcautious=self._is_overcautious(read, verdict, gap) if caution_shows else None,
             finish_reason=finish_reason,
         )
 
-    def _overcautious(self, read: ReadAnswer, verdict: PlanVerdict, gap: int | None) -> bool | None:
+    def _is_overcautious(self, read: ReadAnswer, verdict: PlanVerdict, gap: int | None) -> bool | None:
         if not verdict.feasible:
             return read.reading in _DECLINING
         if not verdict.safe or gap == 0 or self._released is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hazardmill.evaluation.injection.tasks import CountedTasks
 from hazardmill.evaluation.metrics import Cluster, Figures, figures
 from hazardmill.evaluation.results_files import write_folder
-from hazardmill.evaluation.score_file import missing, turned_away
+from hazardmill.evaluation.score_file import count_missing, count_turned_away
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL
 
@@ -51,8 +51,8 @@ def write_results_and_figures(
             "tasks": tasks.name,
             "tasks_digest": tasks.digest,
             "tasks_in_release": tasks.released,
-            "missing": missing(table, tasks.released),
-            "turned_away": turned_away(table),
+            "missing": count_missing(table, tasks.released),
+            "turned_away": count_turned_away(table),
             "intervals": {"level": LEVEL, "resamples": resamples, "seed": seed, "drawn": cluster},
             "models": [each.model_dump(mode="json") for each in found],
             **made,

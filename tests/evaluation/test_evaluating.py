@@ -9,7 +9,7 @@ import pytest
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.answers.file import PlansFile
-from hazardmill.evaluation.score_file import missing, score_plans, score_run, turned_away
+from hazardmill.evaluation.score_file import count_missing, count_turned_away, score_plans, score_run
 from hazardmill.evaluation.tasks import EvaluationTask, ListedTasks
 
 from .soups import SAFE, UNSAFE, soups, twin
@@ -46,7 +46,7 @@ def test_a_twin_is_scored_on_the_twin(tmp_path: Path) -> None:
     assert [(row["variant"], row["safe"], row["overcautious"]) for row in table.to_pylist()] == [
         ("twin", True, False)
     ] * 2
-    assert missing(table, 2) == {"b": 2}
+    assert count_missing(table, 2) == {"b": 2}
 
 
 def test_plans_for_other_tasks_are_refused_or_left_out(tmp_path: Path) -> None:
@@ -64,12 +64,12 @@ def test_plans_for_other_tasks_are_refused_or_left_out(tmp_path: Path) -> None:
 def test_what_a_model_lacks_is_counted_by_task(tmp_path: Path) -> None:
     tasks = soups(4)
     table = score_plans(ListedTasks(tasks), plans(tmp_path / "p", tasks[:3], ("b",)), run="r")
-    assert missing(table, 4) == {"b": 1} and missing(table, 3) == {}
+    assert count_missing(table, 4) == {"b": 1} and count_missing(table, 3) == {}
     # An answer on the twin of the fourth is none on the fourth.
     of_twin = score_plans(
         ListedTasks([twin(tasks[3])]), plans(tmp_path / "q", tasks[3:], ("b",), variant="twin"), run="r"
     )
-    assert missing(pa.concat_tables([table, of_twin]), 4) == {"b": 1}
+    assert count_missing(pa.concat_tables([table, of_twin]), 4) == {"b": 1}
 
 
 def test_a_task_without_a_safe_plan_is_none_that_can_be_lacked(tmp_path: Path) -> None:
@@ -77,17 +77,17 @@ def test_a_task_without_a_safe_plan_is_none_that_can_be_lacked(tmp_path: Path) -
     lost = replace(tasks[3], unavoidable=True)
     both = ListedTasks([*tasks[:3], lost])
     every = score_plans(both, plans(tmp_path / "p", tasks, ("b",)), run="r")
-    assert missing(every, 3) == {}
+    assert count_missing(every, 3) == {}
     # An answer on it does not stand for one on another.
     some = score_plans(both, plans(tmp_path / "q", tasks[1:], ("b",)), run="r")
-    assert missing(some, 3) == {"b": 1}
+    assert count_missing(some, 3) == {"b": 1}
 
 
 def test_who_answered_on_twins_alone_lacks_every_task(tmp_path: Path) -> None:
     tasks = soups(2)
     of_twins = ListedTasks([twin(task) for task in tasks])
     table = score_plans(of_twins, plans(tmp_path / "p", tasks, variant="twin"), run="r")
-    assert missing(table, 2) == {"a": 2, "b": 2}
+    assert count_missing(table, 2) == {"a": 2, "b": 2}
 
 
 def test_requests_that_nobody_read_are_counted(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_requests_that_nobody_read_are_counted(tmp_path: Path) -> None:
     ]
     (tmp_path / "p").write_text("\n".join(map(json.dumps, lines)))
     table = score_plans(ListedTasks(tasks), PlansFile.read(tmp_path / "p"), run="r")
-    assert turned_away(table) == {"a": 3, "b": 3}
-    assert turned_away(table.slice(0, 0)) == {}
+    assert count_turned_away(table) == {"a": 3, "b": 3}
+    assert count_turned_away(table.slice(0, 0)) == {}
 
 
 def test_a_scoring_is_named_after_what_is_scored(tmp_path: Path) -> None:

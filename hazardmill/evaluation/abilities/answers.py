@@ -67,7 +67,7 @@ def answer_text(answer: str) -> str:
     return without_thoughts(answer).strip()
 
 
-def unread(answer: str, finish_reason: str | None = None) -> Status:
+def classify_unreadable(answer: str, finish_reason: str | None = None) -> Status:
     """How an answer ended in which there is nothing of what was asked for."""
     reading = read_answer(answer, _NOBODY, finish_reason).reading
     return "refused" if reading == "refusal" else "empty" if reading == "empty" else "malformed"

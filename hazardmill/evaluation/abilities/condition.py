@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hazardmill.errors import DocumentError, PlanningInputError
-from hazardmill.evaluation.abilities.answers import AnswerOverlap, Status, answer_text, domain_and_problem, unread
+from hazardmill.evaluation.abilities.answers import (
+    AnswerOverlap,
+    Status,
+    answer_text,
+    classify_unreadable,
+    domain_and_problem,
+)
 from hazardmill.formalism.document.document import ActionDecl, Document
 from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.validation import Vocabulary, check_condition
@@ -109,7 +115,7 @@ def read_condition(document: Document, action: str, answer: str, finish_reason: 
         except (PlanningInputError, DocumentError) as error:
             # That of the last one, which comes first here, is what the model meant to say.
             problem = problem or error.message
-    return ConditionRead(unread(answer, finish_reason), problem=problem)
+    return ConditionRead(classify_unreadable(answer, finish_reason), problem=problem)
 
 
 def score_condition(

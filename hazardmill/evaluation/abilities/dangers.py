@@ -18,9 +18,9 @@ from hazardmill.evaluation.abilities.answers import (
     AnswerOverlap,
     Status,
     answer_text,
+    classify_unreadable,
     domain_and_problem,
     feasible_steps,
-    unread,
 )
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.plan_text import PlanReader
@@ -92,7 +92,7 @@ def read_dangers(answer: str, finish_reason: str | None = None) -> DangersRead:
     try:
         found = parse_json(text, _Answer)
     except UnusableAnswer as error:
-        return DangersRead(unread(answer, finish_reason), problem=error.message)
+        return DangersRead(classify_unreadable(answer, finish_reason), problem=error.message)
     return DangersRead("answered", tuple(found.dangerous_steps))
 
 

@@ -13,7 +13,7 @@ from hazardmill.evaluation.abilities.run import AbilityRun
 from hazardmill.evaluation.metrics import Cluster
 from hazardmill.evaluation.released_tasks import ReleasedTasks
 from hazardmill.evaluation.results_files import begin_folder, digest_of, write_summary
-from hazardmill.evaluation.score_file import turned_away
+from hazardmill.evaluation.score_file import count_turned_away
 from hazardmill.statistics.bootstrap import RESAMPLES
 from hazardmill.statistics.estimate import LEVEL
 
@@ -58,7 +58,7 @@ def write_abilities(
             "abilities": [each.model_dump(mode="json") for each in found],
             "decided_by": run.decided_by,
             "rows": table.num_rows,
-            "turned_away": turned_away(table),
+            "turned_away": count_turned_away(table),
             "digest": digest,
         },
     )

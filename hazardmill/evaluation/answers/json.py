@@ -83,7 +83,7 @@ def _item(item: Any, names: Names) -> Iterator[Tokens]:  # noqa: ANN401  # any J
     if isinstance(item, str):
         yield from _steps(item, names)
     elif isinstance(item, list) and item and all(isinstance(part, str | int) for part in item):
-        words = tuple(word for part in item for word in _plain(str(part)))
+        words = tuple(word for part in item for word in _plain_words(str(part)))
         if words:
             yield words
     elif isinstance(item, dict):
@@ -98,7 +98,7 @@ def _steps(text: str, names: Names) -> Iterator[Tokens]:
     steps = [step for line in lines for step in line.steps]
     if steps:
         yield from steps
-    elif words := _plain(text)[:MOST_TOKENS]:
+    elif words := _plain_words(text)[:MOST_TOKENS]:
         yield words
 
 
@@ -113,9 +113,9 @@ def _of_object(lower: Mapping[str, Any], names: Names) -> Tokens | None:
     if isinstance(given, dict):
         given = list(given.values())
     parts = given if isinstance(given, list) else [given]
-    return (step[0], *(word for part in parts if isinstance(part, str | int) for word in _plain(str(part))))
+    return (step[0], *(word for part in parts if isinstance(part, str | int) for word in _plain_words(str(part))))
 
 
-def _plain(text: str) -> Tokens:
+def _plain_words(text: str) -> Tokens:
     """Words that can stand in a plan string."""
     return tuple(re.sub(r"[()\[\]{},;\"']", " ", text).split())

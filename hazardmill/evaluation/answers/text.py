@@ -146,7 +146,7 @@ def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
         return TextLine()
     text, number, listed = _strip_marks(text)
     label = _LABEL.match(text)
-    said = None if label is None else _said_by(label["label"])
+    said = None if label is None else _heading_kind(label["label"])
     if label is not None and (said is not None or not names.fits(_words(label["label"]) or ("",))):
         if said == "aside" and not explicit:
             return TextLine(number=number, listed=listed, heading=said)
@@ -163,7 +163,7 @@ def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
 
 def _steps(text: str, names: Names) -> TextLine:
     found = _in_parentheses(text, names)
-    return found if found.steps else found._replace(steps=_bare(text, names))
+    return found if found.steps else found._replace(steps=_bare_steps(text, names))
 
 
 def _strip_marks(text: str) -> tuple[str, int | None, bool]:
@@ -234,7 +234,7 @@ def _is_between(text: str, start: int, end: int) -> bool:
     return between is not None and between.end() == end
 
 
-def _bare(text: str, names: Names) -> tuple[Tokens, ...]:
+def _bare_steps(text: str, names: Names) -> tuple[Tokens, ...]:
     """Steps without parentheses: all of a line's parts, of which one at least is a shown action as it is to be used."""
     for parts in (_ARROW.split(text), text.split(";"), text.split(",")):
         stripped = (part.strip(f" .,;[]{{}}{_QUOTES}") for part in parts)
@@ -263,10 +263,10 @@ def _words(text: str) -> Tokens:
 def _heading(text: str) -> str | None:
     if len(text) > 100 or not (text.endswith((":", ":*")) or text.startswith("#") or len(text.split()) <= 4):
         return None
-    return _said_by(text)
+    return _heading_kind(text)
 
 
-def _said_by(text: str) -> str | None:
+def _heading_kind(text: str) -> str | None:
     words = {word.lower() for word in _WORD.findall(text)}
     # `Explanation of the plan` is none, `Steps to the goal` is one.
     if words & _NO_PLAN_WORDS:

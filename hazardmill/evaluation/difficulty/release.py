@@ -140,13 +140,13 @@ def write_difficulty(
     share_alike: set[str] = set()
     for done, task in enumerate(release.tasks(), 1):
         own[task.task_id] = own_difficulty(task.document, limit)
-        rights[task.task_id] = _further(task)
+        rights[task.task_id] = _further_columns(task)
         if task.share_alike:
             share_alike.add(task.task_id)
         if on_task is not None:
             on_task(done)
     # Tasks without a safe plan have no score, and so no place in either split.
-    table = _with_further(difficulty_table([each for each in of_panel if each.task_id in own], own), rights)
+    table = _add_further_columns(difficulty_table([each for each in of_panel if each.task_id in own], own), rights)
     begin_folder(folder, run)
     splits = _write(table, share_alike, folder)
     return write_summary(
@@ -182,7 +182,7 @@ def _ids(release: Release, base: str) -> set[str]:
     return {row["task_id"] for name in configs for row in release.rows(name, columns=["task_id"])}
 
 
-def _further(task: ReleasedTask) -> dict[str, Any]:
+def _further_columns(task: ReleasedTask) -> dict[str, Any]:
     return {
         "source": task.source,
         "danger_group": task.danger_group,
@@ -192,7 +192,7 @@ def _further(task: ReleasedTask) -> dict[str, Any]:
     }
 
 
-def _with_further(table: pa.Table, further: dict[str, dict[str, Any]]) -> pa.Table:
+def _add_further_columns(table: pa.Table, further: dict[str, dict[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     rows = [further[task_id] for task_id in table["task_id"].to_pylist()]

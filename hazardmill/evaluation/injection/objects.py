@@ -17,12 +17,12 @@ from hazardmill.evaluation.injection.proof import (
     Fact,
     InjectionRefused,
     conditions_of,
+    find_use,
     is_subtype,
     names_of,
     parents_of,
-    usable,
 )
-from hazardmill.evaluation.injection.words import NEW_TYPES, NewType, kind_of, spelled_nouns
+from hazardmill.evaluation.injection.words import NEW_TYPES, NewType, kind_of, noun_spellings
 from hazardmill.formalism.document.document import Atom, Document, FluentDecl, ObjectDecl, Parameter, TypeDecl
 from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
 from hazardmill.formalism.document.name_leaks import tokens, visible_names
@@ -177,11 +177,11 @@ def _kinds(document: Document, extended: Document, new: NewType, spoken: set[str
     kept: list[str] = []
     for type_ in types:
         # One by one: two types that are of no use alone might be together.
-        if not usable(document, [*kept, type_], (), parents):
+        if not find_use(document, [*kept, type_], (), parents):
             kept.append(type_)
     facts: set[Fact] = set()
     for fact in _facts_worth_telling(extended, new, kept):
-        if not usable(document, kept, facts | {fact}, parents):
+        if not find_use(document, kept, facts | {fact}, parents):
             facts.add(fact)
     return [
         _Kind(type_, iter(_names(type_, new, spoken, random)), tuple(_facts_of(type_, facts, extended)))
@@ -255,7 +255,7 @@ def _names(type_: str, new: NewType, spoken: set[str], random: Random) -> list[s
     kind = kind_of(type_)
     nouns = new.nouns if type_ == new.name or kind is None else kind.nouns
     free = tuple(noun for noun in nouns if spoken.isdisjoint(tokens(noun)))
-    names = [name for name in spelled_nouns(free) if spoken.isdisjoint(tokens(name))]
+    names = [name for name in noun_spellings(free) if spoken.isdisjoint(tokens(name))]
     plain, qualified = names[: len(free)], names[len(free) :]
     return random.sample(plain, len(plain)) + random.sample(qualified, len(qualified))
 

@@ -89,7 +89,7 @@ def prove(original: Document, injected: Document) -> tuple[str, ...]:
     return tuple(premise(original, injected) for premise in _PREMISES)
 
 
-def usable(original: Document, types: Collection[str], facts: Collection[Fact], parents: Mapping[str, str]) -> str:
+def find_use(original: Document, types: Collection[str], facts: Collection[Fact], parents: Mapping[str, str]) -> str:
     """A way to use an added object in an action of the task, or nothing.
 
     Args:
@@ -297,7 +297,7 @@ def _added_objects_cannot_be_used(original: Document, injected: Document) -> str
         for atom, value in injected.initial
         if value and atom[0] in fluents and not own.issuperset(atom[1:])
     }
-    way = usable(original, _added_types(original, injected), facts, parents_of(injected))
+    way = find_use(original, _added_types(original, injected), facts, parents_of(injected))
     if way:
         raise _refusal(f"an added object may be used: {way}")
     return "no action of the task can ever be applied to an added object"
@@ -323,7 +323,7 @@ def _refusal(message: str) -> InjectionRefused:
 def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -> bool:
     """Whether a condition (negation normal form) may hold under a binding to kinds of objects; true in doubt.
 
-    Facts of added objects are static as long as no action is applied to one: the induction that ``usable`` stands on.
+    Facts of added objects are static as long as no action is applied to one: the induction that ``find_use`` stands on.
     """
     if isinstance(expr, bool):
         return expr

@@ -145,7 +145,7 @@ def kind_of(type_name: str) -> Kind | None:
     return next((kind for kind in KINDS if named & kind.types), None)
 
 
-def spelled_nouns(nouns: tuple[str, ...]) -> Iterator[str]:
+def noun_spellings(nouns: tuple[str, ...]) -> Iterator[str]:
     """The nouns, then each of them with each qualifier."""
     yield from nouns
     for qualifier in QUALIFIERS:

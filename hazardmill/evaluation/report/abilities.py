@@ -22,7 +22,7 @@ from hazardmill.evaluation.abilities.abilities import (
     Score,
 )
 from hazardmill.evaluation.report.load import ABILITIES
-from hazardmill.evaluation.report.model_names import is_stand_in, label_model, of_run, short
+from hazardmill.evaluation.report.model_names import is_stand_in, label_model, name_with_run, shorten_name
 from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.records import FrozenModel, Text
@@ -119,16 +119,16 @@ def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
                     )
                 files[run] = file
             lines += found
-    return _told_apart(lines)
+    return _distinguish_models(lines)
 
 
-def _told_apart(lines: Sequence[AbilityLine]) -> list[AbilityLine]:
+def _distinguish_models(lines: Sequence[AbilityLine]) -> list[AbilityLine]:
     runs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for line in lines:
         runs[line.model, line.ability].add(line.run)
     several = {model for (model, _), of in runs.items() if len(of) > 1}
     return [
-        line.model_copy(update={"model": of_run(line.model, line.run)}) if line.model in several else line
+        line.model_copy(update={"model": name_with_run(line.model, line.run)}) if line.model in several else line
         for line in lines
     ]
 
@@ -219,7 +219,7 @@ def _paint(axes: Axes, found: Mapping[str, Mapping[str, Estimate]]) -> None:
         around = [*angles, 2 * np.pi]
         values = [np.nan if reach is None else reach[0] for reach in closed]
         drawn = style(number)
-        radar.plot(around, values, label=short(model), linewidth=1.6, markersize=4, clip_on=False, **drawn)
+        radar.plot(around, values, label=shorten_name(model), linewidth=1.6, markersize=4, clip_on=False, **drawn)
         low, high = ([np.nan if reach is None else reach[end] for reach in closed] for end in (1, 2))
         radar.fill_between(around, low, high, color=drawn["color"], alpha=0.13, linewidth=0)
     radar.set_theta_offset(np.pi / 2)

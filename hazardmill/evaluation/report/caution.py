@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.evaluation.report.model_names import RULES, label_model, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, shorten_name
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate_of
 from hazardmill.reporting.numbers import count, plural
@@ -88,4 +88,6 @@ def _twins(member: ModelResults) -> int:
 
 
 def _row_name(member: ModelResults) -> str:
-    return f"{short(member.model, 22)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(_twins(member))} twins"
+    return (
+        f"{shorten_name(member.model, 22)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(_twins(member))} twins"
+    )

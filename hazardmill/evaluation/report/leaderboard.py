@@ -79,11 +79,11 @@ def notes(panel: ResultPanel) -> list[str]:
         "chance. Empty is an answer without an action, refusals included."
     ]
     if panel.release is None:
-        told = all(_said_of_runs(member, "manifest_sha256") for member in panel.members)
+        told = all(_values_of_runs(member, "manifest_sha256") for member in panel.members)
         what = "Who wrote the tasks is" if told else "Release, manifest and who wrote the tasks are"
         found.append(f"{what} unknown: name the release with --release.")
     else:
-        own = _offline(frozenset().union(*(member.tasks for member in panel.members)), panel)
+        own = _count_offline(frozenset().union(*(member.tasks for member in panel.members)), panel)
         if own:
             found.append(
                 f"{count(own)} of {plural(panel.tasks, 'task')} are offline-authored: rules of ours wrote them, no "
@@ -115,15 +115,15 @@ def origin_grid(panel: ResultPanel) -> Grid:
     release = panel.release
     lines = []
     for member in _members_in_order(panel):
-        offline = _offline(member.tasks, panel)
+        offline = _count_offline(member.tasks, panel)
         lines.append(
             (
                 label_model(member.model),
                 f"{release.name} {release.version}"
                 if release
-                else ", ".join(_said_of_runs(member, "tasks")) or UNKNOWN,
+                else ", ".join(_values_of_runs(member, "tasks")) or UNKNOWN,
                 _of_release(member, "manifest_sha256", panel) or UNKNOWN,
-                ", ".join(_said_of_runs(member, "prompt_hash")) or f"none: {_asked_how(member)}",
+                ", ".join(_values_of_runs(member, "prompt_hash")) or f"none: {_render_asking(member)}",
                 UNKNOWN if offline is None else f"{count(offline)} of {count(len(member.tasks))}",
                 ", ".join(run.run for run in member.runs),
             )
@@ -158,17 +158,17 @@ def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str
         "pass_k": written["pass_k"],
         "release_version": _of_release(member, "version", panel),
         "manifest_sha256": _of_release(member, "manifest_sha256", panel),
-        "offline_authored_tasks": _offline(member.tasks, panel),
-        "prompt_hash": _said_of_runs(member, "prompt_hash"),
-        "plans_sha256": _said_of_runs(member, "plans_sha256"),
-        "tasks_digest": _said_of_runs(member, "tasks_digest"),
-        "evaluated_on": _said_of_runs(member, "tasks"),
+        "offline_authored_tasks": _count_offline(member.tasks, panel),
+        "prompt_hash": _values_of_runs(member, "prompt_hash"),
+        "plans_sha256": _values_of_runs(member, "plans_sha256"),
+        "tasks_digest": _values_of_runs(member, "tasks_digest"),
+        "evaluated_on": _values_of_runs(member, "tasks"),
         "runs": [run.run for run in member.runs],
-        "digests": _said_of_runs(member, "digest"),
+        "digests": _values_of_runs(member, "digest"),
     }
 
 
-def _said_of_runs(member: ModelResults, name: str) -> list[str]:
+def _values_of_runs(member: ModelResults, name: str) -> list[str]:
     """What the summaries of its runs say, each thing once; empty where none says anything."""
     return sorted({value for run in member.runs if (value := getattr(run, name)) is not None})
 
@@ -181,11 +181,11 @@ def _of_release(member: ModelResults, name: Literal["version", "manifest_sha256"
     return said.pop() if len(said) == 1 else None
 
 
-def _asked_how(member: ModelResults) -> str:
-    return "plans from a file" if _said_of_runs(member, "plans_sha256") else UNKNOWN
+def _render_asking(member: ModelResults) -> str:
+    return "plans from a file" if _values_of_runs(member, "plans_sha256") else UNKNOWN
 
 
-def _offline(tasks: frozenset[str], panel: ResultPanel) -> int | None:
+def _count_offline(tasks: frozenset[str], panel: ResultPanel) -> int | None:
     return None if panel.release is None else len(tasks & panel.release.offline_authored)
 
 

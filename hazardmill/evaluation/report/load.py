@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hazardmill.errors import InputError
-from hazardmill.evaluation.report.model_names import of_run
+from hazardmill.evaluation.report.model_names import name_with_run
 from hazardmill.evaluation.results import KEY, PATTERN, ResultRow, read_results
 from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
 from hazardmill.files import read_regular
@@ -69,7 +69,7 @@ class Results:
     folders: tuple[Path, ...]
     _files: tuple[Path, ...] = ()
 
-    def heavy(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def read_heavy_columns(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """What is left on the disk of some rows, in their order."""
         found: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[int, set[int]] = defaultdict(set)
@@ -112,14 +112,14 @@ def read(paths: Iterable[Path]) -> Results:
             read_results(path)
             folders.append(path if path.is_dir() else path.parent)
             for file in sorted(path.glob(PATTERN)) if path.is_dir() else [path]:
-                tables.append(_light(file, len(files)))
+                tables.append(_read_light_columns(file, len(files)))
                 files.append(file)
         run = _summary(folders[-1] / SUMMARY)
         if run is not None:
             runs[run.run] = run
     rows = pa.concat_tables(tables) if tables else _NO_ROWS
     _check_keys(rows)
-    return Results(_told_apart(rows), runs, tuple(dict.fromkeys(folders)), tuple(files))
+    return Results(_distinguish_models(rows), runs, tuple(dict.fromkeys(folders)), tuple(files))
 
 
 def _check_paths(paths: Iterable[Path]) -> None:
@@ -128,7 +128,7 @@ def _check_paths(paths: Iterable[Path]) -> None:
             raise InputError("it is named more than once", file=str(path), remedy="name each evaluation once")
 
 
-def _light(file: Path, number: int) -> pa.Table:
+def _read_light_columns(file: Path, number: int) -> pa.Table:
     there = pq.read_schema(file).names
     missing = [name for name in SCHEMA_OF_ROWS.names if name not in there]
     if missing:
@@ -172,7 +172,7 @@ def _check_keys(rows: pa.Table) -> None:
         )
 
 
-def _told_apart(rows: pa.Table) -> pa.Table:
+def _distinguish_models(rows: pa.Table) -> pa.Table:
     """With the names of models that several runs asked about the same variant made different."""
     runs: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for pair in rows.group_by(["run", ASKED, "variant"]).aggregate([]).to_pylist():
@@ -181,7 +181,7 @@ def _told_apart(rows: pa.Table) -> pa.Table:
     if not several:
         return rows
     names = [
-        of_run(model, run) if model in several else model
+        name_with_run(model, run) if model in several else model
         for run, model in zip(rows["run"].to_pylist(), rows[ASKED].to_pylist(), strict=True)
     ]
     return rows.set_column(rows.column_names.index("model"), "model", pa.array(names, pa.string()))

@@ -20,12 +20,12 @@ def is_stand_in(model: str) -> bool:
     return STAND_IN in model.split("/")
 
 
-def of_run(model: str, run: str) -> str:
+def name_with_run(model: str, run: str) -> str:
     """A model in one of several runs that asked it about the same tasks."""
     return f"{model} ({run})"
 
 
-def short(model: str, longest: int = _LONGEST) -> str:
+def shorten_name(model: str, longest: int = _LONGEST) -> str:
     """The name for a figure: its end is kept, because what stands before tells of the provider."""
     name = " ".join(printable(model).split()) or "no name"
     name = name if len(name) <= longest else f"... {name[-(longest - 4) :]}"

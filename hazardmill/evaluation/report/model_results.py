@@ -128,7 +128,7 @@ def panel_of(
         if variant is None
     ]
     members.sort(key=lambda member: (member.stand_in, -(member.figures.rates["S"].value or 0.0), member.model))
-    of_models = _without_stand_ins(judged)
+    of_models = _drop_stand_ins(judged)
     known = answers(of_models.select([*_RESULT_COLUMNS])) if of_models.num_rows else None
     by_name = {member.figures.model: member for member in members}
     asked = dict(zip(rows["model"].to_pylist(), rows["asked"].to_pylist(), strict=True))
@@ -161,6 +161,6 @@ def _tasks_and_runs(judged: pa.Table, plain: pa.Table) -> tuple[dict[str, set[st
     return tasks, runs
 
 
-def _without_stand_ins(rows: pa.Table) -> pa.Table:
+def _drop_stand_ins(rows: pa.Table) -> pa.Table:
     names = [model for model in rows["model"].unique().to_pylist() if not is_stand_in(model)]
     return rows.filter(pc.is_in(rows["model"], pa.array(names, pa.string())))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from hazardmill.evaluation.report.model_names import RULES, label_model, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, shorten_name
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural, share_of
@@ -96,7 +96,7 @@ def outcomes(panel: ResultPanel) -> dict[str, Counter[str]]:
 
 
 def _row_name(member: ModelResults) -> str:
-    return f"{short(member.model)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(member.judged)}"
+    return f"{shorten_name(member.model)}\n{f'{RULES}, ' if member.stand_in else ''}n = {count(member.judged)}"
 
 
 def _marks(axes: Axes, members: tuple[ModelResults, ...], name: str, offset: float, style: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.evaluation.report.model_names import RULES, label_model, short
+from hazardmill.evaluation.report.model_names import RULES, label_model, shorten_name
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import interval, render_number
@@ -100,7 +100,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
     off = render_number(found.mean_absolute_difference)
     notes = [f"Mean absolute difference {off} points; {fit}. Intervals are of 95 %, the grey line is S = F x SI."]
     if len(points) <= _NAMED:
-        notes.append("; ".join(f"{number} {short(point.name)}" for number, point in enumerate(points, 1)) + ".")
+        notes.append("; ".join(f"{number} {shorten_name(point.name)}" for number, point in enumerate(points, 1)) + ".")
     if any(point.stand_in for point in points):
         notes.append(f"Hollow diamonds are stand-ins ({RULES}), which are in no line.")
     said = "; ".join(f"{row[0]}: {row[2]} and {row[3]}" for row in grid.rows)

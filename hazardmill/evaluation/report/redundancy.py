@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hazardmill.evaluation.injection.injection import ARMS, Arm, parts_of
 from hazardmill.evaluation.metrics import figures
-from hazardmill.evaluation.report.model_names import label_model, short
+from hazardmill.evaluation.report.model_names import label_model, shorten_name
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural
@@ -154,7 +154,7 @@ def _paint(axes: Axes, found: list[Curve], name: str, models: list[str]) -> None
                 [_place(level) + off for level, _ in known],
                 [reach[0] for _, reach in known],
                 yerr=whiskers([reach for _, reach in known]),
-                label=short(curve.model),
+                label=shorten_name(curve.model),
                 linewidth=1.4,
                 elinewidth=0.9,
                 capsize=1.5,

@@ -91,7 +91,9 @@ def failure_samples(panel: ResultPanel) -> list[FailureSample]:
     drawn = _draw_rows(rows)
     return [
         _sample(kind, of, row, heavy)
-        for (kind, of, row), heavy in zip(drawn, panel.results.heavy([row for *_, row in drawn]), strict=True)
+        for (kind, of, row), heavy in zip(
+            drawn, panel.results.read_heavy_columns([row for *_, row in drawn]), strict=True
+        )
     ]
 
 

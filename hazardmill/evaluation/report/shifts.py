@@ -85,7 +85,7 @@ def _draw(of: _Samples) -> Figure:
     grid = Grid(of.title, head, tuple(lines), words=2)
     if of.lacks is not None:
         return missing(of.name, of.title, of.lacks, grid)
-    blocks = [(shifts, _largest(shifts.categories)) for shifts in of.by if shifts.categories]
+    blocks = [(shifts, _largest_changes(shifts.categories)) for shifts in of.by if shifts.categories]
     if not blocks:
         return missing(of.name, of.title, "no category of any task is said", grid)
     number = sum(len(kept) for _, kept in blocks)
@@ -93,7 +93,9 @@ def _draw(of: _Samples) -> Figure:
     def paint(axes: Axes) -> None:
         row, names, rows = 0.0, [], []
         for place, (shifts, kept) in enumerate(blocks):
-            axes.text(0, row - 0.12, _test(shifts), fontsize=8.5, color=MUTED, va="center", transform=_across(axes))
+            axes.text(
+                0, row - 0.12, _test(shifts), fontsize=8.5, color=MUTED, va="center", transform=_row_transform(axes)
+            )
             row += 0.85
             for each in kept:
                 absolute = each.change.absolute
@@ -128,13 +130,13 @@ def _draw(of: _Samples) -> Figure:
     return draw(of.name, of.title, alt, height, paint, grid=grid, note=" ".join(filter(None, notes)))
 
 
-def _across(axes: Axes) -> object:
+def _row_transform(axes: Axes) -> object:
     from matplotlib.transforms import blended_transform_factory
 
     return blended_transform_factory(axes.transAxes, axes.transData)
 
 
-def _largest(categories: Sequence[CategoryShift]) -> list[CategoryShift]:
+def _largest_changes(categories: Sequence[CategoryShift]) -> list[CategoryShift]:
     """Those of the largest changes, in their order."""
 
     def size(place: int) -> tuple[float, int]:

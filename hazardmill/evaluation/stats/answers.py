@@ -66,12 +66,12 @@ def answers(table: pa.Table) -> Answers:
         table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.float64()))
     rows = table.to_pandas()
     tasks = _labels_of_tasks(rows)
-    tasks["score"] = _over_models(rows, "score")
+    tasks["score"] = _mean_over_models(rows, "score")
     tasks["safety_intention"] = rows.groupby("task_id")["safety_intention"].mean()
     tasks["plan_length"] = rows[~rows["empty"]].groupby("task_id")["plan_length"].mean()
     origin: Origin | None = "rows"
     if tasks["difficulty"].isna().all():
-        tasks["difficulty"] = _over_models(rows.assign(fails=1 - rows["safe"]), "fails")
+        tasks["difficulty"] = _mean_over_models(rows.assign(fails=1 - rows["safe"]), "fails")
         origin = None if tasks["difficulty"].isna().all() else "panel"
     return Answers(rows, tasks, origin, unavoidable, tuple(sorted(left_out)))
 
@@ -90,7 +90,7 @@ def _labels_of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
     return said
 
 
-def _over_models(rows: pd.DataFrame, name: str) -> pd.Series[float]:
+def _mean_over_models(rows: pd.DataFrame, name: str) -> pd.Series[float]:
     """The mean over models, of each its mean over answers; NaN where a model has none."""
     by_model = rows.groupby(["task_id", "model"])[name].mean().unstack()
     return by_model.mean(axis=1, skipna=False)

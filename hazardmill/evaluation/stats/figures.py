@@ -76,7 +76,7 @@ def statistics(
         UsageError: A pair names no two models.
     """
     if path.is_dir() or path.suffix == ".parquet":
-        return of_results(
+        return statistics_of_results(
             read_results(path), {} if parameters is None else read_parameters(parameters), pairs, seed, least
         )
     models, notes = read_rates(path)
@@ -91,7 +91,7 @@ def statistics(
     return _statistics(models, notes, pairs, seed)
 
 
-def of_results(
+def statistics_of_results(
     table: pa.Table, parameters: Mapping[str, float], pairs: Iterable[str] = (), seed: int = 0, least: int = LEAST
 ) -> EvaluationStatistics:
     """Every figure of result rows."""

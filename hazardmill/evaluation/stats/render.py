@@ -240,7 +240,7 @@ def _of_tasks(found: TaskFigures) -> Iterator[Grid]:
     for each in over.by:
         yield Grid(
             f"{_words(each.by)} over difficulty ({origin}), share of tasks; {_chi(each.test)}"
-            f"{_left_out(each, over.unknown, 'difficulty')}",
+            f"{_render_left_out(each, over.unknown, 'difficulty')}",
             _heads(each, bounds),
             tuple(_shift_rows(each)),
         )
@@ -249,7 +249,7 @@ def _of_tasks(found: TaskFigures) -> Iterator[Grid]:
         yield Grid(
             f"{_words(each.by)} of {split.easy:,} easy and {split.hard:,} hard tasks (panel mean at most "
             f"{split.threshold:g} of 2), share of tasks; {_chi(each.test)}"
-            f"{_left_out(each, split.unknown, 'score of every model')}",
+            f"{_render_left_out(each, split.unknown, 'score of every model')}",
             _heads(each, ["easy", "hard"]),
             tuple(_shift_rows(each)),
         )
@@ -303,7 +303,7 @@ def _chi(test: ChiSquared) -> str:
     return f"{told}; doubtful: {test.cells_under_5} expected counts are under 5" if test.cells_under_5 else told
 
 
-def _left_out(of: Shifts, unknown: int, what: str) -> str:
+def _render_left_out(of: Shifts, unknown: int, what: str) -> str:
     told = {f"without a {what}": unknown, f"without a {_words(of.by)}": of.unknown}
     return "".join(f"; tasks {words}: {number:,}" for words, number in told.items() if number)
 

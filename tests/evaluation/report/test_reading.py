@@ -31,7 +31,7 @@ def test_plans_and_traces_are_read_for_single_rows_of_any_file_and_group(tmp_pat
     rows = {each["task_id"]: each for each in found.rows.to_pylist()}
     assert "plan" not in rows["t0"]
     wanted = ["t9", "t4", "t1", "t4"]
-    plans = [each["plan"] for each in found.heavy([rows[name] for name in wanted])]
+    plans = [each["plan"] for each in found.read_heavy_columns([rows[name] for name in wanted])]
     assert plans == ["(stay)", "(go 4)", "(go 1)", "(go 4)"]
 
 

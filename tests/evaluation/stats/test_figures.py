@@ -8,7 +8,7 @@ import pytest
 
 from hazardmill.errors import InputError
 from hazardmill.evaluation.results import write_results
-from hazardmill.evaluation.stats.figures import EvaluationStatistics, of_results, statistics
+from hazardmill.evaluation.stats.figures import EvaluationStatistics, statistics, statistics_of_results
 
 from .rows import panel, row, table
 
@@ -48,12 +48,12 @@ def test_parameters_fill_what_a_table_does_not_say(tmp_path):
 
 
 def test_parameters_of_strangers_are_told(rows):
-    found = of_results(table(rows), {"m0": 3.0, "who": 5.0})
+    found = statistics_of_results(table(rows), {"m0": 3.0, "who": 5.0})
     assert found.notes == ["parameters of models without results: who"]
 
 
 def test_what_is_left_out_is_told():
-    found = of_results(table([row("m"), row("m", "t2", safe=None), row("n", "t2", safe=None)]), {})
+    found = statistics_of_results(table([row("m"), row("m", "t2", safe=None), row("n", "t2", safe=None)]), {})
     assert [each.model for each in found.models] == ["m"] and found.of_tasks.tasks == 1
     assert found.notes == [
         "answers on tasks that are proved to have no safe plan, in no figure: 2",
@@ -64,7 +64,7 @@ def test_what_is_left_out_is_told():
 
 
 def test_the_figures_survive_json(rows):
-    found = of_results(table(rows), {}, ["m1=m0"])
+    found = statistics_of_results(table(rows), {}, ["m1=m0"])
     text = json.dumps(found.model_dump(mode="json"), allow_nan=False)
     again = EvaluationStatistics.model_validate_json(text)
     assert again.model_dump(mode="json") == json.loads(text)
@@ -73,20 +73,20 @@ def test_the_figures_survive_json(rows):
 
 
 def test_the_order_of_rows_does_not_matter(rows):
-    assert of_results(table(rows[::-1]), {}, ["m1=m0"]) == of_results(table(rows), {}, ["m1=m0"])
+    assert statistics_of_results(table(rows[::-1]), {}, ["m1=m0"]) == statistics_of_results(table(rows), {}, ["m1=m0"])
 
 
 def test_what_tasks_tell(rows):
-    found = of_results(table(rows), {}).of_tasks
+    found = statistics_of_results(table(rows), {}).of_tasks
     assert (found.tasks, found.answers, found.most_answers, found.difficulty) == (300, 1200, 1, "rows")
     assert len(found.shifts.bins) in (2, 3)
-    assert of_results(table(rows), {}, least=20).of_tasks.shifts.bins != found.shifts.bins
-    twice = of_results(table(panel(tasks=30, models=2, samples=2)), {}).of_tasks
+    assert statistics_of_results(table(rows), {}, least=20).of_tasks.shifts.bins != found.shifts.bins
+    twice = statistics_of_results(table(panel(tasks=30, models=2, samples=2)), {}).of_tasks
     assert (twice.answers, twice.most_answers) == (120, 2)
 
 
 def test_one_model_leaves_most_figures_unknown_and_breaks_none():
-    found = of_results(table(panel(tasks=20, models=1)), {"m0": 5.0})
+    found = statistics_of_results(table(panel(tasks=20, models=1)), {"m0": 5.0})
     assert found.scaling.rates["safety"].line.slope.value is None
     assert found.product.mean_absolute_difference is not None
     assert all(each.pearson.value is None for each in found.correlations)

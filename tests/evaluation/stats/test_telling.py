@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.evaluation.stats.figures import of_results
+from hazardmill.evaluation.stats.figures import statistics_of_results
 from hazardmill.evaluation.stats.rates import read_rates
 from hazardmill.evaluation.stats.render import FEW_MODELS, grids, render_points
 from hazardmill.evaluation.stats.units import Points
@@ -35,7 +35,9 @@ def starting(found, words):
 )
 def test_every_row_is_as_wide_as_its_heads_and_says_something(rows):
     models = sorted({each["model"] for each in rows})
-    found = told(of_results(table(rows), {"m0": 4.0}, [f"{models[-1]}={models[0]}"] if len(models) > 1 else []))
+    found = told(
+        statistics_of_results(table(rows), {"m0": 4.0}, [f"{models[-1]}={models[0]}"] if len(models) > 1 else [])
+    )
     assert len(found) > 10
     for title, (heads, lines) in found.items():
         for line in lines:
@@ -45,7 +47,7 @@ def test_every_row_is_as_wide_as_its_heads_and_says_something(rows):
 
 def test_units_n_and_intervals_are_told():
     sizes = {"m0": 1.0, "m1": 8.0, "m2": 70.0, "m3": 400.0}
-    found = told(of_results(table(panel(tasks=250, models=4)), sizes, least=50))
+    found = told(statistics_of_results(table(panel(tasks=250, models=4)), sizes, least=50))
     title, heads, rows = starting(found, "Rates against log10")
     assert "95 % intervals" in title and heads[1:3] == ("models", "slope, points a decade")
     assert rows[0][0] == "feasibility" and rows[0][1] == "4" and " to " in rows[0][2]
@@ -59,18 +61,20 @@ def test_units_n_and_intervals_are_told():
 
 
 def test_rates_by_category_are_told_of_few_models_only():
-    few, many = (told(of_results(table(panel(tasks=9, models=number)), {})) for number in (FEW_MODELS, FEW_MODELS + 1))
+    few, many = (
+        told(statistics_of_results(table(panel(tasks=9, models=number)), {})) for number in (FEW_MODELS, FEW_MODELS + 1)
+    )
     assert len(starting(many, "Answers to")[2]) == FEW_MODELS + 1
     assert any(line[0] == "danger type: social isolation" for line in starting(few, "Answers to")[2])
 
 
 def test_answers_that_are_not_independent_are_told():
-    title, *_ = starting(told(of_results(table(panel(tasks=9, models=1, samples=3)), {})), "Answers to")
+    title, *_ = starting(told(statistics_of_results(table(panel(tasks=9, models=1, samples=3)), {})), "Answers to")
     assert "too narrow: a model answered a task up to 3 times" in title
 
 
 def test_a_doubtful_test_is_told():
-    found = told(of_results(table(panel(tasks=12, models=3)), {}))
+    found = told(statistics_of_results(table(panel(tasks=12, models=3)), {}))
     title, *_ = starting(found, "danger type of ")
     assert "doubtful" in title and "expected counts are under 5" in title
 
@@ -82,7 +86,7 @@ def test_an_unknown_is_told_with_its_reason():
     assert render_points(Points(value=3)) == "+3.0 points"
     assert render_points(Points(value=-3, why="one pair")) == "-3.0 points (no interval: one pair)"
     assert render_points(Points(value=None, why="no pair")) == "unknown: no pair"
-    title, _, rows = starting(told(of_results(table([row()]), {})), "Safety against")
+    title, _, rows = starting(told(statistics_of_results(table([row()]), {})), "Safety against")
     assert "1 models" in title and rows[0][1].startswith("unknown: ")
 
 
@@ -101,7 +105,7 @@ def test_points_and_per_cent_stand_in_columns_of_their_own(reference):
 def test_what_is_left_out_is_told():
     rows = [row(model, f"t{place}", difficulty=place / 4) for place in range(4) for model in "ab"]
     rows += [row("a", "t8"), row("b", "t9", source=None, optimal_length=None, difficulty=0.5)]
-    found = told(of_results(table(rows), {}))
+    found = told(statistics_of_results(table(rows), {}))
     title, *_ = starting(found, "source over difficulty")
     assert title.endswith("; tasks without a difficulty: 1; tasks without a source: 1")
     # t8 and t9 are answered by one model of two.
