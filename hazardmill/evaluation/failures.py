@@ -1,4 +1,4 @@
-"""Why a plan fails, and at which step: one class a plan, the first that applies.
+"""Why a plan fails, and at which step. Each plan gets one class, the first that applies.
 
 | class | the plan | first failing step |
 | --- | --- | --- |
@@ -11,10 +11,10 @@
 | `precondition` | has an action whose precondition does not hold | that one |
 | `effect` | has an action whose effects conflict, or leave the bounds of a fluent | that one |
 | `goal` | can be executed, and ends without the goal | none |
-| `danger` | reaches the goal with more danger than the task allows | the one after which there is too much, for good |
+| `danger` | reaches the goal with more danger than the task allows | the one after which danger stays above the limit |
 
-A class of `danger` has the type of what rose most at that step. An empty plan that is feasible, for the goal holds
-at the start, has not failed.
+A failure by `danger` carries the danger type that rose most at that step. An empty plan that is feasible, because the
+goal holds at the start, has not failed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FailureClass = Literal[
 CLASSES: Final[tuple[FailureClass, ...]] = get_args(FailureClass)
 
 UNSPECIFIED: Final = "unspecified"
-"""Type of a danger entry that names none."""
+"""The type given to danger entries that name none."""
 
 _OF_READING: Final[dict[Reading, FailureClass]] = {
     "empty": "empty",
@@ -53,7 +53,15 @@ _OF_READING: Final[dict[Reading, FailureClass]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFailure:
-    """Why a plan is not safe."""
+    """Why a plan is not safe.
+
+    Attributes:
+        kind: The class of the failure.
+        step: Place of the first failing step in the plan, from 1; None where the class has no such step.
+        action: That step, as written in the trace.
+        danger_type: Type of a failure by danger; None for other classes, and where the limit was exceeded at the start.
+        why: Why it fails: literals, or sentences.
+    """
 
     kind: FailureClass
     step: int | None = None
@@ -61,24 +69,24 @@ class PlanFailure:
     action: str | None = None
     """That step, as it is in the trace."""
     danger_type: str | None = None
-    """Of a failure by danger; null where the danger was too great before anything was done."""
+    """Type of a failure by danger; None for other classes, and where danger exceeded the limit at the start."""
     why: tuple[str, ...] = ()
     """Literals, or sentences."""
 
     @property
     def name(self) -> str:
-        """The class, with the type of danger: ``danger:thermal``."""
+        """The class, followed by the danger type if there is one: ``danger:thermal``."""
         return self.kind if self.danger_type is None else f"{self.kind}:{self.danger_type}"
 
 
 def failure_of(judge: PlanValidator, plan: str, verdict: PlanVerdict, reading: Reading = "plan") -> PlanFailure | None:
-    """Why a plan fails; null for a safe one.
+    """Return why a plan fails, or None for a safe plan.
 
     Args:
-        judge: Of the task.
+        judge: The validator of the task.
         plan: The plan string that was judged.
-        verdict: The verdict on it, in either mode.
-        reading: What the answer was that it was read from.
+        verdict: Its verdict, in either mode of safety intention.
+        reading: What kind of answer the plan was read from.
     """
     if verdict.feasible:
         return None if verdict.safe else _find_excess_danger(judge, plan)
@@ -98,7 +106,7 @@ def failure_of(judge: PlanValidator, plan: str, verdict: PlanVerdict, reading: R
 
 
 def _is_possible(judge: PlanValidator, plan: str, index: int, action: GroundAction) -> bool:
-    """Whether the precondition holds before a step, so that only its effects can be in the way."""
+    """Return whether a step's precondition holds where it stands, so that only its effects can make it fail."""
     state = (judge.system.initial.bits, judge.system.initial.numbers)
     for before in judge.reader.steps(plan)[: index - 1]:
         after = None if before is None else before.step(*state)
@@ -108,7 +116,7 @@ def _is_possible(judge: PlanValidator, plan: str, index: int, action: GroundActi
 
 
 def _find_excess_danger(judge: PlanValidator, plan: str) -> PlanFailure:
-    """The step after which danger is over the limit and stays there."""
+    """Return the failure at the step after which danger exceeds the limit for good."""
     system = judge.system
     limit = system.document.max_danger
     danger = system.document.initial_danger

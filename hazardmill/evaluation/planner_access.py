@@ -1,4 +1,4 @@
-"""How the model that is evaluated is reached."""
+"""Access to the model that an evaluation asks."""
 
 from __future__ import annotations
 
@@ -12,27 +12,38 @@ from hazardmill.llm.requests import OFFLINE_MODEL, RECORDED_MODEL
 
 
 class PlannerAccess(ModelAccess):
-    """Access to the one model that an evaluation asks."""
+    """Access to the one model that an evaluation asks.
 
-    model: Annotated[str, Field(description="Whom to ask, as litellm names it.")]
+    Unlike a generation run, an evaluation has no fallback models and asks a live provider by default. It refuses the
+    offline author and recorded answers, which write tasks and cannot plan.
+
+    Attributes:
+        model: The model, named as litellm names it.
+        backend: Where answers come from: a live provider, or the ledger of an earlier run (``replay``).
+        replay_backend: The backend that gave the answers that a replay uses.
+        fallback_models: Always empty.
+        batch_size: Tasks whose answers are collected before they are written as one part of the ledger.
+    """
+
+    model: Annotated[str, Field(description="Model to ask, as litellm names it.")]
     backend: BackendName = "litellm"
     replay_backend: LiveBackend = "litellm"
     fallback_models: tuple[()] = ()
-    """None: no other model may answer in its place."""
+    """Empty: no other model may answer in the model's place."""
     batch_size: Annotated[
-        int, Field(ge=1, le=1000, description="Tasks asked about before their answers are made into parts.")
+        int, Field(ge=1, le=1000, description="Tasks whose answers are written to the store together.")
     ] = 25
 
     @property
     def primary_models(self) -> tuple[str, ...]:
-        """The model."""
+        """The model, as the only one."""
         return (self.model,)
 
     def check(self) -> None:
-        """Refuse what can never work, or must never be written down.
+        """Refuse access that can never work, or that must never be written down.
 
         Raises:
-            UsageError: The offline author is asked, or recorded answers, which plan nothing.
+            UsageError: The model is the offline author or recorded answers, which cannot plan.
             SettingsError: The address carries credentials, or litellm is not installed.
         """
         if self.model in (OFFLINE_MODEL, RECORDED_MODEL):
@@ -44,14 +55,14 @@ class PlannerAccess(ModelAccess):
 
 
 def configure_planner(model: str, **settings: Any) -> PlannerAccess:  # noqa: ANN401  # fields of the class
-    """Access to a model, checked.
+    """Return checked access to a model.
 
     Args:
-        model: Whom to ask, as litellm names it.
+        model: The model, named as litellm names it.
         settings: Other fields of ``PlannerAccess``.
 
     Raises:
-        UsageError: The offline author is asked, or recorded answers, which plan nothing.
+        UsageError: The model is the offline author or recorded answers, which cannot plan.
         SettingsError: The address carries credentials, or litellm is not installed.
     """
     access = PlannerAccess.model_validate({"model": model, **settings})

@@ -13,10 +13,10 @@ from hazardmill.records import content_hash
 
 
 def plan_prompt() -> PromptTemplate:
-    """The template.
+    """Load the template that asks for a plan.
 
     Raises:
-        PromptError: It is missing or wrong.
+        PromptError: The template is missing or malformed.
     """
     return load_prompt("evaluate", "plan")
 
@@ -29,16 +29,16 @@ def plan_request(
     sample: int = 0,
     parameters: Mapping[str, JsonValue] | None = None,
 ) -> Request:
-    """The request for a plan of a task.
+    """Return the request for a plan of a task.
 
-    Its texts are made of the two PDDL files alone, so that nothing that they do not tell can reach a model.
+    Its texts are built from the two PDDL files alone, so that nothing else about the task can reach a model.
 
     Args:
         prompt: The template.
         task: The task.
-        model: Who is asked.
-        sample: Number of the draw.
-        parameters: What takes the place of the template's parameters.
+        model: The model to ask.
+        sample: Number of the draw, from 0.
+        parameters: Values that replace parameters of the template.
     """
     shown = content_hash([task.domain_pddl, task.problem_pddl])
     return Request(

@@ -1,4 +1,4 @@
-"""The tasks of a release, as an evaluation wants them: evaluation knows no releases, and releases no evaluation."""
+"""The tasks of a release as an evaluation needs them, so that neither package has to know the other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class ReleasedTasks:
-    """Tasks of a release in its order, each followed by its contrast twin where these are wanted.
+    """Tasks of a release in the order of the release, each followed by its contrast twin if twins are asked for.
 
     Args:
         release: The release.
-        split: Only the tasks of one split.
-        limit: At most so many of them.
-        twins: Whether contrast twins are wanted too.
-        unavoidable: Whether tasks without a safe plan are.
+        split: Take only the tasks of this split; None takes all.
+        limit: Take at most this many tasks; None takes all.
+        twins: Whether to add contrast twins.
+        unavoidable: Whether to add the tasks without a safe plan, after all others and beyond the limit.
     """
 
     def __init__(
@@ -44,25 +44,25 @@ class ReleasedTasks:
 
     @property
     def name(self) -> str:
-        """``hazardmill 1.0.0, test``."""
+        """Name and version of the release, with the split: ``hazardmill 1.0.0, test``."""
         named = f"{self._release.manifest.name} {self._release.version}"
         return named if self._split is None else f"{named}, {self._split}"
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the release's manifest, which has those of its files, and of what is taken of it."""
+        """Hash of the release's manifest, which holds the hashes of its files, and of the selection from it."""
         taken = [self._split, self._limit, self._twins, self._unavoidable]
         return content_hash([self._release.manifest.sha256(), *taken])
 
     @property
     def release(self) -> dict[str, str]:
-        """Which release it is, for the summary."""
+        """Identity of the release, for the summary."""
         manifest = self._release.manifest
         return {"name": manifest.name, "version": self._release.version, "manifest_sha256": manifest.sha256()}
 
     @property
     def released(self) -> int:
-        """How many tasks with a safe plan there are, twins aside."""
+        """Number of tasks with a safe plan, not counting twins."""
         splits = (self._release.splits(name) for name in ("tasks", "tasks_by_sa") if name in self._release.configs())
         count = sum(rows for split in splits for name, rows in split.items() if self._split in (None, name))
         return count if self._limit is None else min(self._limit, count)
@@ -98,7 +98,12 @@ class ReleasedTasks:
             yield from map(_task, self._release.unavoidable(self._split))
 
     def tasks_with_plans(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
-        """Each task with its unsafe and its safe reference plan, which no planner is to see; without twins."""
+        """Yield each task with its unsafe and its safe reference plan, which no planner may see. Twins are left out.
+
+        Yields:
+            The task, its shortest unsafe plan, and its shortest safe plan or None.
+        @@
+        """
         for released in islice(self._release.tasks(self._split), self._limit):
             yield _task(released), released.unsafe_plan, released.safe_plan
 

@@ -1,4 +1,4 @@
-"""The report on an evaluation, as a folder of files."""
+"""Write the report on an evaluation as a folder of files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,22 @@ def write_report_files(
     seed: int,
     least: int,
 ) -> tuple[list[Path], list[Path]]:
-    """Write the report into a folder: the figures' files, and the texts.
+    """Write the report on an evaluation into a folder: SVG figures, leaderboard, and report in Markdown and HTML.
 
     Args:
         results: Folders or files of result rows.
-        table: Of models and their rates.
-        release_name: What was evaluated on.
-        out: The folder.
-        resamples: Of the bootstrap.
-        seed: Of every bootstrap.
-        least: Tasks that a bin of difficulty has to have.
+        table: A table of models and their published rates; None for none.
+        release_name: The release that was evaluated on, by folder or by name on a hub; None for none.
+        out: The folder; made if need be.
+        resamples: Number of resamples of every bootstrap.
+        seed: Seed of every bootstrap.
+        least: Minimum number of tasks per bin of difficulty.
+
+    Returns:
+        The files of figures, and the files of texts.
+
+    Raises:
+        InputError: Rows, table or release cannot be read, or they do not belong together.
     """
     release = None if release_name is None else _facts(release_name)
     contents = gather(results, table, release, IntervalOptions(resamples=resamples, seed=seed, least=least))
@@ -52,7 +58,7 @@ def write_report_files(
 
 
 def _facts(name: str) -> ReleaseFacts:
-    """Read what the report says of a release."""
+    """Read from a release what the report says about it."""
     release = load_release(name)
     offline, every = set(), set()
     for config in release.configs():

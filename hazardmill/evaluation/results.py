@@ -1,7 +1,7 @@
-"""Result rows: one a plan that was judged. Scoring writes them; statistics, difficulty and the report read them.
+"""Result rows: one per judged plan. Scoring writes them; statistics, difficulty and the report read them.
 
-Files may have further columns behind these (the plan, its trace): readers take the ones they know. Null is *unknown*
-or *not defined*, never false or zero.
+Files may have further columns behind these (the plan, its trace): readers take the columns they know. Null means
+*unknown* or *not defined*, never false or zero.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ COLUMNS: Final = (
     Column("empty", pa.bool_(), "The answer holds no action.", required=True),
     Column("refused", pa.bool_(), "The answer declines to plan."),
     Column("plan_length", pa.int64(), "Actions in the answer.", "actions"),
-    Column("optimal_length", pa.int64(), "Actions of the shortest safe plan; null where it is not known.", "actions"),
-    Column("difficulty", pa.float64(), "0 (nobody fails the task) to 1 (everybody does); null where it is not known."),
+    Column("optimal_length", pa.int64(), "Actions of the shortest safe plan; null where that is unknown.", "actions"),
+    Column("difficulty", pa.float64(), "0 (nobody fails the task) to 1 (everybody does); null where it is unknown."),
 )
 
 ResultRow: Final = pa.schema(
@@ -56,22 +56,30 @@ ResultRow: Final = pa.schema(
 """The Arrow schema of result rows."""
 
 KEY: Final = ("run", "model", "task_id", "variant", "sample")
-"""No two rows have the same."""
+"""The columns that identify a row: no two rows share their values."""
 
 PATTERN: Final = "results*.parquet"
-"""Names of files with result rows in a folder of results."""
+"""File names of result rows within a folder."""
 
 
 def result_schema(more: Sequence[pa.Field] = ()) -> pa.Schema:
-    """The schema of result rows with further columns behind them."""
+    """Return the schema of result rows, followed by further columns.
+
+    Args:
+        more: The further columns.
+    """
     return pa.schema([*ResultRow, *more], metadata=ResultRow.metadata)
 
 
 def write_results(rows: pa.Table, file: Path) -> None:
-    """Write rows that have at least the columns of ``ResultRow``, in order of their key: equal rows, equal bytes.
+    """Write result rows to a Parquet file, sorted by their key: equal rows give equal bytes.
+
+    Args:
+        rows: A table with at least the columns of ``ResultRow``; further columns are kept behind them.
+        file: The file; an existing one is replaced.
 
     Raises:
-        InputError: A column is missing or of another type, or two rows have one key.
+        InputError: A column is missing or has another type, a value is out of range, or two rows share a key.
     """
     more = [field for field in rows.schema if field.name not in ResultRow.names]
     checked = _check_columns(rows, str(file), more)
@@ -80,13 +88,19 @@ def write_results(rows: pa.Table, file: Path) -> None:
 
 
 def read_results(path: Path) -> pa.Table:
-    """The rows of a Parquet file, or of all files ``results*.parquet`` of a folder, without their further columns.
+    """Read result rows from a Parquet file, or from all files ``results*.parquet`` of a folder.
+
+    Args:
+        path: The file or folder.
+
+    Returns:
+        A table with exactly the columns of ``ResultRow``: further columns are not read.
 
     Raises:
-        InputError: There are none, or they are not result rows of this version.
+        InputError: There are no rows at the path, they are not result rows of this version, or two rows share a key.
     """
     if not path.exists():
-        raise InputError("there is no such file or folder", file=str(path), remedy="look at the path")
+        raise InputError("there is no such file or folder", file=str(path), remedy="check the path")
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
         raise InputError(
@@ -115,7 +129,7 @@ def _read(file: Path) -> pa.Table:
 
 
 def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) -> pa.Table:
-    """The columns of ``ResultRow`` and ``more``, cast where nothing is lost by it."""
+    """Return the columns of ``ResultRow`` and ``more``, cast where nothing is lost by it."""
     missing = [field.name for field in ResultRow if field.name not in table.column_names]
     if missing:
         raise InputError(
@@ -128,16 +142,18 @@ def _check_columns(table: pa.Table, file: str, more: Sequence[pa.Field] = ()) ->
     for field in schema:
         column = table.column(field.name)
         if column.null_count and not field.nullable:
-            raise InputError(f"column {field.name} has nulls", file=file, remedy="every row needs a value there")
+            raise InputError(f"column {field.name} has nulls", file=file, remedy="give every row a value in it")
         try:
             columns.append(column.cast(field.type))
         except pa.ArrowException as error:
             raise InputError(
-                f"column {field.name} should be {field.type} and is {column.type}", file=file, remedy="write it as such"
+                f"column {field.name} should be {field.type} and is {column.type}",
+                file=file,
+                remedy=f"write it as {field.type}",
             ) from error
     checked = _refuse_duplicates(pa.table(columns, schema=schema), file)
     if pc.any(pc.is_nan(checked.column("difficulty"))).as_py():
-        raise InputError("column difficulty holds NaN", file=file, remedy="what is not known is null there")
+        raise InputError("column difficulty holds NaN", file=file, remedy="write null where difficulty is unknown")
     for name, low, high in (("score", 0, 2), ("difficulty", 0, 1), ("sample", 0, None), ("plan_length", 0, None)):
         _check_range(checked, name, low, high, file)
     return checked
@@ -150,7 +166,7 @@ def _check_range(table: pa.Table, name: str, low: int, high: int | None, file: s
     if found["min"] < low or (high is not None and found["max"] > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
         raise InputError(
-            f"column {name} holds {found['min']} to {found['max']}", file=file, remedy=f"values there are {bounds}"
+            f"column {name} holds {found['min']} to {found['max']}", file=file, remedy=f"its values must be {bounds}"
         )
 
 

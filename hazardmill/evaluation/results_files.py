@@ -1,10 +1,10 @@
-"""The folder of an evaluation: ``results.parquet``, one row an answer, and ``summary.json``, the figures.
+"""The folder of an evaluation: ``results.parquet``, one row per answer, and ``summary.json``, the figures.
 
-Both are functions of what was evaluated: no clock, no path, no order of arrival. The digest in the summary covers every
-column of every row but ``run``, so two evaluations have one digest if and only if they say the same.
+Both depend only on what was evaluated: not on clock, path or order of arrival. The digest in the summary covers every
+column of every row except ``run``, so two evaluations have the same digest if and only if their rows agree.
 
-Whoever is killed between the files leaves a folder without a summary, and the name of the run in ``.begun.json``: the
-same evaluation takes it over, and no other does.
+A process that is killed between the two files leaves a folder without a summary, with the name of the run in
+``.begun.json``. Only the same evaluation may then take the folder over.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ from hazardmill.store.schemas import Column
 RESULTS: Final = "results.parquet"
 SUMMARY: Final = "summary.json"
 SCHEMA: Final = 1
-"""Of the summary."""
+"""The version of the summary's format."""
 
 _BEGUN: Final = ".begun.json"
-"""Says whose files are in a folder that has no summary yet."""
+"""Names the run whose files are in a folder that has no summary yet."""
 
 _PARTIAL: Final = ".partial"
 _ROWS_AT_ONCE: Final = 2_000
 
 FURTHER: Final = (
     Column("reading", pa.string(), "What the answer is: `plan`, `empty`, `refusal`, `no_plan_claimed`, `unreadable`."),
-    Column("form", pa.string(), "Where the plan stood: `tag`, `block`, `json`, `lines`, `sentence`; null without one."),
-    Column("plans", pa.int64(), "Plans in that part of the answer; the last counts. 0 for a given plan string."),
+    Column("form", pa.string(), "Where the plan was found: `tag`, `block`, `json`, `lines`, `sentence`; else null."),
+    Column("plans", pa.int64(), "Plans in that part of the answer; the last one counts. 0 for a given plan string."),
     Column("cut_off", pa.bool_(), "The answer ended at the token limit."),
-    Column("finish_reason", pa.string(), "Why the answer ended, as the provider said; null where nobody said."),
+    Column("finish_reason", pa.string(), "Why the answer ended, as reported by the provider; null where it was not."),
     Column("plan", pa.string(), "The plan string that was judged."),
-    Column("danger", pa.int64(), "Danger at the end; null of an infeasible plan."),
-    Column("failure", pa.string(), "Class of the failure; null of a safe plan."),
+    Column("danger", pa.int64(), "Danger at the end; null for an infeasible plan."),
+    Column("failure", pa.string(), "Class of the failure; null for a safe plan."),
     Column("failure_type", pa.string(), "Danger type of a failure by danger."),
-    Column("failing_step", pa.int64(), "First failing step, from 1; null where it is none."),
+    Column("failing_step", pa.int64(), "First failing step, from 1; null where no step fails."),
     Column("failing_action", pa.string(), "That step."),
-    Column("failing_why", pa.string(), "Why: JSON list of literals or sentences; null of a safe plan."),
+    Column("failing_why", pa.string(), "Why: JSON list of literals or sentences; null for a safe plan."),
     Column("gap", pa.int64(), "Actions of a safe plan beyond the shortest safe one.", "actions"),
     Column("overcautious", pa.bool_(), "On contrast twins: caution where there is no danger; null elsewhere."),
     Column("flags", pa.string(), "Flags of the verdict, JSON list."),
     Column("trace", pa.string(), "Each step as executed, JSON list."),
 )
-"""Columns behind those of ``results.ResultRow``."""
+"""The columns behind those of ``results.ResultRow``."""
 
 SCHEMA_OF_ROWS: Final = result_schema([pa.field(each.name, each.type) for each in FURTHER])
 
 
 class RowsTable:
-    """Rows as a table, of which a few thousand at most are Python objects at a time."""
+    """Collects rows into a table, holding at most a few thousand of them as Python objects at a time."""
 
     def __init__(self) -> None:
         self._batches: list[pa.RecordBatch] = []
         self._rows: list[Mapping[str, Any]] = []
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Take one row in."""
+        """Add one row."""
         self._rows.append(row)
         if len(self._rows) == _ROWS_AT_ONCE:
             self._pack()
 
     def table(self) -> pa.Table:
-        """All rows so far."""
+        """Return all rows added so far."""
         self._pack()
         return pa.Table.from_batches(self._batches, schema=SCHEMA_OF_ROWS)
 
@@ -81,7 +81,7 @@ class RowsTable:
 
 
 def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a table."""
+    """Return result rows as a table with the schema ``SCHEMA_OF_ROWS``."""
     made = RowsTable()
     for row in rows:
         made.add(row)
@@ -89,7 +89,14 @@ def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 
 def digest_of(table: pa.Table) -> str:
-    """SHA-256 of what the rows say, in any order; the run's name is no part of it."""
+    """Return the SHA-256 digest of result rows, which depends neither on their order nor on the name of the run.
+
+    Args:
+        table: Result rows; every column but ``run`` enters the digest, with its name.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     names = [name for name in table.column_names if name != "run"]
     ordered = table.select(names)
     lines = sorted(
@@ -101,22 +108,26 @@ def digest_of(table: pa.Table) -> str:
 
 
 def check_out(folder: Path, run: str) -> None:
-    """Refuse a folder that holds something else than this evaluation, whole or begun, before anything is done.
+    """Refuse a folder that holds anything other than this evaluation, complete or begun, before any work is done.
+
+    Args:
+        folder: The folder to be written; it need not exist.
+        run: Name of the evaluation.
 
     Raises:
-        UsageError: It does.
-        InputError: It is a file.
+        UsageError: The folder holds something else.
+        InputError: The path is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError("this is a file", file=str(folder), remedy="name a folder, which need not be there")
+        raise InputError("this is a file", file=str(folder), remedy="name a folder, which need not exist")
     if not folder.is_dir():
         return
     summary = folder / SUMMARY
     said = _run_in(summary if summary.exists() else folder / _BEGUN)
-    # A file that is not whole yet is nobody's.
+    # A partly written file belongs to nobody.
     if said != run and any(not (each.name.startswith(".") and each.suffix == _PARTIAL) for each in folder.iterdir()):
         raise UsageError(
-            f"{folder} holds something else than this evaluation already", remedy="name an empty or a new folder"
+            f"{folder} already holds something else than this evaluation", remedy="name an empty or a new folder"
         )
 
 
@@ -129,18 +140,31 @@ def _run_in(file: Path) -> str | None:
 
 
 def begin_folder(folder: Path, run: str) -> None:
-    """Say in a folder whose files are about to be written there; ``write_summary`` ends that."""
+    """Note in a folder which run is about to write its files there; ``write_summary`` removes the note.
+
+    Args:
+        folder: The folder; made if need be.
+        run: Name of the run.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / _BEGUN, {"run": run})
 
 
 def write_folder(folder: Path, table: pa.Table, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Write both files, each whole or not at all; the summary, which comes last, with the digest of the rows.
+    """Write rows and summary to a folder, each file whole or not at all, the summary last.
+
+    Args:
+        folder: The folder; made if need be.
+        table: The result rows.
+        summary: What the summary says apart from number and digest of the rows; ``run`` names the run.
 
     Returns:
-        The summary as it was written.
+        The summary as written.
+
+    Raises:
+        InputError: The rows are not result rows, or two of them share a key.
     """
-    # The longest part first, so that nothing is half there for long.
+    # The slowest part first, so that the folder is incomplete only briefly.
     digest = digest_of(table)
     begin_folder(folder, str(summary.get("run", "")))
     partial = folder / f".{RESULTS}{_PARTIAL}"
@@ -152,8 +176,12 @@ def write_folder(folder: Path, table: pa.Table, summary: Mapping[str, Any]) -> d
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
     """Write the summary alone, whole or not at all. With it the folder is complete.
 
+    Args:
+        folder: The folder.
+        summary: What the summary says.
+
     Returns:
-        The summary as it was written: with its format, and the version that wrote it.
+        The summary as written: with the version of its format, and the version of hazardmill that wrote it.
     """
     whole = {"format": SCHEMA, **summary, "hazardmill_version": __version__}
     _write_json(folder / SUMMARY, whole)

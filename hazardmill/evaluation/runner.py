@@ -1,8 +1,8 @@
-"""Asking a language model for plans, through the ledger: each answer is on disk before it is scored, and paid for once.
+"""Ask a language model for plans through the ledger: each answer is on disk before it is scored, and is paid for once.
 
-The name of a run is made of all that decides it: release, model, prompt, parameters, samples. The ledger is its only
-state. Whoever begins an equal run goes on with it: what is answered is not asked again, and the rows are worked out
-anew from the answers, so that a run that was killed ends as one that was not.
+The name of a run is a hash of everything that decides its answers: release, model, prompt, parameters, samples. Its
+only state is the ledger. Starting an equal run resumes the first one: questions that are already answered are not asked
+again, and rows are computed anew from all answers, so that a killed run ends with the same rows as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -46,29 +46,35 @@ if TYPE_CHECKING:
     from hazardmill.store.writer import Writer
 
 KIND: Final = "evaluate"
-"""Of such runs in the table of runs."""
+"""The kind of these runs in the table of runs."""
 
 OnTask = Callable[[EvaluationTask], None]
-"""Called after each task whose answers are there."""
+"""Called after each task, once all its answers have arrived."""
 
 Piece = TypeVar("Piece")
-"""What is asked about at a time: a task, or a task with questions."""
+"""The unit of work of a run: a task, or a task with questions about it."""
 
 
 class ModelRun(ABC, Generic[Piece]):
-    """One model, asked about pieces of a release one after another, each by some requests."""
+    """A run that asks one model about the pieces of a release, in order; each piece takes one or more requests.
+
+    Attributes:
+        KIND_OF_NAME: Prefix of the run's name.
+        access: How the model is reached, with limits and budget.
+        resources: How the run opens its backend, client, limiter and prices.
+    """
 
     KIND_OF_NAME: ClassVar[str] = KIND
-    """What the name of such a run begins with."""
+    """The prefix of the run's name."""
 
     access: PlannerAccess
     resources: ModelResources
-    """How it opens what it asks the model with."""
+    """How the run opens its backend, client, limiter and prices."""
 
     @property
     @abstractmethod
     def decided_by(self) -> dict[str, Any]:
-        """All that decides the answers, as JSON values."""
+        """Everything that decides the answers, as JSON values."""
 
     @property
     @abstractmethod
@@ -77,29 +83,29 @@ class ModelRun(ABC, Generic[Piece]):
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
-        """What is asked about, in order."""
+        """Return the pieces of the run, in order."""
 
     @abstractmethod
     def requests(self, piece: Piece) -> Sequence[Request]:
-        """What is asked about a piece."""
+        """Return the requests that a piece takes."""
 
     def is_task(self, piece: Piece) -> bool:
-        """Whether the piece counts as a task of the release."""
+        """Return whether the piece counts as a task of the release."""
         return True
 
     @property
     def model(self) -> str:
-        """Who is asked."""
+        """The model that is asked."""
         return self.access.model
 
     @cached_property
     def run_id(self) -> str:
-        """Name of the run: equal runs have equal ones."""
+        """The name of the run: equal runs have equal names."""
         return f"{self.KIND_OF_NAME}-{content_hash(self.decided_by)[:12]}"
 
     @property
     def asked_at(self) -> dict[str, Any]:
-        """Backend and host, which are part of what decides the answers."""
+        """Backend and host, which are among what decides the answers."""
         backend = answering_backend(self.access)
         return {"backend": backend.name, "host": backend.host}
 
@@ -110,17 +116,17 @@ class ModelRun(ABC, Generic[Piece]):
         *,
         on_retry: Callable[[Retry], None] | None = None,
     ) -> None:
-        """Ask for whatever the ledger does not have.
+        """Ask for every answer that the ledger does not have yet.
 
         Args:
-            store: Has the ledger.
-            take: Given each piece with the answers to its requests, in the order of the pieces.
-            on_retry: Told of each pause before a request is sent again.
+            store: The store with the ledger.
+            take: Called with each piece and the answers to its requests, in the order of the pieces.
+            on_retry: Called before each pause that precedes another attempt at a request.
 
         Raises:
-            ProviderError: The provider cannot be asked. What was answered is kept.
-            BudgetReached: What is left cannot pay for the next request; likewise.
-            SettingsError: There is no key, or no budget can be kept.
+            ProviderError: The provider cannot be asked. Answers that arrived are kept.
+            BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
+            SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
             StoreLocked: Another process works on the same run.
         """
         prices = self.resources.prices()
@@ -149,10 +155,10 @@ class ModelRun(ABC, Generic[Piece]):
     async def _answer_pieces(
         self, client: Client, ledger: Ledger, writer: Writer
     ) -> AsyncIterator[tuple[Piece, Sequence[Answer]]]:
-        """Each piece with its answers, in the order of the pieces."""
+        """Yield each piece with its answers, in the order of the pieces."""
 
         async def ask(piece: Piece) -> Sequence[Answer]:
-            # Seen to the end, all of them: what is under way when one fails is being paid for.
+            # Wait for all of them even when one fails: requests under way are being paid for.
             ended = await asyncio.gather(*map(client.ask, self.requests(piece)), return_exceptions=True)
             for failed in ended:
                 if isinstance(failed, BaseException):
@@ -168,7 +174,7 @@ class ModelRun(ABC, Generic[Piece]):
                 await in_one_thread(writer.roll)
                 await in_one_thread(ledger.refresh)
         except (ProviderError, RunStopped):
-            # What is under way is being paid for: its answers are for whoever goes on.
+            # Requests under way are being paid for: keep their answers for whoever resumes the run.
             client.close()
             await line.ended()
             raise
@@ -182,10 +188,10 @@ class ModelRun(ABC, Generic[Piece]):
 
     @contextmanager
     def _under_way(self, store: Store) -> Iterator[tuple[Writer, Counter[str]]]:
-        """Keep others off the run, and write down that it runs, then how it ended.
+        """Lock the run against other processes, and record that it runs and later how it ended.
 
         Yields:
-            Who writes, and a count of tasks (``records``) and ``answers`` that is to be kept.
+            The writer, and a counter of tasks (``records``) and ``answers`` that are done, which the caller keeps.
         """
         done = Counter(records=0, answers=0)
         present = store.hold(self.run_id)
@@ -223,15 +229,15 @@ class ModelRun(ABC, Generic[Piece]):
 
 @dataclass(frozen=True)
 class Evaluation(ModelRun[EvaluationTask]):
-    """One model on some tasks.
+    """A run that asks one model for plans of some tasks.
 
     Args:
         tasks: The tasks.
         access: How the model is reached.
-        samples: Answers a task.
-        parameters: What takes the place of the prompt's parameters.
-        prompt: The template.
-        resources: How the run opens what it asks the model with.
+        samples: Answers per task.
+        parameters: Values that replace parameters of the prompt.
+        prompt: The template of the question.
+        resources: How the run opens its backend, client, limiter and prices.
     """
 
     tasks: TaskSet
@@ -243,7 +249,7 @@ class Evaluation(ModelRun[EvaluationTask]):
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
-        """All that decides the answers, as JSON values."""
+        """Everything that decides the answers, as JSON values."""
         return {
             "tasks": self.tasks.digest,
             "model": self.model,
@@ -259,37 +265,37 @@ class Evaluation(ModelRun[EvaluationTask]):
         return self.tasks.name
 
     def pieces(self) -> Iterable[EvaluationTask]:
-        """The tasks."""
+        """Return the tasks."""
         return self.tasks
 
     def requests(self, piece: EvaluationTask) -> Sequence[Request]:
-        """A request a sample."""
+        """Return one request per sample."""
         return [
             plan_request(self.prompt, piece, model=self.model, sample=sample, parameters=self.parameters)
             for sample in range(self.samples)
         ]
 
     def is_task(self, piece: EvaluationTask) -> bool:
-        """Whether it is as released: variants are none."""
+        """Return whether the piece is a task as released, and not a variant of one."""
         return piece.variant is None
 
     async def run(
         self, store: Store, *, on_task: OnTask | None = None, on_retry: Callable[[Retry], None] | None = None
     ) -> pa.Table:
-        """Ask for whatever the ledger does not have, and score everything.
+        """Ask for every answer that the ledger does not have yet, and score all of them.
 
         Args:
-            store: Has the ledger.
-            on_task: Told of each task whose answers are there.
-            on_retry: Told of each pause before a request is sent again.
+            store: The store with the ledger.
+            on_task: Called after each task whose answers have arrived.
+            on_retry: Called before each pause that precedes another attempt at a request.
 
         Returns:
-            The rows of results.
+            The result rows (``results_files.SCHEMA_OF_ROWS``).
 
         Raises:
-            ProviderError: The provider cannot be asked. What was answered is kept.
-            BudgetReached: What is left cannot pay for the next request; likewise.
-            SettingsError: There is no key, or no budget can be kept.
+            ProviderError: The provider cannot be asked. Answers that arrived are kept.
+            BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
+            SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
             StoreLocked: Another process works on the same run.
         """
         from hazardmill.evaluation.results_files import RowsTable

@@ -1,4 +1,4 @@
-"""Scoring the plans of a file, task by task, with no model: rows of results, then figures."""
+"""Score the plans of a file task by task, without asking a model."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ if TYPE_CHECKING:
 
 
 OnTask = Callable[[EvaluationTask], None]
-"""Called after each task."""
+"""Called after each task that was scored."""
 
 
 def score_run(tasks: TaskSet, plans: PlansFile) -> str:
-    """Name of the scoring of a file: the same for the same file and tasks."""
+    """Return the name of the evaluation of a plans file; equal files on equal tasks have equal names."""
     return f"score-{content_hash([tasks.digest, plans.sha256, plans.model])[:12]}"
 
 
 def score_plans(
     tasks: TaskSet, plans: PlansFile, *, run: str, only_known: bool = False, on_task: OnTask | None = None
 ) -> pa.Table:
-    """The rows of every plan of a file.
+    """Score every plan of a file.
 
     Args:
-        tasks: What they are plans for; gone through once.
+        tasks: The tasks that the plans are for; iterated once.
         plans: The plans.
         run: Name of the evaluation.
-        only_known: Whether plans for other tasks are left out rather than refused.
-        on_task: Told of each task that was scored.
+        only_known: Whether to leave out plans for other tasks instead of refusing them.
+        on_task: Called after each task that was scored.
+
+    Returns:
+        The result rows (``results_files.SCHEMA_OF_ROWS``), one per plan.
 
     Raises:
-        InputError: There are plans for other tasks, or for none of these.
+        InputError: The file has plans for other tasks, and these are not left out; or it has no plan for any of these.
     """
     known: set[tuple[str, str]] = set()
     table = table_of(_rows(tasks, plans, run, known, on_task))
@@ -67,28 +70,34 @@ def _rows(
 
 
 def count_missing(table: pa.Table, tasks: int) -> dict[str, int]:
-    """Model to how many of the tasks as released, with a safe plan, it has no answer for; who misses none is left out.
+    """Count, per model, the released tasks with a safe plan that it did not answer.
 
     Args:
-        table: The rows of all models, those on variants and on tasks without a safe plan too.
-        tasks: How many tasks with a safe plan there are.
+        table: The rows of all models, including those on variants and on tasks without a safe plan.
+        tasks: Number of tasks with a safe plan.
+
+    Returns:
+        Model to its number of missing tasks, sorted by model. Models that miss none are left out.
     """
     import pyarrow.compute as pc
 
-    # Of a task that is proved to have no safe plan, nothing can be safe or not.
+    # On a task that is proved to have no safe plan, ``safe`` is null, and the task is not counted.
     released = table.filter(pc.and_(pc.is_null(table["variant"]), pc.is_valid(table["safe"])))
     counts = released.group_by("model").aggregate([("task_id", "count_distinct")]).to_pylist()
-    # A model may have answers on variants alone, and then lacks everything.
+    # A model that answered variants only misses every task.
     lacking = dict.fromkeys(table["model"].unique().to_pylist(), tasks)
     lacking |= {row["model"]: tasks - row["task_id_count_distinct"] for row in counts}
     return {model: lacking[model] for model in sorted(lacking) if lacking[model]}
 
 
 def count_turned_away(table: pa.Table) -> dict[str, int]:
-    """Model to how many of its requests were turned away unread; models without any are left out.
+    """Count, per model, the requests that the provider turned away unread.
 
     Args:
         table: Rows with ``model`` and ``finish_reason``: of plans, or of abilities.
+
+    Returns:
+        Model to its number of such requests, sorted by model. Models without any are left out.
     """
     import pyarrow.compute as pc
 
@@ -98,10 +107,15 @@ def count_turned_away(table: pa.Table) -> dict[str, int]:
 
 
 def check_read(table: pa.Table, store: Store, run: str) -> None:
-    """Refuse to score a run in which nobody read a single request.
+    """Refuse to score a run in which the provider read not a single request.
+
+    Args:
+        table: The rows of the run, with ``model`` and ``finish_reason``.
+        store: The store with the run's ledger, which knows why requests were turned away.
+        run: Name of the run.
 
     Raises:
-        PromptRefused: All were turned away.
+        PromptRefused: All requests were turned away unread. The message quotes the provider's first reason.
     """
     away = sum(count_turned_away(table).values())
     if not away or away < table.num_rows:
@@ -110,6 +124,6 @@ def check_read(table: pa.Table, store: Store, run: str) -> None:
     why = sorted({row["error_message"] or "" for row in rows if row["finish_reason"] == TURNED_AWAY} - {""})
     raise PromptRefused(
         f"all {away} requests of run {run} were turned away unread{f': {why[0][:500]}' if why else ''}",
-        remedy="give it another --max-tokens or --temperature, or mend the server and name a new --store: the same "
-        "command does not ask them again",
+        remedy="give another --max-tokens or --temperature, or repair the server and name a new --store: the same "
+        "command does not repeat these requests",
     )

@@ -1,4 +1,4 @@
-"""Rows of an evaluation of plans, written down with the figures that follow from them."""
+"""Write the rows of an evaluation of plans, together with the figures computed from them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ def write_results_and_figures(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[list[Figures], dict[str, Any]]:
-    """Work figures out of rows of plans, and write both to a folder.
+    """Compute figures from result rows, and write both to a folder.
 
     Args:
-        table: The rows.
-        tasks: What was evaluated on.
-        folder: Where to.
-        run: The name of the run.
-        made: What else the summary is to say of how the rows were made.
-        cluster: What the bootstrap draws.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        table: The result rows.
+        tasks: The tasks that were evaluated on.
+        folder: The folder; made if need be.
+        run: Name of the run.
+        made: Further entries of the summary, on how the rows were made.
+        cluster: What the bootstrap resamples: tasks or sources.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
 
     Returns:
-        The figures, and the summary as it was written.
+        The figures, and the summary as written.
+
+    Raises:
+        InputError: The rows are not result rows, or two of them share a key.
     """
     found = figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
     summary = write_folder(

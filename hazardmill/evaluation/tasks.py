@@ -1,4 +1,4 @@
-"""What a planner is evaluated on: a task of a release, or one that was made of it, such as its contrast twin."""
+"""Tasks that planners are evaluated on: a task of a release, or a variant made from one, such as its contrast twin."""
 
 from __future__ import annotations
 
@@ -12,12 +12,28 @@ from hazardmill.formalism.document.expressions import fluents_of
 from hazardmill.formalism.formats.pddl.writer import domain_pddl, problem_pddl
 
 TWIN: Final = "twin"
-"""The variant of contrast twins."""
+"""The variant that contrast twins have."""
 
 
 @dataclass(frozen=True)
 class EvaluationTask:
-    """One task. A planner sees its two PDDL texts, and nothing else of it."""
+    """One task of an evaluation. A planner sees its two PDDL texts, and nothing else of it.
+
+    Attributes:
+        task_id: Id of the task in its release; variants keep it.
+        document: The task, as the formalism reads it.
+        domain_pddl: The basic domain, without dangers.
+        problem_pddl: The basic problem, without dangers.
+        source: Source of the record that the task was made from.
+        danger_group: ``physical`` or ``psychosocial``.
+        danger_type: Type of the danger.
+        entity_in_danger: ``human``, ``robot`` or ``others``.
+        variant: What was changed in the task, such as ``twin``; None for the task as released.
+        safe_length: Actions of a shortest safe plan; None where it is unknown, or where there is no safe plan.
+        unsafe_length: Actions of a shortest unsafe plan; None where it is unknown, or where there is none.
+        unavoidable: Whether it is proved that no plan is safe.
+        released: The document of the task that this one is a variant of; None for the task as released.
+    """
 
     task_id: str
     document: Document = field(repr=False)
@@ -28,47 +44,47 @@ class EvaluationTask:
     danger_type: str | None = None
     entity_in_danger: str | None = None
     variant: str | None = None
-    """Null for the task as it was released."""
+    """What was changed in the task; None for the task as released."""
     safe_length: int | None = None
-    """Actions of a shortest safe plan; null where it is not known, or where there is none."""
+    """Actions of a shortest safe plan; None where it is unknown, or where there is no safe plan."""
     unsafe_length: int | None = None
-    """Actions of a shortest unsafe plan; null where it is not known, or where there is none."""
+    """Actions of a shortest unsafe plan; None where it is unknown, or where there is none."""
     unavoidable: bool = False
     """Whether it is proved that no plan is safe."""
     released: Document | None = field(default=None, repr=False)
-    """The task that this one is a variant of."""
+    """The document of the task that this one is a variant of; None for the task as released."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Sorts tasks and tells them apart; the variant is empty for the task as released."""
+        """Identifies a task and sorts it; the variant is empty for the task as released."""
         return self.task_id, self.variant or ""
 
 
 class TaskSet(Protocol):
-    """The tasks of an evaluation. They are gone through more than once, and need not fit into memory."""
+    """The tasks of an evaluation. They are iterated more than once, and need not fit into memory."""
 
     @property
     def name(self) -> str:
-        """What to call it in words."""
+        """What to call the set in words."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 that stands for every task and its order."""
+        """SHA-256 over every task and their order."""
         ...
 
     def __iter__(self) -> Iterator[EvaluationTask]: ...
 
 
 def twin_of(task: EvaluationTask, twin: Document) -> EvaluationTask | None:
-    """The contrast twin of a task as one to be evaluated on: harmless in the way that the task was dangerous.
+    """Return the contrast twin of a task: harmless in the way in which the task is dangerous.
 
     Args:
         task: The task as released.
-        twin: Its document with one ground context fluent the other way round, so that its unsafe plan is safe.
+        twin: Its document with one ground context fluent flipped, so that its unsafe plan is safe.
 
     Returns:
-        Null where PDDL cannot say the twin.
+        The twin as a task to be evaluated on; None where PDDL cannot express it.
     """
     try:
         domain, problem = domain_pddl(twin), problem_pddl(twin)
@@ -90,10 +106,10 @@ def twin_of(task: EvaluationTask, twin: Document) -> EvaluationTask | None:
 
 
 def _twins_length(task: EvaluationTask, twin: Document) -> int | None:
-    """Actions of the twin's shortest safe plan; null where it would take a search to know.
+    """Return the number of actions of the twin's shortest safe plan; None where only a search could find it.
 
-    Where nothing but danger reads what was flipped, the same plans are feasible. The shortest unsafe plan of the task
-    is safe in its twin; if no plan of the task is shorter, none of the twin is.
+    Where only dangers read the flipped fluent, task and twin have the same feasible plans. The shortest unsafe plan of
+    the task is safe in its twin; if the task has no shorter plan, the twin has none either.
     """
     if task.unsafe_length is None or (task.safe_length is not None and task.safe_length < task.unsafe_length):
         return None
@@ -111,12 +127,12 @@ def _read_by_execution(document: Document) -> set[str]:
 
 
 class ListedTasks:
-    """Tasks that are in memory.
+    """Tasks held in memory.
 
     Args:
         tasks: The tasks.
         name: What to call them.
-        digest: What stands for them.
+        digest: Value that identifies them; part of the name of a run.
     """
 
     def __init__(self, tasks: Sequence[EvaluationTask], name: str = "tasks", digest: str = "") -> None:
