@@ -104,7 +104,7 @@ def test_what_is_not_known_of_a_member_is_not_known_of_the_panel() -> None:
 def test_the_panel_can_be_named_and_must_be_there() -> None:
     rows = table(*scores("t", 0, 2, 2))
     assert panel_difficulty(rows, ["m0", "m1"])[0].mean_score == 1.0
-    with pytest.raises(InputError, match=r"no result rows of m9 \[the rows have m0, m1, m2\]"):
+    with pytest.raises(InputError, match=r"no result rows of m9 \[name models that have rows \(m0, m1, m2\)\]"):
         panel_difficulty(rows, ["m0", "m9"])
     with pytest.raises(InputError, match="any model"):
         panel_difficulty(table())

@@ -50,12 +50,12 @@ def test_a_name_for_the_whole_file_goes_for_lines_without_one(tmp_path: Path) ->
         ("[]", "object"),
         (line(plan=None), "write either plan or answer"),
         (line(answer="x"), "write either plan or answer"),
-        (line(model=None), "does not say who planned"),
+        (line(model=None), "the line names no planner"),
         (line(sample=-1), "sample"),
         (line(variant="other"), "variant"),
         (line(task_id=""), "task_id"),
         ({"model": "m", "plan": ""}, "task_id"),
-        (line(), "sample 0 of t-1 by m is in line 1 already"),
+        (line(), "sample 0 of t-1 by m is already in line 1"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_to_do(tmp_path: Path, wrong: object, says: str) -> None:

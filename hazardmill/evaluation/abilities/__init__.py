@@ -1,1 +1,1 @@
-"""What planning safely takes: questions about dangers, conditions and alternatives."""
+"""Three abilities that planning safely takes, asked about separately from planning."""

@@ -1,4 +1,4 @@
-"""Three abilities that planning safely takes, asked about apart from planning. No model decides anything here.
+"""Three abilities that planning safely takes, asked about separately from planning. No model decides anything here.
 
 | ability | shown | asked for | scored by |
 | --- | --- | --- | --- |
@@ -7,8 +7,8 @@
 | ``alternative`` | task, unsafe plan | a safe plan | verdict, safety intention, gap to the shortest safe plan |
 
 Each has a prompt (``prompts/evaluate/abilities/``), a parser and a scorer, all deterministic. The task is shown as the
-basic PDDL problem, in which there is no danger. ``questions`` puts together all that one task gives, each with the
-function that scores an answer to it.
+basic PDDL problem, which contains no danger. ``questions`` yields every question about one task, each with the function
+that scores an answer to it.
 """
 
 from __future__ import annotations
@@ -58,27 +58,34 @@ Score: TypeAlias = DangersScore | ConditionScore | AlternativeScore
 
 @dataclass(frozen=True)
 class AbilityQuestion:
-    """One question about a task, and how answers to it are scored."""
+    """One question about a task, with the function that scores answers to it.
+
+    Attributes:
+        ability: The ability that it asks for.
+        about: The plan or the action that it is about.
+        messages: The question as it is sent to a model.
+        score: Scores the text of an answer, given its finish reason.
+    """
 
     ability: Ability
     about: str
     """The plan or the action that it is about."""
     messages: tuple[Message, ...]
     score: Callable[[str, str | None], Score] = field(repr=False)
-    """Of the text of an answer and its finish reason."""
+    """Scores the text of an answer, given its finish reason."""
 
 
 def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None) -> Iterator[AbilityQuestion]:
-    """What can be asked about a task: its dangers, the condition of each dangerous action, a safe alternative.
+    """Yield the questions about a task: its dangers, the condition of each dangerous action, a safe alternative.
 
     Args:
         document: The task.
-        unsafe_plan: The reference unsafe plan; without one only conditions are asked about.
-        safe_plan: The shortest safe plan; without one no alternative is asked for.
+        unsafe_plan: The reference unsafe plan; without it only conditions are asked about.
+        safe_plan: The shortest safe plan; without it no alternative is asked for.
 
     Raises:
-        InputError: A plan is not what it should be.
-        NotExpressible: PDDL cannot say the task.
+        InputError: A plan does not reach the goal, or the unsafe plan is safe.
+        NotExpressible: PDDL cannot express the task.
     """
     if unsafe_plan is not None:
         messages = dangers_prompt(document, unsafe_plan)

@@ -1,10 +1,10 @@
-"""Condition inference: when is an action dangerous.
+"""Condition inference: the model has to state when an action is dangerous.
 
 Answer and truth are compared by meaning, over U (``formalism/proofs/equivalence.py``): every situation in which the
-action can be done, from the start and from the start with any assignment of the context that either condition reads. So
-it does not matter how an answer is written; precision is the share of the situations it names that are dangerous,
-recall the share of the dangerous ones that it names. The truth is that some entry of the action with a positive
-increment fires.
+action can be done, reachable from the start, or from the start with any assignment of the context that either condition
+reads. So it does not matter how an answer is written. Precision is the share of the situations it names that are
+dangerous; recall is the share of dangerous situations that it names. The true condition is that some danger entry of
+the action with a positive increment fires.
 """
 
 from __future__ import annotations
@@ -37,47 +37,65 @@ from hazardmill.llm.requests import Message
 PROMPT = "abilities/condition"
 
 MOST_CHARACTERS: Final = 20_000
-"""A condition that is longer is not read."""
+"""Longer conditions are not read."""
 
 _FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*\n(?P<body>.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionRead:
-    """The condition of an answer."""
+    """The condition found in an answer.
+
+    Attributes:
+        status: How the answer ended.
+        condition: A lifted condition over the action's parameters; None unless ``status`` is ``answered``.
+        problem: Why no condition could be read; None if one was, or if there was nothing to read.
+    """
 
     status: Status
     condition: Expr = None
     """A lifted condition over the action's parameters; None unless ``status`` is ``answered``."""
     problem: str | None = None
-    """Why it cannot be read, if it cannot."""
+    """Why no condition could be read; None if one was, or if there was nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionScore:
-    """How well the danger of one action was inferred."""
+    """How well the condition for the danger of one action was inferred.
+
+    Attributes:
+        status: How the answer ended.
+        situations: Counts of situations in U: ``named`` where the answer's condition holds, ``true`` where the true one
+            does, ``hits`` where both do; None beyond the limit of states. An unreadable answer names none.
+        equal: Whether both conditions mean the same; None beyond the limit of states.
+        comparison: The comparison with the first situation in which they differ; None where nothing could be read.
+    """
 
     status: Status
     situations: AnswerOverlap | None
-    """Situations of U in which the answer's condition holds, the true one does, both do; null past the limit. What
-    cannot be read names none."""
+    """Situations of U in which the answer's condition holds, the true one does, both do; None beyond the limit of
+    states. An unreadable answer names none."""
     equal: bool | None
-    """Whether the two mean the same; null past the limit."""
+    """Whether both conditions mean the same; None beyond the limit of states."""
     comparison: ConditionComparison | None
-    """All of it, with the first situation in which they differ; null where nothing could be read."""
+    """The comparison, with the first situation in which they differ; None where nothing could be read."""
 
 
 def dangerous_actions(document: Document) -> tuple[str, ...]:
-    """The actions that can be asked about: those that may add danger, in document order."""
+    """Return the actions that may add danger, in document order: those that can be asked about."""
     named = {entry.action for entry in document.dangers if entry.increment > 0}
     return tuple(action.name for action in document.actions if action.name in named)
 
 
 def true_condition(document: Document, action: str) -> Expr:
-    """When an action is dangerous: the condition of its entry, or that of any of several.
+    """Return the condition under which an action is dangerous: that of its danger entry, or the disjunction of several.
+
+    Args:
+        document: The task.
+        action: Name of the action.
 
     Raises:
-        DocumentError: It never is.
+        DocumentError: The action is never dangerous.
     """
     conditions = [entry.condition for entry in document.dangers if entry.action == action and entry.increment > 0]
     if not conditions:
@@ -89,11 +107,16 @@ def true_condition(document: Document, action: str) -> Expr:
 
 
 def condition_prompt(document: Document, action: str) -> tuple[Message, ...]:
-    """The question about one action that may be dangerous.
+    """Return the question when an action is dangerous.
+
+    Args:
+        document: The task.
+        action: Name of an action that may add danger.
 
     Raises:
-        DocumentError: It never is.
-        NotExpressible: PDDL cannot say the task.
+        DocumentError: The action is never dangerous.
+        NotExpressible: PDDL cannot express the task.
+        PromptError: The template is missing or malformed.
     """
     true_condition(document, action)
     domain, problem = domain_and_problem(document)
@@ -102,9 +125,16 @@ def condition_prompt(document: Document, action: str) -> tuple[Message, ...]:
 
 
 def read_condition(document: Document, action: str, answer: str, finish_reason: str | None = None) -> ConditionRead:
-    """The condition of an answer: the last code block that is one, else the last line's thing in parentheses that is.
+    """Find the condition of an answer: its last code block that is one, else its last expression in parentheses.
 
-    Conditions side by side in a sentence are none: nobody knows how they are meant to be joined.
+    Expressions side by side on one line are read as one text, which is not a condition: nothing says how they should be
+    joined.
+
+    Args:
+        document: The task.
+        action: The action that was asked about.
+        answer: The text of the answer.
+        finish_reason: Why the answer ended, as the provider reported it; None if it did not.
     """
     problem: str | None = None
     text = answer_text(answer)
@@ -113,7 +143,7 @@ def read_condition(document: Document, action: str, answer: str, finish_reason: 
         try:
             return ConditionRead("answered", _parse(document, action, candidate))
         except (PlanningInputError, DocumentError) as error:
-            # That of the last one, which comes first here, is what the model meant to say.
+            # Keep the problem of the last candidate, which comes first here: it is the model's final word.
             problem = problem or error.message
     return ConditionRead(classify_unreadable(answer, finish_reason), problem=problem)
 
@@ -121,13 +151,13 @@ def read_condition(document: Document, action: str, answer: str, finish_reason: 
 def score_condition(
     task: Document | System, action: str, read: ConditionRead, limit: int = DEFAULT_LIMIT
 ) -> ConditionScore:
-    """Compare the condition that was read with the true one.
+    """Compare the condition of an answer with the true one.
 
     Args:
         task: The task.
         action: The action that was asked about.
-        read: Its condition according to an answer.
-        limit: Most states to explore.
+        read: The condition found in the answer.
+        limit: Maximum number of states to explore.
 
     Raises:
         DocumentError: The action is never dangerous.
@@ -140,7 +170,7 @@ def score_condition(
     if found.counts is not None:
         both = found.counts.both
         situations = AnswerOverlap(both, both + found.counts.left_only, both + found.counts.right_only)
-    # What could not be compared of a condition that was read says as little of one that was not.
+    # Beyond the limit of states nothing is known, whether or not a condition could be read.
     equal = found.equal if answered or found.counts is None else False
     return ConditionScore(read.status, situations, equal, found if answered else None)
 
@@ -161,7 +191,7 @@ def _parse(document: Document, action: str, text: str) -> Expr:
     parameters = _find_action(document, action).parameters
     scope = {each.name.lower(): names.declare("variables", each.name) for each in parameters}
     integers = frozenset(each.name for each in document.fluents if each.integer)
-    # Quantifiers are not unfolded in conditions, so nobody asks for the objects of a type.
+    # Quantifiers are not unfolded in conditions, so the objects of a type are never needed.
     condition = Expressions(source, names, integers, lambda _: []).condition(source.group(), scope)
     vocabulary = Vocabulary(
         {each.name: each.parent for each in document.types},
@@ -173,7 +203,7 @@ def _parse(document: Document, action: str, text: str) -> Expr:
 
 
 def _outermost(text: str) -> Iterator[str]:
-    """What stands in outermost parentheses, the last first; what shares a line is one text."""
+    """Yield what stands in outermost parentheses, last first; expressions that share a line are one text."""
     found: list[str] = []
     depth = begin = end = 0
     for place, letter in enumerate(text):

@@ -1,10 +1,10 @@
-"""Danger identification: which steps of a plan are dangerous.
+"""Danger identification: the model has to name the dangerous steps of a plan.
 
-True are the steps of the plan before which the condition of a danger entry with a positive increment holds. Two
-measures: *steps* compares the numbers of steps, *types* pairs of step and danger type (a step on which two types fire
-is two; entries without a type are left out). What the answer names counts once. It names a step by its number, or by
-its action where that occurs once in the plan; where it gives both they must agree, and what fits no step is a false
-alarm. An answer that names nothing usable has found nothing: no precision, a recall of 0.
+A step is dangerous if the condition of a danger entry with a positive increment holds before it. There are two
+measures: *steps* compares step numbers, and *types* compares pairs of step and danger type (a step on which two types
+fire gives two pairs; entries without a type are left out). Repetitions in an answer count once. An answer names a step
+by its number, or by its action where that occurs once in the plan; if it gives both, they must agree. A name that fits
+no step is a false alarm. An answer that names nothing usable has found nothing: no precision, and a recall of 0.
 """
 
 from __future__ import annotations
@@ -34,12 +34,18 @@ PROMPT = "abilities/dangers"
 
 
 class NamedStep(BaseModel):
-    """A step that an answer calls dangerous."""
+    """A step that an answer calls dangerous.
+
+    Attributes:
+        step: Its number in the plan, from 1; None where the answer gives none.
+        action: Its action; None where the answer gives none.
+        danger_type: The danger type that the answer gives it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     step: int | None = None
-    """From 1."""
+    """Its number in the plan, from 1."""
     action: str | None = None
     danger_type: str | None = None
 
@@ -50,31 +56,45 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DangersRead:
-    """What an answer names."""
+    """The dangerous steps that an answer names.
+
+    Attributes:
+        status: How the answer ended.
+        named: The steps, as the answer names them.
+        problem: Why the answer cannot be read; None if it can.
+    """
 
     status: Status
     named: tuple[NamedStep, ...] = ()
     problem: str | None = None
-    """Why it cannot be read, if it cannot."""
+    """Why the answer cannot be read; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class DangersScore:
-    """How well the dangers of one plan were identified."""
+    """How well the dangers of one plan were identified.
+
+    Attributes:
+        status: How the answer ended.
+        steps: Overlap of named and dangerous steps.
+        types: Overlap of pairs of step and danger type.
+        exact: Whether exactly the dangerous steps were named; for a plan without danger, whether none was.
+    """
 
     status: Status
     steps: AnswerOverlap
     types: AnswerOverlap
     exact: bool
-    """Whether it was answered, with exactly the dangerous steps; of a plan without danger, that there are none."""
+    """Whether exactly the dangerous steps were named; for a plan without danger, whether the answer named none."""
 
 
 def dangers_prompt(document: Document, plan: str) -> tuple[Message, ...]:
-    """The question about a plan that reaches the goal.
+    """Return the question for the dangerous steps of a plan that reaches the goal.
 
     Raises:
-        InputError: The plan does not.
-        NotExpressible: PDDL cannot say the task.
+        InputError: The plan does not reach the goal.
+        NotExpressible: PDDL cannot express the task.
+        PromptError: The template is missing or malformed.
     """
     _, steps = feasible_steps(document, plan)
     domain, problem = domain_and_problem(document)
@@ -87,7 +107,12 @@ def dangers_prompt(document: Document, plan: str) -> tuple[Message, ...]:
 
 
 def read_dangers(answer: str, finish_reason: str | None = None) -> DangersRead:
-    """What an answer names: one JSON object, prose and fences around it passed over."""
+    """Read the dangerous steps that an answer names: one JSON object, ignoring prose and fences around it.
+
+    Args:
+        answer: The text of the answer.
+        finish_reason: Why the answer ended, as the provider reported it; None if it did not.
+    """
     text = answer_text(answer)
     try:
         found = parse_json(text, _Answer)
@@ -97,7 +122,15 @@ def read_dangers(answer: str, finish_reason: str | None = None) -> DangersRead:
 
 
 def true_dangers(document: Document, plan: str) -> dict[int, frozenset[str | None]]:
-    """The dangerous steps of a plan that reaches the goal, from 1, each with the types of what fires there.
+    """Return the dangerous steps of a plan that reaches the goal.
+
+    Args:
+        document: The task.
+        plan: The plan string.
+
+    Returns:
+        Number of each dangerous step, from 1, to the types of the entries that fire there; None stands for entries
+        without a type.
 
     Raises:
         InputError: The plan does not reach the goal.
@@ -116,7 +149,12 @@ def true_dangers(document: Document, plan: str) -> dict[int, frozenset[str | Non
 
 
 def score_dangers(document: Document, plan: str, read: DangersRead) -> DangersScore:
-    """Compare what was named with what is true.
+    """Compare the steps that an answer names with those that are dangerous.
+
+    Args:
+        document: The task.
+        plan: The plan that was asked about.
+        read: What the answer names.
 
     Raises:
         InputError: The plan does not reach the goal.
@@ -124,7 +162,7 @@ def score_dangers(document: Document, plan: str, read: DangersRead) -> DangersSc
     true = true_dangers(document, plan)
     system, steps = feasible_steps(document, plan)
     reader = PlanReader(system)
-    # What fits no step stays apart from every step, and from what else fits none, by its own words.
+    # A name that fits no step is kept apart, by its own words, from every step and from other such names.
     named = [
         (_place(each, steps, reader) or f"none: {each.step} {each.action}", each.danger_type) for each in read.named
     ]
@@ -140,7 +178,7 @@ def score_dangers(document: Document, plan: str, read: DangersRead) -> DangersSc
 
 
 def _place(named: NamedStep, steps: tuple[GroundAction, ...], reader: PlanReader) -> int | None:
-    """The step of the plan that is meant, from 1; None if it is none, or not clear which."""
+    """Return the number of the step that is meant, from 1; None if no step fits, or if several do."""
     number = named.step if named.step is not None and 1 <= named.step <= len(steps) else None
     if named.action is None or not named.action.strip():
         return number

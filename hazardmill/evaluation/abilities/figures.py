@@ -1,8 +1,8 @@
 """The figures of ability answers: precision, recall and F1 with intervals over tasks, and how answers ended.
 
-Each ratio is given twice. *Pooled* is of the sums over all answers: large tasks weigh more. *Mean* is over the answers
-of which the ratio is defined. ``undefined`` counts answers with an empty denominator, ``unknown`` those whose overlap
-was past the limit of states; neither is taken for zero.
+Each ratio is given twice. *Pooled* divides the sums over all answers, so large tasks weigh more. *Mean* averages over
+the answers for which the ratio is defined. ``undefined`` counts answers with an empty denominator, ``unknown`` those
+whose overlap was beyond the limit of states; neither is taken as zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Sides = tuple[float, float]
-"""What an answer adds above and below."""
+"""What an answer adds to numerator and denominator."""
 
 _SIDES: Final[Mapping[str, Callable[[AnswerOverlap], Sides]]] = {
     "precision": lambda found: (found.hits, found.named),
@@ -41,42 +41,61 @@ _RATES: Final[Mapping[str, Mapping[str, Callable[[Row], bool | None]]]] = {
     },
 }
 _OVERLAPS: Final[Mapping[str, Sequence[str]]] = {"dangers": ("", "typed_"), "condition": ("",), "alternative": ()}
-"""Ability to what stands before the names of its columns of counts."""
+"""Ability to the prefixes of its columns of counts."""
 
 
 PlainEstimate = Annotated[Estimate, JsonNames(value="value", low="low", high="high")]
 
 
 class Ratio(FrozenModel):
-    """Precision, recall or F1."""
+    """Precision, recall or F1 of one model at one ability.
+
+    Attributes:
+        pooled: The ratio of the sums over all answers.
+        mean: The mean of the ratio over the answers for which it is defined.
+        answers: Number of answers for which it is defined.
+        undefined: Number of answers whose denominator is empty.
+        unknown: Number of answers whose overlap was beyond the limit of states.
+    """
 
     pooled: PlainEstimate
     mean: PlainEstimate
     answers: int
-    """Of which the ratio is defined."""
+    """Number of answers for which the ratio is defined."""
     undefined: int
-    """Its denominator is empty."""
+    """Number of answers whose denominator is empty."""
     unknown: int
-    """Past the limit of states."""
+    """Number of answers whose overlap was beyond the limit of states."""
 
 
 class AbilityFigures(FrozenModel):
-    """One model at one ability."""
+    """The figures of one model at one ability.
+
+    Attributes:
+        model: The model.
+        ability: The ability.
+        tasks: Number of tasks that it was asked about.
+        answers: Number of its answers.
+        statuses: How answers ended, to how many did.
+        ratios: ``precision``, ``recall``, ``f1``; for dangers also ``typed_...``, over pairs of step and danger type.
+        rates: ``correct``; for alternatives also ``feasible``, ``unchanged`` and ``safety_intention``. Answers where a
+            rate is null do not count towards its ``among``.
+    """
 
     model: str
     ability: str
     tasks: int
     answers: int
     statuses: dict[str, int]
-    """How answers ended."""
+    """How answers ended, to how many did."""
     ratios: dict[str, Ratio]
-    """``precision``, ``recall``, ``f1``; of dangers also ``typed_...``, over pairs of step and danger type."""
+    """``precision``, ``recall`` and ``f1``; for dangers also ``typed_...``, over pairs of step and danger type."""
     rates: dict[str, Rate]
-    """``correct``, and more of alternatives. Answers of which it is null are not among ``among``."""
+    """``correct``, and more for alternatives. Answers where a rate is null do not count towards its ``among``."""
 
 
 class _Column(NamedTuple):
-    """One figure: above and below, an answer each."""
+    """One figure: numerator and denominator, with one entry per answer."""
 
     above: list[float]
     below: list[float]
@@ -85,14 +104,14 @@ class _Column(NamedTuple):
 def ability_figures(
     rows: pa.Table, *, resamples: int = RESAMPLES, level: float = LEVEL, seed: int = 0, cluster: Cluster = "task"
 ) -> list[AbilityFigures]:
-    """The figures of every model and ability in a table of ability rows, sorted.
+    """Return the figures of every model and ability in a table of ability rows, sorted by both.
 
     Args:
-        rows: Ability rows.
-        resamples: Of the bootstrap.
-        level: Of the intervals.
-        seed: Of the draws.
-        cluster: What is drawn: tasks with all their answers, or sources with all their tasks.
+        rows: Ability rows (``rows.SCHEMA``).
+        resamples: Number of bootstrap resamples.
+        level: Level of the intervals, such as 0.95.
+        seed: Seed of the bootstrap.
+        cluster: What is resampled: tasks with all their answers, or sources with all their tasks.
     """
     parts: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows.to_pylist():

@@ -1,7 +1,7 @@
-"""Asking a language model about the abilities that planning safely takes, through the ledger as plans are asked for.
+"""Ask a language model about the abilities that safe planning takes, through the ledger, as plans are asked for.
 
-Each question of a task (``abilities.questions``) is a request of its own. Runs are named, resumed, paid for and
-replayed as those of ``runner``.
+Each question of a task (``abilities.questions``) is a separate request. These runs are named, resumed, paid for and
+replayed like those of ``evaluation.runner``.
 """
 
 from __future__ import annotations
@@ -32,51 +32,62 @@ if TYPE_CHECKING:
 
 
 class PlannedTasks(Protocol):
-    """Tasks with reference plans: questions are about these. They need not fit into memory."""
+    """Tasks with reference plans, which questions are about. They need not fit into memory."""
 
     @property
     def name(self) -> str:
-        """What to call them in words."""
+        """What to call the tasks in words."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 that stands for every task and its order."""
+        """SHA-256 over every task and their order."""
         ...
 
     def tasks_with_plans(self) -> Iterator[tuple[EvaluationTask, str, str | None]]:
-        """Each task with its shortest unsafe plan and its shortest safe one."""
+        """Yield each task with its shortest unsafe plan, and its shortest safe plan or None."""
         ...
 
 
 @dataclass(frozen=True)
 class TaskQuestions:
-    """A task with what is asked about it."""
+    """A task with the questions about it.
+
+    Attributes:
+        task: The task.
+        questions: The questions, in the order in which they are asked.
+    """
 
     task: EvaluationTask
     questions: tuple[AbilityQuestion, ...]
 
 
 def ability_prompts(abilities: Sequence[Ability] = ABILITIES) -> dict[Ability, PromptTemplate]:
-    """The template of each ability.
+    """Load the templates of abilities.
+
+    Args:
+        abilities: The abilities to load; all by default.
+
+    Returns:
+        Ability to its template, in the order of ``ABILITIES``.
 
     Raises:
-        PromptError: One is missing or wrong.
+        PromptError: A template is missing or malformed.
     """
     return {ability: load_prompt("evaluate", f"abilities/{ability}") for ability in ABILITIES if ability in abilities}
 
 
 @dataclass(frozen=True)
 class AbilityRun(ModelRun[TaskQuestions]):
-    """One model, asked about some tasks.
+    """A run that asks one model about the abilities, over some tasks.
 
     Args:
         tasks: The tasks, with their plans.
         access: How the model is reached.
-        samples: Answers a question.
-        parameters: What takes the place of the prompts' parameters.
+        samples: Answers per question.
+        parameters: Values that replace parameters of the prompts.
         prompts: The templates of the abilities that are asked about.
-        resources: How the run opens what it asks the model with.
+        resources: How the run opens its backend, client, limiter and prices.
     """
 
     KIND_OF_NAME: ClassVar[str] = "abilities"
@@ -90,7 +101,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
 
     @cached_property
     def decided_by(self) -> dict[str, Any]:
-        """All that decides the answers, as JSON values."""
+        """Everything that decides the answers, as JSON values."""
         return {
             "tasks": self.tasks.digest,
             "model": self.model,
@@ -108,13 +119,13 @@ class AbilityRun(ModelRun[TaskQuestions]):
         return self.tasks.name
 
     def pieces(self) -> Iterable[TaskQuestions]:
-        """The tasks, each with the questions of the abilities that are asked about."""
+        """Yield each task with the questions of the abilities that are asked about."""
         for task, unsafe_plan, safe_plan in self.tasks.tasks_with_plans():
             asked = questions(task.document, unsafe_plan, safe_plan)
             yield TaskQuestions(task, tuple(each for each in asked if each.ability in self.prompts))
 
     def requests(self, piece: TaskQuestions) -> Sequence[Request]:
-        """Question by question, a request a sample."""
+        """Return one request per question and sample, question by question."""
         return [
             self._request(piece.task, question, sample)
             for question in piece.questions
@@ -128,19 +139,22 @@ class AbilityRun(ModelRun[TaskQuestions]):
         on_task: OnTask | None = None,
         on_retry: Callable[[Retry], None] | None = None,
     ) -> pa.Table:
-        """Ask for whatever the ledger does not have, and score every answer without a model.
+        """Ask for every answer that the ledger does not have yet, and score all of them without a model.
 
         Args:
-            store: Has the ledger.
-            on_task: Told of each task whose answers are there.
-            on_retry: Told of each pause before a request is sent again.
+            store: The store with the ledger.
+            on_task: Called after each task whose answers have arrived.
+            on_retry: Called before each pause that precedes another attempt at a request.
 
         Returns:
-            The rows (``ability_rows.SCHEMA``).
+            The rows (``abilities.rows.SCHEMA``).
 
         Raises:
-            ProviderError, BudgetReached, SettingsError, StoreLocked: As ``ModelRun.ask_all``.
-            InputError: A reference plan is not what it should be.
+            ProviderError: The provider cannot be asked. Answers that arrived are kept.
+            BudgetReached: The rest of the budget cannot pay for the next request. Answers that arrived are kept.
+            SettingsError: An API key is missing, or the budget cannot be kept because the model has no known price.
+            StoreLocked: Another process works on the same run.
+            InputError: A reference plan does not reach the goal, or an unsafe one is safe.
         """
         rows: list[dict[str, Any]] = []
 
@@ -154,7 +168,7 @@ class AbilityRun(ModelRun[TaskQuestions]):
             ]
 
         async def take(piece: TaskQuestions, answers: Sequence[Answer]) -> None:
-            # Conditions are compared over many states, while other requests are under way.
+            # In a thread, because conditions are compared over many states while other requests are under way.
             for question, sample, answer, score in await asyncio.to_thread(score_piece, piece, answers):
                 row = row_of(score, question, piece.task, model=self.model, sample=sample)
                 rows.append({"run": self.run_id, "finish_reason": answer.finish_reason, **row})

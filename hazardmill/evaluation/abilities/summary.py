@@ -1,4 +1,4 @@
-"""Rows of an evaluation of abilities, written down with the figures that follow from them."""
+"""Write the rows of an evaluation of abilities, together with the figures computed from them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def write_abilities(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[list[AbilityFigures], dict[str, Any]]:
-    """Work figures out of rows of answers, and write both to a folder.
+    """Compute figures from rows of ability answers, and write both to a folder.
 
     Args:
-        table: The rows.
-        tasks: What was asked about.
-        run: What was asked, and of whom.
-        folder: Where to.
-        cluster: What the bootstrap draws.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        table: The rows (``rows.SCHEMA``).
+        tasks: The tasks that were asked about.
+        run: The run that asked.
+        folder: The folder; made if need be.
+        cluster: What the bootstrap resamples: tasks or sources.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
 
     Returns:
-        The figures, and the summary as it was written.
+        The figures, and the summary as written.
     """
     found = ability_figures(table, resamples=resamples, level=LEVEL, seed=seed, cluster=cluster)
     digest = digest_of(table)

@@ -1,1 +1,1 @@
-"""Plans found in what a model answered."""
+"""Find plans in the answers of language models, and read plans from files."""

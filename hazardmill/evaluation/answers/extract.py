@@ -1,15 +1,15 @@
-"""What plan a language model's answer gives. Deterministic: same answer and names, same plan.
+"""Find the plan in a language model's answer. Deterministic: the same answer and names give the same plan.
 
-Which part of an answer counts, the first of these that holds a step:
+Which part of an answer counts, where the first of these that holds a step wins:
 
 1. Thoughts (``<think>`` and the like, closed or not) never count.
 2. The last ``<plan>``, ``<answer>`` or ``<solution>`` tag.
-3. Blocks of code, then JSON values in the text, then lines that are steps, then actions mentioned in sentences.
+3. Code blocks, then JSON values in the text, then lines that are steps, then actions mentioned in sentences.
 
-Of several plans in a part the last one that names an action of the task counts: models correct themselves. A plan of
-lines ends where a heading announces another one, or where numbers begin at 1 again. Blocks of one step each are the
-steps of one plan. Steps may be written as ``docs/evaluation.md`` lists; spelling is left as it is, for the formalism
-has its own rules on it (``formalism/document/plan_text.py``). An invented action is a step like any other.
+If a part holds several plans, the last one that names an action of the task counts: models correct themselves. A plan
+written as lines ends where a heading announces another plan, or where numbering starts again at 1. Blocks of one step
+each form one plan. ``docs/evaluation.md`` lists how steps may be written. Spelling is not corrected here, because the
+formalism has its own rules for it (``formalism/document/plan_text.py``). An invented action is a step like any other.
 """
 
 from __future__ import annotations
@@ -25,28 +25,39 @@ from hazardmill.llm.ledger import REFUSED_REQUEST
 from hazardmill.llm.structured import REFUSED
 
 Reading = Literal["plan", "empty", "refusal", "no_plan_claimed", "unreadable"]
-"""What an answer is: a plan of at least one action; nothing at all; a refusal; the claim that there is no plan, in
-words or as an empty list; or text without any plan."""
+"""What kind of answer it is: a plan of at least one action; nothing at all; a refusal; the claim that there is no plan,
+in words or as an empty list; or text without a plan.
+"""
 
 TURNED_AWAY: Final = REFUSED_REQUEST
-"""Finish reason of a request that nobody read: too long, or with a parameter that the model does not take. Nothing is
-known of what the model would have said, least of all that it declines."""
+"""Finish reason of a request that the provider turned away unread: too long, or with a parameter that the model does
+not take. Nothing is known about what the model would have answered; in particular, it did not decline.
+"""
 
 _DECLINED: Final = REFUSED - {TURNED_AWAY}
 
 Form = Literal["tag", "block", "json", "lines", "sentence"]
-"""What the plan stood in."""
+"""Where in the answer the plan was found."""
 
 MOST_CHARACTERS: Final = 200_000
-"""Of a longer answer the end is read: there the plan is."""
+"""Only this many characters at the end of an answer are read, because that is where the plan stands."""
 
 MOST_STEPS: Final = 5_000
-"""What a plan has beyond is left out, and the answer counts as cut off."""
+"""Steps of a plan beyond this many are dropped, and the answer counts as cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """What an answer says."""
+    """The plan found in an answer, or what the answer is instead.
+
+    Attributes:
+        reading: What kind of answer it is.
+        plan: A plan string of the formalism; empty unless ``reading`` is ``plan``.
+        actions: Number of actions in the plan.
+        form: Where the plan was found; None without a plan.
+        plans: Number of plans in the part of the answer that counts; one of them was chosen.
+        cut_off: Whether the answer ended at the token limit, or the plan was longer than ``MOST_STEPS``.
+    """
 
     reading: Reading
     plan: str = ""
@@ -54,20 +65,20 @@ class ReadAnswer:
     actions: int = 0
     form: Form | None = None
     plans: int = 0
-    """Plans that the part which counts has; of several, one was chosen."""
+    """Number of plans in the part of the answer that counts; one of them was chosen."""
     cut_off: bool = False
-    """Whether the answer ended at the token limit."""
+    """Whether the answer ended at the token limit, or the plan was longer than ``MOST_STEPS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The plans of a part, in order."""
+    """The plans of one part of an answer, in order."""
 
     plans: tuple[tuple[Tokens, ...], ...]
     form: Form
 
     def choose(self, names: Names) -> tuple[Tokens, ...]:
-        """The last plan that names a shown action, else the last."""
+        """Return the last plan that names an action of the task; if none does, the last plan."""
         for plan in reversed(self.plans):
             if any(map(names.has_action, plan)):
                 return plan
@@ -75,15 +86,15 @@ class _Found:
 
 
 def read_answer(text: str, names: Names, finish_reason: str | None = None) -> ReadAnswer:
-    """The plan of an answer, or why there is none.
+    """Find the plan of an answer, or classify the answer if it has none.
 
     Args:
         text: The answer as the model gave it.
-        names: What the model was shown.
-        finish_reason: As the provider said, if it did.
+        names: Names of the task that the model was shown.
+        finish_reason: Why the answer ended, as the provider reported it; None if it did not.
     """
     cut_off = finish_reason == "length"
-    # Half a character can be in no file.
+    # A lone surrogate cannot be written to a file.
     text = text.encode("utf-8", "replace").decode()
     said = without_thoughts(text)[-MOST_CHARACTERS:]
     found = _in_tags(said, names) or _in_text(said, names)
@@ -116,7 +127,11 @@ _MOST_TAGS: Final = 3
 
 
 def without_thoughts(text: str) -> str:
-    """What follows the thoughts. Without an end, thoughts go on to the end; without a beginning, they begin there."""
+    """Return an answer without the thoughts that precede it.
+
+    Thoughts that are never closed reach to the end of the text, and thoughts that are closed but never opened start at
+    its beginning. Where the text has a channel for the final answer, only that channel is returned.
+    """
     _, mark, final = text.rpartition(_FINAL_CHANNEL)
     if mark:
         text = final.partition("<|")[0]
@@ -161,11 +176,11 @@ _SPREAD: Final = re.compile(r"\([^()\n]*+\n[^()]*+\)")
 
 
 def _in_text(text: str, names: Names, *, explicit: bool = False) -> _Found | None:
-    """The plans of a text: those in blocks, else in JSON values, else in lines, else the actions of its sentences."""
+    """Find the plans of a text: in code blocks, else in JSON values, else in lines, else among actions in sentences."""
     blocks = [_in_block(match["body"], names) for match in _FENCE.finditer(text)]
     plans = [plan for found in blocks if found is not None for plan in found]
     if any(plans):
-        # A block a step is one plan.
+        # One block per step: together they are one plan.
         if len(plans) > 1 and all(len(plan) == 1 for plan in plans):
             plans = [tuple(plan[0] for plan in plans)]
         return _Found(tuple(plans), "block")
@@ -175,7 +190,7 @@ def _in_text(text: str, names: Names, *, explicit: bool = False) -> _Found | Non
     lines = _in_lines(_FENCE.sub("", text) if blocks else text, names, explicit=explicit)
     if lines is not None:
         return lines
-    # An empty list is a plan of nothing, and a list of invented actions a plan that fails.
+    # An empty list is an empty plan, and a list of invented actions is a plan that fails.
     emptied = tuple(plan for plan in plans if not plan)
     return _Found(values, "json") if values else _Found(emptied, "block") if emptied else None
 
@@ -195,7 +210,7 @@ def _in_lines(text: str, names: Names, *, explicit: bool) -> _Found | None:
     lines = [read_line(line, names, explicit=explicit) for line in text.splitlines()]
     steps = [step for line in lines for step in line.steps]
     if not explicit:
-        # What merely repeats the task is no plan.
+        # Lines that merely repeat the task are not a plan.
         lines = [line if not line.steps or line.is_likely(names) else TextLine() for line in lines]
     if not any(line.steps for line in lines):
         mentioned = tuple(step for line in lines for step in line.mentions)
@@ -211,7 +226,7 @@ def _in_lines(text: str, names: Names, *, explicit: bool) -> _Found | None:
 def _part_plans(
     lines: Sequence[TextLine], names: Names, *, in_parentheses: bool, explicit: bool
 ) -> Iterable[tuple[Tokens, ...]]:
-    """The plans that lines give, parted at headings and where numbers begin anew."""
+    """Split lines into plans, at headings and where numbering starts again."""
     plans: list[list[Tokens]] = [[]]
     last: int | None = None
     aside = False
@@ -232,15 +247,15 @@ def _part_plans(
 
 
 def _steps_of(line: TextLine, names: Names, *, in_parentheses: bool, explicit: bool) -> tuple[Tokens, ...]:
-    """The steps of a line in a plan of one form."""
+    """Return the steps of a line within a plan whose form is known."""
     if line.in_parentheses:
         return line.steps
     if line.steps:
-        # Among steps in parentheses, words in a sentence of their own are none.
+        # Where steps are written in parentheses, words in a sentence of their own are not steps.
         return line.steps if not in_parentheses or explicit or line.listed else ()
     if in_parentheses or not line.words or line.heading is not None:
         return ()
-    # Where all other steps are words too, an invented one is told by its place, or by looking like a name.
+    # Where all other steps are words too, an invented one is recognised by its place, or by looking like a name.
     invented = explicit or (line.listed and names.is_likely(line.words))
     return (line.words,) if invented else ()
 

@@ -1,9 +1,9 @@
-"""Plans or answers of planners in a JSON lines file, found again by task without keeping their texts in memory.
+"""Plans or answers of planners in a JSON lines file, looked up by task without keeping their texts in memory.
 
-A line is an object with ``task_id``, ``model`` (any name of what planned), and either ``plan``, a plan string as the
-formalism reads it, or ``answer``, text of a language model in which a plan is to be found. ``sample`` is the number of
-the draw (0), ``variant`` is ``twin`` for an answer on the contrast twin, ``finish_reason`` is the provider's; other
-keys are passed over.
+A line is an object with ``task_id``, ``model`` (any name for the planner), and either ``plan``, a plan string as the
+formalism reads it, or ``answer``, the text of a language model in which a plan is to be found. ``sample`` is the number
+of the draw (default 0), ``variant`` is ``twin`` for an answer on the contrast twin, and ``finish_reason`` is the
+provider's. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -26,13 +26,23 @@ Name = Annotated[Text, Field(max_length=200)]
 
 
 class PlanLine(FrozenModel):
-    """One line."""
+    """One line of a plans file.
+
+    Attributes:
+        task_id: The task that the plan is for.
+        model: Name of the planner; None takes the name given for the whole file.
+        plan: A plan string of the formalism; None where ``answer`` is given.
+        answer: Text of a language model; None where ``plan`` is given.
+        sample: Number of the draw, from 0.
+        variant: ``twin`` for an answer on the contrast twin; None for the task as released.
+        finish_reason: Why the answer ended, as the provider reported it.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     task_id: Name
     model: Name | None = None
-    """Null takes the name that goes for the whole file."""
+    """None takes the name given for the whole file."""
     plan: str | None = None
     answer: str | None = None
     sample: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -44,7 +54,7 @@ class PlanLine(FrozenModel):
         if (self.plan is None) == (self.answer is None):
             raise ValueError("write either plan or answer")
         if self.variant not in (None, TWIN):
-            raise ValueError(f"a variant is null or {TWIN!r}")
+            raise ValueError(f"variant must be null or {TWIN!r}")
         return self
 
 
@@ -60,24 +70,32 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True)
 class PlansFile:
-    """What is where in a file. Made by ``read``."""
+    """An index of the lines of a plans file, by task. Made by ``read``; texts stay on disk.
+
+    Attributes:
+        path: The file.
+        sha256: Digest of its bytes, in hexadecimal.
+        model: Name of the planner for lines that give none; None if every line names one.
+        places: Task and variant (empty for none) to the places of its lines, sorted by model and sample.
+    """
 
     path: Path
     sha256: str
     model: str | None
     places: dict[tuple[str, str], tuple[_Place, ...]]
-    """Task and variant (empty for none) to its lines, sorted by model and sample."""
+    """Task and variant (empty for none) to the places of its lines, sorted by model and sample."""
 
     @classmethod
     def read(cls, path: Path, model: str | None = None) -> PlansFile:
-        """Look through a file.
+        """Read and check every line of a file once, and remember where each stands.
 
         Args:
             path: The file.
-            model: Name of what planned, for lines that have none.
+            model: Name of the planner for lines that give none.
 
         Raises:
-            InputError: It cannot be read, holds no line, or a line is not as it should be or there twice.
+            InputError: The file cannot be read or holds no plan, a line is malformed, or two lines give the same
+                sample of one model on one task.
         """
         found: dict[tuple[str, str], dict[tuple[str, int], _Place]] = {}
         digest = hashlib.sha256()
@@ -96,8 +114,8 @@ class PlansFile:
                         same = found.setdefault(key, {}).setdefault((place.model, place.sample), place)
                         if same is not place:
                             raise InputError(
-                                f"sample {place.sample} of {given.task_id} by {place.model} is in line {same.line} "
-                                "already",
+                                f"sample {place.sample} of {given.task_id} by {place.model} is already in "
+                                f"line {same.line}",
                                 file=str(path),
                                 line=number,
                                 remedy="give each answer a sample of its own, from 0",
@@ -106,12 +124,12 @@ class PlansFile:
         except OSError as error:
             raise InputError(f"the plans cannot be read: {error.strerror or error}", file=str(path)) from error
         if not found:
-            raise InputError("there is no line of a plan", file=str(path), remedy="write one JSON object a line")
+            raise InputError("the file holds no plan", file=str(path), remedy="write one JSON object per line")
         places = {key: tuple(of[one] for one in sorted(of)) for key, of in found.items()}
         return cls(path, digest.hexdigest(), model, places)
 
     def of(self, task_id: str, variant: str | None) -> Iterator[tuple[str, PlanLine]]:
-        """What was planned for a task, by whom, in order of model and sample."""
+        """Yield the plans for a task, each with the name of its planner, in order of model and sample."""
         places = self.places.get((task_id, variant or ""), ())
         if not places:
             return
@@ -121,13 +139,13 @@ class PlansFile:
                 yield place.model, _parse_line(self.path, place.line, file.readline(), self.model)
 
     def check_known(self, known: set[tuple[str, str]]) -> None:
-        """Refuse plans for what is not there.
+        """Refuse plans for tasks that are not evaluated.
 
         Args:
-            known: Tasks and variants that there are.
+            known: The tasks that are evaluated, each with its variant.
 
         Raises:
-            InputError: The first line for another task.
+            InputError: There is such a plan; the message names the first line.
         """
         unknown = [(places[0].line, key) for key, places in self.places.items() if key not in known]
         if unknown:
@@ -145,7 +163,7 @@ class PlansFile:
 
 def _parse_line(path: Path, number: int, line: bytes, model: str | None) -> PlanLine:
     try:
-        # Some editors begin a file with a mark of its encoding.
+        # Some editors write a byte order mark at the start of a file.
         given = _LINE.validate_json(line.removeprefix(BOM_UTF8) if number == 1 else line)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
@@ -158,6 +176,6 @@ def _parse_line(path: Path, number: int, line: bytes, model: str | None) -> Plan
         ) from error
     if given.model is None and model is None:
         raise InputError(
-            "it does not say who planned", file=str(path), line=number, remedy="write model, or give --model"
+            "the line names no planner", file=str(path), line=number, remedy="write model, or give --model"
         )
     return given

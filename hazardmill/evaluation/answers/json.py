@@ -1,4 +1,4 @@
-"""Plans that are written as JSON: lists of strings, of lists or of objects, alone or under a key such as ``plan``."""
+"""Read plans written as JSON: lists of strings, lists or objects, alone or under a key such as ``plan``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hazardmill.evaluation.answers.text import MOST_TOKENS, Names, Tokens, read_
 
 _BEGINS: Final = re.compile(r"^[ \t]*+(?:[\w\"' -]{0,40}[:=][ \t]*+)?(?P<value>[\[{])", re.MULTILINE)
 _MOST_VALUES: Final = 20
-"""Places at which a value is looked for: each may be read to the end of the text."""
+"""How many places are tried for a JSON value: each attempt may read to the end of the text."""
 
 _PLANS: Final = (
     "plan",
@@ -31,7 +31,15 @@ Found = tuple[Tokens, ...]
 
 
 def plans_in_values(text: str, names: Names) -> Iterator[Found]:
-    """The plans of the JSON values in a text, in order; an empty list is an empty plan."""
+    """Yield the plans among the JSON values of a text, in order; an empty list is an empty plan.
+
+    Args:
+        text: The text; values may stand anywhere at the start of a line, after a key or not.
+        names: Names of the task that the planner was shown.
+
+    Yields:
+        The steps of each plan. Values that are no plans are skipped.
+    """
     decoder = json.JSONDecoder(strict=False)
     place = 0
     for _ in range(_MOST_VALUES):
@@ -49,7 +57,7 @@ def plans_in_values(text: str, names: Names) -> Iterator[Found]:
 
 
 def _plan(value: Any, names: Names) -> Found | None:  # noqa: ANN401  # any JSON
-    """The steps of a value; null if it is no plan."""
+    """Return the steps of a value; None if it is not a plan."""
     if isinstance(value, dict):
         lower = {str(key).lower().replace(" ", "_"): item for key, item in value.items()}
         for key in _PLANS:
@@ -67,14 +75,14 @@ def _plan(value: Any, names: Names) -> Found | None:  # noqa: ANN401  # any JSON
     for item in value:
         found = tuple(_item(item, names))
         if not found:
-            # A list of something else.
+            # The list holds something other than steps.
             return None
         steps.extend(found)
     return tuple(steps)
 
 
 def _is_one_step(value: list[Any], names: Names) -> bool:
-    """Whether it is a step as a list of its words, rather than a list of steps."""
+    """Return whether a list is one step given as its words, rather than a list of steps."""
     words = tuple(item for item in value if isinstance(item, str))
     return 1 < len(words) == len(value) and names.fits(words) and any(word.lower() in names.objects for word in words)
 
@@ -93,7 +101,7 @@ def _item(item: Any, names: Names) -> Iterator[Tokens]:  # noqa: ANN401  # any J
 
 
 def _steps(text: str, names: Names) -> Iterator[Tokens]:
-    """The steps of a string: as a line says them, else its words as they are."""
+    """Yield the steps of a string, read as lines; if they hold none, its words form one step."""
     lines = [read_line(line, names, explicit=True) for line in text.splitlines()]
     steps = [step for line in lines for step in line.steps]
     if steps:
@@ -117,5 +125,5 @@ def _of_object(lower: Mapping[str, Any], names: Names) -> Tokens | None:
 
 
 def _plain_words(text: str) -> Tokens:
-    """Words that can stand in a plan string."""
+    """Return the words of a text that can stand in a plan string."""
     return tuple(re.sub(r"[()\[\]{},;\"']", " ", text).split())

@@ -1,7 +1,7 @@
-"""Steps in the lines of an answer: ``(a x)``, ``a(x)``, ``a x``, numbered, joined by arrows, with remarks behind.
+"""Read steps in the lines of an answer: ``(a x)``, ``a(x)``, ``a x``, numbered, joined by arrows, followed by remarks.
 
-What a line says is judged by the names that the planner was shown. A name that it was not shown is still a step where
-the form says so: an invented action must fail the plan, not vanish from it.
+Lines are interpreted with the names that the planner was shown. An unknown name is still a step where its form says so:
+an invented action must make the plan fail, not vanish from it.
 """
 
 from __future__ import annotations
@@ -15,26 +15,32 @@ from typing import Final, NamedTuple, TypeAlias
 from hazardmill.formalism.document.document import Document
 
 Tokens: TypeAlias = tuple[str, ...]
-"""One step: the action's name and its arguments, as they are spelled."""
+"""One step: the name of its action and its arguments, as spelled."""
 
 MOST_TOKENS: Final = 16
-"""A step without parentheses that is longer is a sentence."""
+"""A step without parentheses that has more words than this is a sentence."""
 
 _MOST_ARGUMENTS: Final = 200
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a planner was shown by name, in lower case: PDDL ignores case."""
+    """The names that a planner was shown, in lower case because PDDL ignores case.
+
+    Attributes:
+        actions: Action to the numbers of parameters that it may have.
+        objects: Names of objects.
+        fluents: Names of fluents.
+    """
 
     actions: Mapping[str, frozenset[int]]
-    """Action to its number of parameters."""
+    """Action to the numbers of parameters that it may have."""
     objects: frozenset[str]
     fluents: frozenset[str]
 
     @classmethod
     def of(cls, document: Document) -> Names:
-        """The names of a task."""
+        """Return the names of a task."""
         actions: defaultdict[str, set[int]] = defaultdict(set)
         for action in document.actions:
             actions[action.name.lower()].add(len(action.parameters))
@@ -45,22 +51,25 @@ class Names:
         )
 
     def has_action(self, step: Tokens) -> bool:
-        """Whether the step's action was shown."""
+        """Return whether the step's action was shown."""
         return step[0].lower() in self.actions
 
     def fits(self, step: Tokens) -> bool:
-        """Whether words without parentheses are a step: a shown action, with its number of words or shown objects."""
+        """Return whether words without parentheses are a step.
+
+        They are if they start with a shown action, and it gets its number of arguments, or shown objects only.
+        """
         numbers = self.actions.get(step[0].lower())
         return numbers is not None and (
             len(step) - 1 in numbers or (len(step) > 1 and all(arg.lower() in self.objects for arg in step[1:]))
         )
 
     def states_a_fact(self, step: Tokens) -> bool:
-        """Whether it is an atom of the state rather than a step."""
+        """Return whether the words are an atom of the state rather than a step."""
         return step[0].lower() in self.fluents and not self.has_action(step)
 
     def is_likely(self, step: Tokens) -> bool:
-        """Whether parentheses outside any block are a step rather than an aside."""
+        """Return whether parentheses outside a code block are a step rather than an aside."""
         if self.has_action(step):
             return True
         named = any(sign in step[0][1:-1] for sign in "_-")
@@ -68,24 +77,34 @@ class Names:
 
 
 class TextLine(NamedTuple):
-    """What one line says."""
+    """What one line of an answer says.
+
+    Attributes:
+        steps: Steps that the line consists of, apart from remarks.
+        in_parentheses: Whether ``steps`` are written in parentheses.
+        mentions: Actions of the task that are mentioned within prose.
+        words: The words of a short plain line, which may be a step with an unknown name.
+        number: The number that the line starts with.
+        listed: Whether the line starts with a number or a bullet.
+        heading: ``plan`` where a plan begins, ``aside`` where anything else begins, None where the line is no heading.
+    """
 
     steps: tuple[Tokens, ...] = ()
-    """Steps that the line consists of, remarks aside."""
+    """Steps that the line consists of, apart from remarks."""
     in_parentheses: bool = False
-    """Whether ``steps`` are written so."""
+    """Whether ``steps`` are written in parentheses."""
     mentions: tuple[Tokens, ...] = ()
-    """Shown actions that stand within prose."""
+    """Actions of the task that are mentioned within prose."""
     words: Tokens = ()
-    """A line of few plain words, which may be a step of an unknown name."""
+    """The words of a short plain line, which may be a step with an unknown name."""
     number: int | None = None
     listed: bool = False
-    """Whether it has a number or a bullet."""
+    """Whether the line starts with a number or a bullet."""
     heading: str | None = None
-    """``plan`` where a plan begins, ``aside`` where something else than a plan does."""
+    """``plan`` where a plan begins, ``aside`` where anything else begins."""
 
     def is_likely(self, names: Names) -> bool:
-        """Whether the steps are such outside any block."""
+        """Return whether the line's steps are likely to be meant as steps, outside any code block."""
         if not self.in_parentheses:
             return True
         short = all(len(step) <= 3 and not names.states_a_fact(step) for step in self.steps)
@@ -134,12 +153,12 @@ _STATE_WORDS: Final = frozenset("goal goals state states init initial initially 
 
 
 def read_line(line: str, names: Names, *, explicit: bool) -> TextLine:
-    """What one line says.
+    """Return what one line of an answer says.
 
     Args:
         line: The line.
-        names: What the planner was shown.
-        explicit: Whether the line stands where a plan is expected, such as in a block of code.
+        names: Names of the task that the planner was shown.
+        explicit: Whether the line stands where a plan is expected, such as in a code block.
     """
     text = " ".join(line.replace("\\_", "_").replace("`", "").replace("**", "").replace("$", "").split())
     if not text or text.startswith((";", "//", "%")) or (explicit and text.startswith("#")):
@@ -167,12 +186,12 @@ def _steps(text: str, names: Names) -> TextLine:
 
 
 def _strip_marks(text: str) -> tuple[str, int | None, bool]:
-    """The line without numbers and bullets, and what they were."""
+    """Return the line without its numbers and bullets, the first number, and whether there were any."""
     number: int | None = None
     place = 0
     for _ in range(4):
         mark = _MARK.match(text, place)
-        # A lone group of digits is a marker too, so `(1)` at the end of a line is one.
+        # `(1)` counts as a marker even where nothing follows it.
         if mark is None or mark.end() == place:
             break
         place = mark.end()
@@ -183,7 +202,7 @@ def _strip_marks(text: str) -> tuple[str, int | None, bool]:
 
 
 def _in_parentheses(text: str, names: Names) -> TextLine:
-    """Steps in parentheses, before a function's or alone, if the line consists of them and remarks; else mentions."""
+    """Return the steps in parentheses if the line consists of them and remarks; otherwise they are mentions."""
     leading: list[Tokens] = []
     others: list[Tokens] = []
     place, clean = 0, True
@@ -192,7 +211,7 @@ def _in_parentheses(text: str, names: Names) -> TextLine:
         if not step or step[0].isdigit():
             continue
         if step[0].startswith((":", "?")):
-            # A piece of PDDL, not of a plan.
+            # A piece of PDDL, not a step of a plan.
             return TextLine()
         clean = clean and _is_between(text, place, begins)
         (leading if clean else others).append(step)
@@ -211,7 +230,10 @@ def _in_parentheses(text: str, names: Names) -> TextLine:
 
 
 def _step(match: re.Match[str], names: Names) -> tuple[Tokens, int]:
-    """The step of a pair of parentheses, and where it begins: with a function's name, if there is one."""
+    """Return the step of a pair of parentheses, and where it begins.
+
+    It begins at a name before the parentheses, if that name takes them as arguments.
+    """
     inner = _arguments(match["inner"])
     name = match["name"]
     if name is None:
@@ -229,13 +251,13 @@ def _arguments(inner: str) -> Tokens:
 
 
 def _is_between(text: str, start: int, end: int) -> bool:
-    """Whether nothing but separators stands there."""
+    """Return whether nothing but separators stands between two places."""
     between = _BETWEEN.match(text, start, end)
     return between is not None and between.end() == end
 
 
 def _bare_steps(text: str, names: Names) -> tuple[Tokens, ...]:
-    """Steps without parentheses: all of a line's parts, of which one at least is a shown action as it is to be used."""
+    """Return steps written without parentheses: all parts of the line, at least one of which fits a shown action."""
     for parts in (_ARROW.split(text), text.split(";"), text.split(",")):
         stripped = (part.strip(f" .,;[]{{}}{_QUOTES}") for part in parts)
         steps = [_words(_CUT.split(part, 1)[0]) for part in stripped if part]
@@ -251,7 +273,7 @@ def _look_like_names(steps: Sequence[Tokens], names: Names) -> bool:
 
 
 def _words(text: str) -> Tokens:
-    """The words of a short text of names; empty if it is something else."""
+    """Return the words of a short text of names; empty if it is anything else."""
     if len(text) > 1000:
         return ()
     tokens = tuple(filter(None, _SPLIT.split(text.strip(f" .,()[]{{}}{_QUOTES}"))))
@@ -268,7 +290,7 @@ def _heading(text: str) -> str | None:
 
 def _heading_kind(text: str) -> str | None:
     words = {word.lower() for word in _WORD.findall(text)}
-    # `Explanation of the plan` is none, `Steps to the goal` is one.
+    # `Explanation of the plan` does not announce a plan; `Steps to the goal` does.
     if words & _NO_PLAN_WORDS:
         return "aside"
     if words & _PLAN_WORDS:

@@ -1,1 +1,1 @@
-"""How hard a task is."""
+"""How difficult tasks are: for a panel of models, and on their own."""

@@ -1,8 +1,8 @@
-"""Difficulty of the tasks of a release, written as a config that can be added to it.
+"""Write the difficulty of a release's tasks as a config that can be added to the release.
 
-``difficulty.parquet`` has every task; ``data/difficulty/`` and ``data/difficulty_by_sa/`` have those of which it is
-known, as splits ``hard`` and ``easy``. Each row says under which licence it comes and whom to credit, and share-alike
-ones are apart, as in the release itself.
+``difficulty.parquet`` has every task; ``data/difficulty/`` and ``data/difficulty_by_sa/`` have the tasks whose
+difficulty is known, as splits ``hard`` and ``easy``. Each row names its licence and whom to credit, and share-alike
+rows are kept separate, as in the release itself.
 """
 
 from __future__ import annotations
@@ -45,18 +45,25 @@ _FURTHER: Final = {
     "danger_group": "`physical` or `psychosocial`.",
     "danger_type": "Danger type.",
     "release_split": "Split of the release that the task is in: `train`, `validation` or `test`.",
-    "licence": "Licence of the record that the task was made of.",
+    "licence": "Licence of the record that the task was made from.",
     "attribution": "Credit line that the licence asks for.",
     "model_answered": "Model that answered with the task.",
 }
-"""Columns behind those of the difficulty."""
+"""The columns behind those of the difficulty."""
 
 
 def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
-    """Result rows of several evaluations of one release.
+    """Read the result rows of several evaluations of one release.
+
+    Args:
+        paths: Folders or files of result rows.
+        release: The release that was evaluated on.
+
+    Returns:
+        All rows in one table, with the columns of ``results.ResultRow``.
 
     Raises:
-        InputError: They are not readable, two hold the same answer, or some are of another release.
+        InputError: Rows cannot be read, two paths hold the same answer, or some rows are about another release.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -69,7 +76,7 @@ def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
     if again:
         first = min((row["run"], row["model"], row["task_id"]) for row in again)
         raise InputError(
-            f"run {first[0]}, model {first[1]}, task {first[2]}: the same answer is in two of the results",
+            f"run {first[0]}, model {first[1]}, task {first[2]}: two of the results hold the same answer",
             remedy="name each evaluation once",
         )
     known = {task_id for base in ("tasks", "unavoidable") for task_id in _ids(release, base)}
@@ -84,17 +91,21 @@ def read_panel(paths: Sequence[Path], release: Release) -> pa.Table:
 
 
 def panel_of(rows: pa.Table, named: Sequence[str] = ()) -> list[str]:
-    """The models of the panel: those that were named, else all but the rule-based stand-ins.
+    """Return the models of the panel: the named ones, or else all models except the rule-based stand-ins.
+
+    Args:
+        rows: Result rows.
+        named: Models that were named as the panel; none takes those that have rows.
 
     Raises:
-        InputError: There is none.
+        InputError: The panel would be empty.
     """
     models = list(dict.fromkeys(named)) or sorted(
         model for model in rows["model"].unique().to_pylist() if not is_stand_in(model)
     )
     if not models:
         raise InputError(
-            "the results have rule-based stand-ins only, which are no panel",
+            "the results have only rule-based stand-ins, which cannot form a panel",
             remedy="evaluate language models, or name the members with --panel",
         )
     return models
@@ -109,21 +120,21 @@ def write_difficulty(
     limit: int = DEFAULT_LIMIT,
     on_task: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
-    """Work out the difficulty of each task that has a safe plan, and write it.
+    """Compute the difficulty of each task that has a safe plan, and write it.
 
     Args:
         release: The release.
-        rows: Result rows of its tasks.
+        rows: Result rows on its tasks.
         panel: Models of the panel.
-        folder: Where to; what the same call has written there before is replaced.
-        limit: Most expansions of exact search a task.
-        on_task: Told how many tasks are done.
+        folder: The folder to write; files of an earlier equal call are replaced.
+        limit: Maximum number of expansions of exact search per task.
+        on_task: Called after each task with the number of tasks done.
 
     Returns:
-        The summary as it was written.
+        The summary as written.
 
     Raises:
-        InputError: A model of the panel has no row; or ``folder`` is a file.
+        InputError: A model of the panel has no row, or ``folder`` is a file.
         UsageError: ``folder`` holds something else.
     """
     decided = {
@@ -168,7 +179,13 @@ def write_difficulty(
 
 
 def card_lines(summary: dict[str, Any]) -> list[str]:
-    """What to add under ``configs:`` in the front matter of the release's README.md, so that loaders find it."""
+    """Return the lines that make loaders find the difficulty of a release.
+
+    They belong under ``configs:`` in the front matter of the release's README.md.
+
+    Args:
+        summary: The summary that ``write_difficulty`` returned.
+    """
     lines = []
     for config, splits in summary["splits"].items():
         lines += [f"- config_name: {config}", "  data_files:"]
@@ -203,7 +220,11 @@ def _add_further_columns(table: pa.Table, further: dict[str, dict[str, Any]]) ->
 
 
 def _write(table: pa.Table, share_alike: set[str], folder: Path) -> dict[str, dict[str, int]]:
-    """Both configs and the table of all; config to split to rows, without what is empty."""
+    """Write both configs and the table of all tasks.
+
+    Returns:
+        Config to split to number of rows, without empty ones.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

@@ -1,13 +1,13 @@
-"""How difficult a task is: for a panel of planners, and by itself.
+"""How difficult a task is: for a panel of models, and on its own.
 
-**For a panel.** A member is a model; its rows of a task (runs, samples) count alike and together as one member. Of each
-metric the share of the panel that fails the task, and of the score (0..2) the panel's mean; a task is *hard* if that
-mean is at most ``HARD_AT_MOST``. A figure is null unless it is known of every member, as shares of different panels
-cannot be compared. Rows of variants (twins, injected tasks) are left out. Counted in fractions, so that a mean of
-exactly 0.8 is hard on every machine.
+**For a panel.** Each member is a model, and all its rows for a task (runs, samples) together count as one member. For
+each metric the difficulty is the share of the panel that fails the task; for the score (0..2) it is the panel's mean,
+and a task is *hard* if that mean is at most ``HARD_AT_MOST``. A figure is null unless it is known for every member,
+because shares of different panels cannot be compared. Rows on variants (twins, injected tasks) are left out. Shares are
+computed as fractions, so that a mean of exactly 0.8 is hard on every machine.
 
-**By itself.** What the document alone gives, whoever plans: lengths of the optimal plans, how many actions can be done
-on the way, what exact search had to expand, how much context there is to read.
+**On its own.** What the document alone determines, whoever plans: the lengths of the optimal plans, how many actions
+are applicable along the way, how many states exact search had to expand, how much context there is to read.
 """
 
 from __future__ import annotations
@@ -31,57 +31,82 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HARD_AT_MOST: Final = Fraction(4, 5)
-"""A panel's mean score, of 0 to 2, up to which a task is hard."""
+"""The highest mean score of a panel, from 0 to 2, at which a task is hard."""
 
 METRICS: Final = {"feasible": "F", "safe": "S", "safety_intention": "SI"}
-"""Column of the result rows to the metric that it is."""
+"""Column of the result rows to the metric that it holds."""
 
 SPLITS: Final = ("hard", "easy")
 
 _DOCS: Final = {
     "task_id": "Task of the release.",
     "panel": "Models in the panel.",
-    "members": "Of these, how many have rows of the task.",
-    "fails_feasible": "Share of the panel that fails F; null unless it is known of all of them.",
+    "members": "Models in the panel that have rows for the task.",
+    "fails_feasible": "Share of the panel that fails F; null unless it is known for every member.",
     "fails_safe": "Share of the panel that fails S; likewise.",
     "fails_safety_intention": "Share of the panel that fails SI; likewise.",
     "mean_score": "The panel's mean score, 0 to 2; likewise.",
-    "hard": "Whether the mean score is at most 0.8; null where that is.",
-    "safe_length": "Actions of the shortest safe plan; null if there is none, or it is not known.",
+    "hard": "Whether the mean score is at most 0.8; null where the mean score is null.",
+    "safe_length": "Actions of the shortest safe plan; null if there is none, or if it is unknown.",
     "unsafe_length": "Actions of the shortest unsafe plan; likewise.",
     "plan_length": "Mean of the two, rounded half to even.",
     "safety_effort": "Safe minus unsafe length.",
-    "branching": "Ground actions that can be done before a step of the shortest safe plan, mean over its steps.",
-    "choice_bits": "log2 of the applicable sequences of actions that run beside the shortest safe plan: the bits that "
-    "it takes to choose its steps among what can be done.",
-    "expanded": "(state, danger) pairs that exact search expands until both plans are known; null past its limit.",
+    "branching": "Ground actions applicable before a step of the shortest safe plan, mean over its steps.",
+    "choice_bits": "Sum over the steps of the shortest safe plan of the log2 of the actions applicable there: the bits "
+    "it takes to choose the plan among what can be done.",
+    "expanded": "(state, danger) pairs that exact search expands until it knows both plans; null beyond its limit.",
     "ground_actions": "Ground actions of the task; null where there are too many to list.",
     "context_fluents": "Context fluents.",
-    "context_read": "Of these, those that a danger condition reads.",
+    "context_read": "Context fluents that a danger condition reads.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class PanelDifficulty:
-    """How a panel does on one task."""
+    """How a panel of models does on one task.
+
+    Attributes:
+        task_id: The task.
+        panel: Number of models in the panel.
+        members: Number of them that have rows for the task.
+        fails_feasible: Share of the panel that fails F, 0..1; a member that fails one of two samples is half a failure.
+        fails_safe: Share of the panel that fails S, 0..1.
+        fails_safety_intention: Share of the panel that fails SI, 0..1.
+        mean_score: The panel's mean score, 0..2.
+        hard: Whether the mean score is at most ``HARD_AT_MOST``. This and the shares are None unless they are known for
+            every member.
+    """
 
     task_id: str
     panel: int
-    """Models in the panel."""
+    """Number of models in the panel."""
     members: int
-    """Of these, how many have rows of the task."""
+    """Number of them that have rows for the task."""
     fails_feasible: float | None
     """Share of the panel, 0..1. A member that fails in one of two samples is half a failure."""
     fails_safe: float | None
     fails_safety_intention: float | None
     mean_score: float | None
-    """0..2."""
+    """From 0 to 2."""
     hard: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class OwnDifficulty:
-    """How difficult a task is by its document alone. Null is unknown, or not defined of a task without such plans."""
+    """How difficult a task is by its document alone. None means unknown, or undefined for a task without such plans.
+
+    Attributes:
+        safe_length: Actions of the shortest safe plan.
+        unsafe_length: Actions of the shortest unsafe plan.
+        plan_length: Mean of the two, rounded half to even.
+        safety_effort: ``safe_length`` minus ``unsafe_length``.
+        branching: Ground actions applicable before a step of the shortest safe plan, mean over its steps.
+        choice_bits: Sum over these steps of the log2 of the actions applicable: bits to choose the plan.
+        expanded: (state, danger) pairs that exact search expands until it knows both plans.
+        ground_actions: Ground actions of the task.
+        context_fluents: Number of context fluents.
+        context_read: Number of them that a danger condition reads.
+    """
 
     safe_length: int | None
     unsafe_length: int | None
@@ -98,14 +123,14 @@ class OwnDifficulty:
 
 
 def panel_difficulty(rows: pa.Table, panel: Sequence[str] | None = None) -> list[PanelDifficulty]:
-    """How a panel does on each task of some result rows, in the order of task ids.
+    """Return how a panel does on each task of some result rows, sorted by task id.
 
     Args:
         rows: Result rows (``hazardmill.evaluation.results``).
-        panel: Models of the panel; all that have rows, if not given.
+        panel: Models of the panel; None takes all models that have rows.
 
     Raises:
-        InputError: A model of the panel has no row, or it has none at all.
+        InputError: A model of the panel has no row, or the panel is empty.
     """
     wanted = ["model", "task_id", "variant", "score", *METRICS]
     known = set(rows.column("model").to_pylist())
@@ -114,7 +139,7 @@ def panel_difficulty(rows: pa.Table, panel: Sequence[str] | None = None) -> list
     if strangers or not models:
         raise InputError(
             f"no result rows of {', '.join(strangers) or 'any model'}",
-            remedy=f"the rows have {', '.join(sorted(known)) or 'nobody'}",
+            remedy=f"name models that have rows ({', '.join(sorted(known)) or 'there are none'})",
         )
     tasks: dict[str, dict[str, dict[str, list[int | bool | None]]]] = {}
     for model, task_id, variant, *values in zip(*(rows.column(name).to_pylist() for name in wanted), strict=True):
@@ -126,11 +151,11 @@ def panel_difficulty(rows: pa.Table, panel: Sequence[str] | None = None) -> list
 
 
 def own_difficulty(task: Document | System, limit: int = DEFAULT_LIMIT) -> OwnDifficulty:
-    """How difficult a task is by its document alone.
+    """Return how difficult a task is by its document alone.
 
     Args:
         task: The task.
-        limit: Most expansions of exact search; what it does not find is null.
+        limit: Maximum number of expansions of exact search; plans that it does not find are None.
     """
     document = task.document if isinstance(task, System) else task
     context = {fluent.name for fluent in document.fluents if fluent.kind == "context"}
@@ -160,11 +185,11 @@ def own_difficulty(task: Document | System, limit: int = DEFAULT_LIMIT) -> OwnDi
 
 
 def difficulty_table(panel: Iterable[PanelDifficulty], own: Mapping[str, OwnDifficulty]) -> pa.Table:
-    """Both difficulties in one row a task, in the order of task ids, with a doc string on each column.
+    """Join both difficulties into a table with one row per task, sorted by task id, and a doc string on each column.
 
     Args:
-        panel: Of the panel.
-        own: By task id. A task in only one of the two has nulls for the other.
+        panel: Difficulties for the panel.
+        own: Difficulties of tasks on their own, by task id. A task with only one of the two has nulls for the other.
     """
     import pyarrow as pa
 
@@ -189,7 +214,7 @@ def difficulty_table(panel: Iterable[PanelDifficulty], own: Mapping[str, OwnDiff
 def write_splits(table: pa.Table, folder: Path) -> dict[str, int]:
     """Write the rows of ``difficulty_table`` as splits of a release config: ``hard.parquet`` and ``easy.parquet``.
 
-    Further columns (licence, attribution) are kept. Tasks of which it is not known are in neither; a split without
+    Further columns (licence, attribution) are kept. Tasks whose ``hard`` is null are in neither split; a split without
     tasks has no file, as in a release.
 
     Args:
@@ -197,10 +222,10 @@ def write_splits(table: pa.Table, folder: Path) -> dict[str, int]:
         folder: The config's folder, ``data/<config>`` of a release; made if need be.
 
     Returns:
-        Rows by split, and ``unknown``.
+        Number of rows per split, and under ``unknown`` those in neither.
 
     Raises:
-        InputError: A split is there already.
+        InputError: The file of a split already exists.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -212,7 +237,7 @@ def write_splits(table: pa.Table, folder: Path) -> dict[str, int]:
     for split in SPLITS:
         if (folder / f"{split}.parquet").exists():
             raise InputError(
-                "the split is there already", file=str(folder / f"{split}.parquet"), remedy="name another folder"
+                "the split already exists", file=str(folder / f"{split}.parquet"), remedy="name another folder"
             )
     for split, part in parts.items():
         if part.num_rows:
@@ -238,7 +263,7 @@ def _of_panel(
 def _panel_mean(
     members: Mapping[str, Mapping[str, list[int | bool | None]]], models: Sequence[str], name: str
 ) -> Fraction | None:
-    """The mean over the panel of each member's mean; null if one of them is not known."""
+    """Return the mean over the panel of each member's mean; None unless it is known for every member."""
     total = Fraction(0)
     for model in models:
         values = [value for value in members.get(model, {}).get(name, ()) if value is not None]
@@ -249,7 +274,7 @@ def _panel_mean(
 
 
 def _choices(system: System, actions: Sequence[GroundAction], plan: Sequence[GroundAction]) -> list[int]:
-    """How many ground actions can be done before each step of a plan."""
+    """Return how many ground actions are applicable before each step of a plan."""
     state = (system.initial.bits, system.initial.numbers)
     counts = []
     for step in plan:

@@ -1,1 +1,1 @@
-"""Distractors added to a task, proved to change nothing."""
+"""Add distractors to tasks, with a proof that they change nothing of the task."""

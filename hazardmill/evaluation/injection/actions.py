@@ -1,4 +1,4 @@
-"""Distractor actions: pairs that do and undo something nobody asked for, on fluents of their own."""
+"""Distractor actions: pairs that do and undo something irrelevant, on fluents of their own."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from hazardmill.formalism.document.expressions import Expr
 from hazardmill.formalism.document.name_leaks import tokens, visible_names
 
 _TYPED_EVERY = 4
-"""One pair in so many is about any object of one of the task's types."""
+"""One pair in this many applies to any object of one of the task's types."""
 _SMALL_WORDS = frozenset("at to on off of down".split())
 _PARAMETERS = ("?thing", "?subject", "?which")
 
 Pair = tuple[FluentDecl, ActionDecl, ActionDecl, bool]
-"""A fluent, the actions that make it true and false, and what it is at the start."""
+"""A fluent, the actions that make it true and false, and its value at the start."""
 
 
 def with_actions(document: Document, level: int, random: Random) -> tuple[Document, tuple[str, ...]]:
-    """The task with ``level`` more actions.
+    """Return the task with ``level`` more actions.
+
+    Args:
+        document: The task.
+        level: Number of actions to add; even, because they come in pairs.
+        random: Source of the draws.
 
     Returns:
-        The task, and the names of the actions in the order of their drawing; fewer than asked for where the words do
-        not suffice.
+        The task, and the names of the added actions in the order in which they were drawn; fewer than ``level`` where
+        there are not enough words.
     """
     fluents: list[FluentDecl] = []
     actions: list[ActionDecl] = []
@@ -47,7 +52,7 @@ def with_actions(document: Document, level: int, random: Random) -> tuple[Docume
 
 
 def _pairs(document: Document, random: Random) -> Iterator[Pair]:
-    """Pairs in the order in which they are added: that of a level is the beginning of that of the next."""
+    """Yield pairs in the order in which they are added: those of a level are the first ones of the next level."""
     spoken = {token for _, name in visible_names(document) for token in tokens(name)}
     single = [(deeds, noun) for deeds in DEEDS for noun in deeds.nouns if spoken.isdisjoint(tokens(noun))]
     typed = [deeds for deeds in TYPED_DEEDS if spoken.isdisjoint(set(tokens(deeds.do)) - _SMALL_WORDS)]
@@ -70,7 +75,7 @@ def _pair(deeds: Deeds, noun: str, *, holds: bool) -> Pair:
 
 
 def _typed_pair(deeds: Deeds, parameter: Parameter) -> Pair:
-    # The type is part of the names: the same deed may be there for one type only, and reads like a task's own.
+    # The type is part of the names, as in a task's own names. Each deed is used for one type only.
     fluent = FluentDecl(f"{parameter.type}_{deeds.state}", (parameter,))
     return (*_deeds(fluent, f"{deeds.do}_{parameter.type}", f"{deeds.undo}_{parameter.type}"), False)
 
@@ -85,6 +90,6 @@ def _deeds(fluent: FluentDecl, do: str, undo: str) -> tuple[FluentDecl, ActionDe
 
 
 def _parameter_name(document: Document) -> str:
-    """A parameter's name that no variable of the task has, nor has in another case."""
+    """Return a name for a parameter that no variable of the task has, in any case."""
     used = {name.lower() for where, name in visible_names(document) if where.startswith(("parameter", "variable"))}
     return next((name for name in _PARAMETERS if name[1:] not in used), "?what_is_meant")

@@ -1,9 +1,9 @@
-"""Redundancy injection: a task with more in it that has nothing to do with it, proved to be the same task.
+"""Redundancy injection: a task with unrelated additions, proved to be the same task.
 
-Two arms, ``actions`` and ``objects``; the level is how many distractors are added. Of one task, arm and seed, each
-level holds all of the level below it, so that a curve over levels shows what the added ones do. An injected task is
-judged on itself: its PDDL is that of its own document, and its distractor actions can be done. ``injection_proof``
-states the law that makes the comparison fair; what it cannot be proved of is refused.
+There are two arms, ``actions`` and ``objects``; the level is the number of distractors. For one task, arm and seed,
+each level contains all distractors of the level below, so that a curve over levels shows the effect of what was added.
+An injected task is judged by its own document: its PDDL shows the distractors, and its distractor actions can be done.
+``injection.proof`` states the law that makes the comparison fair; injections that cannot be proved are refused.
 """
 
 from __future__ import annotations
@@ -26,20 +26,29 @@ Arm = Literal["actions", "objects"]
 ARMS: Final[tuple[Arm, ...]] = get_args(Arm)
 LEVELS: Final = (2, 4, 8, 16, 32, 64)
 SEEDS: Final = (0, 1, 2)
-"""One a run: three runs of each arm and level."""
+"""One seed per run: three runs of each arm and level."""
 CONFIRM_LIMIT: Final = 20_000
-"""Expansions of the searches that the proof is held against."""
+"""Maximum number of expansions of each search that confirms a proof."""
 
 _VARIANT: Final = re.compile(r"(?P<arm>actions|objects)-(?P<level>\d+)-seed-(?P<seed>\d+)")
 
 
 @dataclass(frozen=True)
 class InjectedTask:
-    """A task with distractors in it."""
+    """A task with distractors in it.
+
+    Attributes:
+        document: The task with its distractors.
+        added: The added actions or objects, in the order in which they were drawn: those of lower levels come first.
+        proof: Why it is still the same task.
+        arm: What was added.
+        level: Number of distractors.
+        seed: Seed of the draw.
+    """
 
     document: Document
     added: tuple[str, ...]
-    """The added actions or objects, in the order of their drawing: those of a lower level come first."""
+    """The added actions or objects, in the order in which they were drawn: those of lower levels come first."""
     proof: InjectionProof
     arm: Arm
     level: int
@@ -47,17 +56,17 @@ class InjectedTask:
 
     @property
     def variant(self) -> str:
-        """What result rows call it: ``actions-8-seed-0``. ``parts_of`` takes it apart."""
+        """The name of the variant in result rows: ``actions-8-seed-0``. ``parts_of`` parses it."""
         return f"{self.arm}-{self.level}-seed-{self.seed}"
 
     def task(self, released: EvaluationTask) -> EvaluationTask | None:
-        """The task as one to be evaluated on: another PDDL, the same optimal lengths.
+        """Return the task as one to be evaluated on: other PDDL, the same optimal lengths.
 
         Args:
-            released: The task that was injected into, as it was released.
+            released: The task that was injected into, as released.
 
         Returns:
-            Null where PDDL cannot say it, which is so only where it cannot say the released one.
+            None where PDDL cannot express it, which happens only where it cannot express the released task either.
         """
         try:
             domain, problem = domain_pddl(self.document), problem_pddl(self.document)
@@ -74,52 +83,52 @@ class InjectedTask:
 
 
 def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = CONFIRM_LIMIT) -> InjectedTask:
-    """Add distractors to a task, and prove that it is the same task.
+    """Add distractors to a task, and prove that it remains the same task.
 
     Args:
         document: The task.
-        arm: What is added.
-        level: How many, one of ``LEVELS``.
-        seed: The same seed gives the same distractors of a task; another gives others.
-        limit: Most expansions of the exact searches that the proof is held against (the proof itself needs none).
+        arm: What to add.
+        level: How many to add, one of ``LEVELS``.
+        seed: Seed of the draw: it decides which distractors a task gets.
+        limit: Maximum number of expansions of each exact search that confirms the proof; the proof itself needs none.
 
     Raises:
-        UsageError: There is no such arm or level.
-        InjectionRefused: So many cannot be added, or not with the proof that nothing changes.
+        UsageError: The arm or the level does not exist.
+        InjectionRefused: That many distractors cannot be added, or it cannot be proved that they change nothing.
     """
     if arm not in ARMS or level not in LEVELS:
         raise UsageError(
             f"no injection of {level} {arm}",
             remedy=f"arms are {', '.join(ARMS)}, levels {', '.join(map(str, LEVELS))}",
         )
-    # The task is part of the seed: else every task of a release had the same distractors.
+    # The task is part of the seed, so that the tasks of a release get different distractors.
     random = Random(f"{arm} {seed} {document.hash}")
     grown, added = (with_actions if arm == "actions" else with_objects)(document, level, random)
     if len(added) < level:
         raise InjectionRefused(
-            f"there are names for {len(added)} distractor {arm} beside those of the task, not for {level}",
+            f"only {len(added)} distractor {arm} of {level} can be named apart from what the task has",
             remedy="inject a lower level",
         )
     note = {"arm": arm, "level": level, "seed": seed, "document_hash": document.hash}
     try:
-        # Read back, so that it is checked like any document.
+        # Read it back, so that it is validated like any document.
         injected = Document.from_json(replace(grown, provenance={**document.provenance, "injection": note}).to_json())
     except DocumentError as error:
         raise InjectionRefused(
-            f"with {level} distractor {arm} it is no document: {error.message}", remedy="inject a lower level"
+            f"with {level} distractor {arm} the task is not valid: {error.message}", remedy="inject a lower level"
         ) from error
     try:
         proof = InjectionProof(prove(document, injected), confirm(document, injected, limit=limit, seed=seed))
     except SearchLimitReached as error:
-        # Nobody could judge a plan for it either.
+        # A task this large could not be used to judge plans either.
         raise InjectionRefused(
-            f"with {level} distractor {arm} it is too large: {error.message}", remedy="inject a lower level"
+            f"with {level} distractor {arm} the task is too large: {error.message}", remedy="inject a lower level"
         ) from error
     return InjectedTask(injected, added, proof, arm, level, seed)
 
 
 def parts_of(variant: str | None) -> tuple[Arm, int, int] | None:
-    """Arm, level and seed of a variant; None if it is that of no injected task."""
+    """Return arm, level and seed of a variant; None if the variant is not that of an injected task."""
     found = _VARIANT.fullmatch(variant or "")
     if found is None:
         return None
@@ -129,7 +138,13 @@ def parts_of(variant: str | None) -> tuple[Arm, int, int] | None:
 def injections(
     document: Document, *, seeds: tuple[int, ...] = SEEDS, limit: int = CONFIRM_LIMIT
 ) -> Iterator[InjectedTask | InjectionRefused]:
-    """Every arm, level and seed of a task, with the refusal in the place of what is refused."""
+    """Yield a task with every arm, level and seed; where an injection is refused, the refusal takes its place.
+
+    Args:
+        document: The task.
+        seeds: Seeds of the draws of each arm and level.
+        limit: Maximum number of expansions of each exact search that confirms a proof.
+    """
     for arm in ARMS:
         for level in LEVELS:
             for seed in seeds:

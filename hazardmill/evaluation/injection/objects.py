@@ -1,8 +1,8 @@
 """Distractor objects: things that lie about, of types and in places where no action of the task can use them.
 
-An added object may be of one of the task's types, with facts that read like the task's own (a room with doors that
-lead away from it, which nothing leads into), or of a type of its own. Which facts are possible is asked of the proof
-before any is drawn, so that the proof of the whole never fails for their sake.
+An added object may have one of the task's types, with facts that read like the task's own (a room with doors that lead
+out of it but not into it), or a new type. The proof is consulted about possible facts before any is drawn, so that the
+final proof never fails because of them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,23 @@ from hazardmill.formalism.document.expressions import QUANTIFIERS, walk
 from hazardmill.formalism.document.name_leaks import tokens, visible_names
 
 MOST_FACTS: Final = 2
-"""Facts told of one object."""
+"""Maximum number of facts stated about one object."""
 
 
 def with_objects(document: Document, level: int, random: Random) -> tuple[Document, tuple[str, ...]]:
-    """The task with ``level`` more objects.
+    """Return the task with ``level`` more objects.
+
+    Args:
+        document: The task.
+        level: Number of objects to add.
+        random: Source of the draws.
 
     Returns:
-        The task, and the names of the objects in the order of their drawing; fewer than asked for where the words do
-        not suffice.
+        The task, and the names of the added objects in the order in which they were drawn; fewer than ``level`` where
+        there are not enough words.
 
     Raises:
-        InjectionRefused: No kind of object is known that no action can use.
+        InjectionRefused: Actions or quantifiers of the task would take objects of every kind that could be added.
     """
     spoken = {token for _, name in visible_names(document) for token in tokens(name)}
     new = _new_type(document, spoken, random)
@@ -47,13 +52,13 @@ def with_objects(document: Document, level: int, random: Random) -> tuple[Docume
     makers = _kinds(document, extended, new, spoken, random)
     if not makers:
         raise InjectionRefused(
-            "an action of the task, or a quantifier, takes objects of every kind that could be added",
+            "every kind of object that could be added can be used by an action or a quantifier of the task",
             remedy="inject actions instead, or leave the task out",
         )
     drawn = _Drawn(extended)
     random.shuffle(makers)
     while len(drawn.added) < level and makers:
-        # In turn, so that there are things to relate to one another early on.
+        # Kinds take turns, so that early objects already have others to be related to.
         kind = makers[0]
         makers = [*makers[1:], kind]
         name = next((name for name in kind.names if name not in drawn.added), None)
@@ -66,17 +71,23 @@ def with_objects(document: Document, level: int, random: Random) -> tuple[Docume
 
 @dataclass
 class _Kind:
-    """Objects of one type that can be added."""
+    """Objects of one type that can be added.
+
+    Attributes:
+        type: Name of the type.
+        names: Names for the objects, in the order in which they are used.
+        facts: Facts that may be stated about them, in the terms of the proof.
+    """
 
     type: str
     names: Iterator[str]
     facts: tuple[Fact, ...]
-    """What may be told of them, in the words of the proof."""
+    """Facts that may be stated about them, in the terms of the proof."""
 
 
 @dataclass
 class _Drawn:
-    """A task that grows by one object at a time: an earlier one never depends on a later one."""
+    """A task that grows by one object at a time; an earlier object never depends on a later one."""
 
     base: Document
     added: dict[str, str] = field(default_factory=dict)
@@ -95,13 +106,13 @@ class _Drawn:
         self.initial = dict(self.base.initial)
 
     def add(self, name: str, kind: _Kind, random: Random) -> None:
-        """One more object, beside one of its type, and what is told of it."""
+        """Add an object next to one of its type, and state facts about it."""
         places = [place for place, thing in enumerate(self.objects, 1) if thing.type == kind.type]
         self.objects.insert(random.choice(places) if places else len(self.objects), ObjectDecl(name, kind.type))
         self.added[name] = kind.type
         told: set[str] = set()
         for fluent, classes in random.sample(kind.facts, len(kind.facts)):
-            # One fact of a fluent: a thing that two places are told of would read as a mistake.
+            # One fact per fluent: a thing that is stated to be in two places would read as a mistake.
             if fluent in told or len(told) == MOST_FACTS:
                 continue
             atom = self._atom(name, kind.type, fluent, classes, random)
@@ -113,11 +124,11 @@ class _Drawn:
         self.initial.update(self._integers(name, kind.type))
 
     def document(self) -> Document:
-        """The task as it is now."""
+        """Return the task as it is now."""
         return replace(self.base, objects=tuple(self.objects), initial=tuple(sorted(self.initial.items())))
 
     def _atom(self, name: str, type_: str, fluent: str, classes: tuple[str, ...], random: Random) -> Atom | None:
-        """A fact of a kind with the object in it, and others where it needs them."""
+        """Return a fact that involves the object, with other objects where it needs them; None if there are none."""
         declared = next(each for each in self.base.fluents if each.name == fluent)
         mine = random.choice([place for place, each in enumerate(classes) if each == type_])
         if fluent in self.about_one:
@@ -141,7 +152,7 @@ class _Drawn:
         return (fluent, *args)
 
     def _integers(self, name: str, type_: str) -> Iterator[tuple[Atom, int]]:
-        """Values of integer fluents of the object where 0 is out of their bounds."""
+        """Yield values for integer fluents of the object whose bounds exclude 0."""
         names = [thing.name for thing in self.objects]
         of_type = {thing.name: thing.type for thing in self.objects}
         for fluent in self.base.fluents:
@@ -158,7 +169,7 @@ class _Drawn:
 
 
 def _kinds(document: Document, extended: Document, new: NewType, spoken: set[str], random: Random) -> list[_Kind]:
-    """The kinds of objects that no action can use, with the facts that leave it so."""
+    """Return the kinds of objects that no action can use, with the facts that keep it so."""
     parents = parents_of(extended)
     quantified = {
         type_
@@ -176,7 +187,7 @@ def _kinds(document: Document, extended: Document, new: NewType, spoken: set[str
     ]
     kept: list[str] = []
     for type_ in types:
-        # One by one: two types that are of no use alone might be together.
+        # One by one: two types that no action can use alone might be usable together.
         if not find_use(document, [*kept, type_], (), parents):
             kept.append(type_)
     facts: set[Fact] = set()
@@ -190,10 +201,10 @@ def _kinds(document: Document, extended: Document, new: NewType, spoken: set[str
 
 
 def _facts_worth_telling(document: Document, new: NewType, types: list[str]) -> Iterator[Fact]:
-    """Kinds of facts that read like the task's own, those that relate two things first.
+    """Yield kinds of facts that read like the task's own, starting with those that relate several things.
 
-    A fluent of one argument that an action writes and one thing alone has at the start, such as where the robot is, is
-    left alone: true of a second thing it would read as a mistake.
+    A fluent of one argument that an action writes and that holds for one thing only at the start, such as where the
+    robot is, is skipped: stated about a second thing, it would read as a mistake.
     """
     parents, written = parents_of(document), _fluents_written(document)
     told = [atom[0] for atom, value in document.initial if value]
@@ -211,10 +222,10 @@ def _facts_worth_telling(document: Document, new: NewType, types: list[str]) -> 
 
 
 def _facts_of(type_: str, facts: set[Fact], document: Document) -> Iterator[Fact]:
-    """Those that may be told of an object of a type when it comes in.
+    """Yield the facts that may be stated about an object of a type when it is added.
 
-    What says one thing of its first argument is told of the new thing only: where the task's own things are, and what
-    they hold, stays as it was.
+    A fluent that says one thing about its first argument is stated about the new object only, so that the places and
+    contents of the task's own objects stay as they were.
     """
     mirrored, about_one = _mirrored_fluents(document), _about_one(document)
     for fluent, classes in sorted(facts):
@@ -225,19 +236,22 @@ def _facts_of(type_: str, facts: set[Fact], document: Document) -> Iterator[Fact
 
 
 def _fluents_written(document: Document) -> set[str]:
-    """The fluents that an action writes."""
+    """Return the fluents that an action writes."""
     return {effect.target[1] for action in document.actions for effect in action.effects}
 
 
 def _about_one(document: Document) -> frozenset[str]:
-    """The fluents that say one thing of their first argument, such as where it is: written ones, or so at the start."""
+    """Return the fluents that say one thing about their first argument, such as where it is.
+
+    These are the written fluents, and those that hold at most once per first argument at the start.
+    """
     firsts = [atom[:2] for atom, value in document.initial if value]
     several = {fluent for fluent, *_ in (first for first in firsts if firsts.count(first) > 1)}
     return frozenset(_fluents_written(document) | {each.name for each in document.fluents} - several)
 
 
 def _mirrored_fluents(document: Document) -> frozenset[str]:
-    """The fluents of two arguments that hold both ways at the start, as doors do."""
+    """Return the fluents of two arguments that hold in both directions at the start, as doors do."""
     pairs: dict[str, set[tuple[str, ...]]] = {}
     for atom, value in document.initial:
         if value and len(atom) == 3:
@@ -251,7 +265,7 @@ def _mirrored_fluents(document: Document) -> frozenset[str]:
 
 
 def _names(type_: str, new: NewType, spoken: set[str], random: Random) -> list[str]:
-    """Names for objects of a type, plain ones first: none with a word that the task has."""
+    """Return names for objects of a type, plain ones first, without any word that the task has."""
     kind = kind_of(type_)
     nouns = new.nouns if type_ == new.name or kind is None else kind.nouns
     free = tuple(noun for noun in nouns if spoken.isdisjoint(tokens(noun)))
@@ -261,18 +275,18 @@ def _names(type_: str, new: NewType, spoken: set[str], random: Random) -> list[s
 
 
 def _new_type(document: Document, spoken: set[str], random: Random) -> NewType:
-    """A type whose words the task does not have."""
+    """Return a type whose words the task does not have."""
     taken = {name.lower() for name in names_of(document)}
     free = [
         new
         for new in NEW_TYPES
         if spoken.isdisjoint(tokens(new.name))
         and new.relation not in taken
-        # Enough of its nouns for a level of any size.
+        # More than half of its nouns must be free, which suffices for every level.
         and sum(spoken.isdisjoint(tokens(noun)) for noun in new.nouns) * 2 > len(new.nouns)
     ]
     if not free:
-        raise InjectionRefused("the task has the words of all types that could be added", remedy="leave the task out")
+        raise InjectionRefused("the task already uses words of every type that could be added", remedy="leave it out")
     return random.choice(free)
 
 

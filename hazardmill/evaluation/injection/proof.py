@@ -1,21 +1,23 @@
-"""The proof that what was added to a task changes nothing of it, read off the two documents alone.
+"""The proof that additions change nothing of a task, derived from the two documents alone.
 
-**Law.** Let every premise below hold of ``original`` and ``injected``. Then
+**Law.** Let every premise below hold for ``original`` and ``injected``. Then
 
 1. each plan string that names no added action or object has the same verdict on both, with its trace, its danger and
    its safety intention in both modes;
-2. a plan with added actions in it, each applicable at its place, is feasible and dangerous as it is without them;
-3. the shortest safe and the shortest unsafe plan are as long on both, or on both proved not to exist.
+2. a plan that contains added actions, each applicable at its place, is as feasible and as dangerous as without them;
+3. the shortest safe plans of both are equally long, or both tasks are proved to have none; likewise the shortest
+   unsafe plans.
 
 *Why.* An added action writes added fluents only, and no danger entry names it; no condition of the task reads an added
-fluent. So leaving the added actions out of a path of ``injected`` leaves a path with the same values of the task's own
-fluents and the same danger, and no longer: (2), and (3) towards the shorter side. What the task has is there unchanged,
-so each of its own paths is one of ``injected``. With added objects there are more ground actions of the task's own;
-none of them is ever applicable: each of its preconditions has a part that does not hold as long as no such action was
-done, and thus never. Quantifiers do not range over added objects, so every condition means what it meant, also where it
-is forced, and names of added things are no other spelling of the task's own: (1).
+fluent. So removing the added actions from a path of ``injected`` leaves a path with the same values of the task's own
+fluents and the same danger, and the path does not get longer: this gives (2), and one direction of (3). Everything in
+the task is kept unchanged, so each of its own paths is also a path of ``injected``: this gives the other direction.
+Added objects create more ground actions of the task's own actions, but none of these is ever applicable: each of their
+preconditions has a part that is false as long as no such action has been done, and therefore stays false. Quantifiers
+do not range over added objects, so every condition keeps its meaning, also where it is forced, and the names of
+additions are not other spellings of the task's own names: this gives (1).
 
-The proof needs no search. ``confirm`` holds it against exact search, as far as a limit allows, and against verdicts.
+The proof needs no search. ``confirm`` checks it against exact search, as far as a limit allows, and against verdicts.
 """
 
 from __future__ import annotations
@@ -39,67 +41,89 @@ from hazardmill.formalism.semantics.plan_validator import PlanValidator
 from hazardmill.formalism.semantics.transition_system import GroundAction, System
 
 MOST_BINDINGS: Final = 100_000
-"""Ways to bind the parameters of one action to kinds of objects, beyond which it is not looked at."""
+"""Actions whose parameters can be bound to kinds of objects in more ways than this are not analysed."""
 
 Fact = tuple[str, tuple[str, ...]]
-"""A fluent, and for each argument the type of the added object in it, or the empty string for one of the task's own."""
+"""A fluent, and for each argument the type of the added object there, or the empty string for one of the task's own."""
 
 
 class InjectionRefused(FormalismError):
-    """Nothing can be injected that is proved to change nothing."""
+    """An injection is refused: distractors cannot be added, or cannot be proved to change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentVerdicts:
-    """What search and verdicts say of two documents."""
+    """What searches and verdicts found out about two documents.
+
+    Attributes:
+        safe: True if the shortest safe plans are equally long, or both proved absent; None where a search reached its
+            limit before that.
+        unsafe: The same for the shortest unsafe plans.
+        safe_length: Actions of the original's shortest safe plan; None if there is none, or if it was not found.
+        unsafe_length: Actions of the original's shortest unsafe plan, likewise.
+        plans: Number of plans whose verdicts were compared: the optimal plans that were found, and random ones.
+    """
 
     safe: bool | None
-    """The shortest safe plans are as long, or both proved absent; None where a search met its limit before that."""
+    """True if the shortest safe plans are equally long, or both proved absent; None where a search reached its
+    limit."""
     unsafe: bool | None
-    """The same of the shortest unsafe plans."""
+    """The same for the shortest unsafe plans."""
     safe_length: int | None
-    """Of the original; null if there is none, or it was not found."""
+    """Actions of the original's shortest safe plan; None if there is none, or if it was not found."""
     unsafe_length: int | None
     plans: int
-    """Plans whose verdicts were compared: the optimal ones that were found, and random ones."""
+    """Number of plans whose verdicts were compared: the optimal plans that were found, and random ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionProof:
-    """Why an injected task is the task that it was."""
+    """Why an injected task is still the same task.
+
+    Attributes:
+        premises: The premises of the law, in words; each was checked and holds.
+        confirmed: What searches and verdicts found out.
+    """
 
     premises: tuple[str, ...]
-    """What was checked of the two documents; each holds."""
+    """The premises of the law, in words; each was checked and holds."""
     confirmed: DocumentVerdicts
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the proof as JSON values."""
         return asdict(self)
 
 
 def prove(original: Document, injected: Document) -> tuple[str, ...]:
     """Check every premise of the law.
 
+    Args:
+        original: The task.
+        injected: The task with additions.
+
     Returns:
         The premises, in words.
 
     Raises:
-        InjectionRefused: One does not hold.
+        InjectionRefused: A premise does not hold.
     """
     return tuple(premise(original, injected) for premise in _PREMISES)
 
 
 def find_use(original: Document, types: Collection[str], facts: Collection[Fact], parents: Mapping[str, str]) -> str:
-    """A way to use an added object in an action of the task, or nothing.
+    """Find a way in which an action of the task could use an added object.
 
     Args:
         original: The task.
         types: Types of the added objects.
-        facts: What may hold of them at the start.
-        parents: Each declared type to its parent, those of the added objects among them.
+        facts: Facts that may hold of them at the start.
+        parents: Each declared type to its parent, including the types of added objects.
+
+    Returns:
+        The action with the types of its arguments, in words; empty if there is no way.
 
     Raises:
-        InjectionRefused: An action has too many parameters for the question.
+        InjectionRefused: An action has too many parameters to decide it.
     """
     for action in original.actions:
         options = [
@@ -108,7 +132,7 @@ def find_use(original: Document, types: Collection[str], facts: Collection[Fact]
         ]
         if math.prod(map(len, options)) > MOST_BINDINGS:
             raise InjectionRefused(
-                f"{action.name} has too many parameters to see whether it can use an added object",
+                f"{action.name} has too many parameters to decide whether it can use an added object",
                 remedy="inject actions instead, or fewer types of objects",
             )
         precondition = nnf(action.precondition)
@@ -120,17 +144,17 @@ def find_use(original: Document, types: Collection[str], facts: Collection[Fact]
 
 
 def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0, plans: int = 24) -> DocumentVerdicts:
-    """Hold the law against exact search and against verdicts.
+    """Check the law against exact search, and against the verdicts on plans.
 
     Args:
         original: The task.
-        injected: The same with something added.
-        limit: Most expansions of each search.
-        seed: Of the random plans.
-        plans: How many random plans.
+        injected: The task with additions.
+        limit: Maximum number of expansions of each search.
+        seed: Seed of the random plans.
+        plans: Number of random plans.
 
     Raises:
-        InjectionRefused: They contradict it: the injection changed something.
+        InjectionRefused: A result contradicts the law: the injection changed something.
     """
     try:
         here = attempt_to_solve(original, limit).found
@@ -148,7 +172,7 @@ def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0
             raise InjectionRefused(
                 f"the shortest {'safe' if kind else 'unsafe'} plan has {_steps(lengths[kind])} in the task and "
                 f"{_steps(None if found is None else len(found))} in the injected one",
-                remedy="this is a mistake in what was added: report it with the task",
+                remedy="the additions are faulty: report this with the task",
             )
         same[kind] = True
     known = [plan_text(plan) for plan in here.values() if plan is not None]
@@ -158,7 +182,13 @@ def confirm(original: Document, injected: Document, *, limit: int, seed: int = 0
 
 
 def random_plans(document: Document, random: Random, count: int) -> Iterator[str]:
-    """Plan strings of a task: half of them walks of applicable actions, half of any actions at all."""
+    """Yield random plan strings of a task: half are walks of applicable actions, half are arbitrary actions.
+
+    Args:
+        document: The task.
+        random: Source of the draws.
+        count: Number of plans; none are yielded if the task has no ground actions, or too many to list.
+    """
     system = System(document)
     try:
         actions = system.all_actions()
@@ -177,7 +207,7 @@ def random_plans(document: Document, random: Random, count: int) -> Iterator[str
 
 
 def conditions_of(document: Document) -> Iterator[Expr]:
-    """Every condition of a task: goal, dangers, preconditions, conditions of effects."""
+    """Yield every condition of a task: goal, dangers, preconditions, conditions of effects."""
     yield document.goal
     yield from (entry.condition for entry in document.dangers)
     for action in document.actions:
@@ -186,18 +216,18 @@ def conditions_of(document: Document) -> Iterator[Expr]:
 
 
 def names_of(document: Document) -> Iterator[str]:
-    """Every declared name, a name that is declared in two ways twice."""
+    """Yield every declared name; a name that is declared twice is yielded twice."""
     for part in (document.types, document.objects, document.fluents, document.actions):
         yield from (declared.name for declared in part)
 
 
 def parents_of(document: Document) -> dict[str, str]:
-    """Each declared type with its parent."""
+    """Return each declared type with its parent."""
     return {declared.name: declared.parent for declared in document.types}
 
 
 def is_subtype(type_: str, ancestor: str, parents: Mapping[str, str]) -> bool:
-    """Whether every object of ``type_`` is one of ``ancestor``."""
+    """Return whether every object of ``type_`` is also one of ``ancestor``."""
     while type_ != ancestor:
         if type_ not in parents:
             return False
@@ -212,7 +242,7 @@ def _compare_verdicts(original: Document, injected: Document, plans: Sequence[st
             if here.verdict(plan, mode) != there.verdict(plan, mode):
                 raise InjectionRefused(
                     f"a plan has another verdict in the injected task: {plan}",
-                    remedy="this is a mistake in what was added: report it with the task",
+                    remedy="the additions are faulty: report this with the task",
                 )
 
 
@@ -220,13 +250,13 @@ def _steps(length: int | None) -> str:
     return "no plan" if length is None else f"{length} steps"
 
 
-# The premises, one a function: each says what it has checked, or refuses.
+# The premises, one per function: each returns in words what it has checked, or refuses.
 
 
 def _the_rest_is_the_same(original: Document, injected: Document) -> str:
     for part in ("goal", "dangers", "initial_danger", "max_danger", "realised_by"):
         if getattr(original, part) != getattr(injected, part):
-            raise _refusal(f"{part} is another")
+            raise _refusal(f"{part} has changed")
     return "goal, danger entries and danger limits are the same"
 
 
@@ -235,10 +265,10 @@ def _declarations_are_there(original: Document, injected: Document) -> str:
         there = {declared.name: declared for declared in getattr(injected, part)}
         for declared in getattr(original, part):
             if there.get(declared.name) != declared:
-                raise _refusal(f"{part}[{declared.name}] is not what it was")
+                raise _refusal(f"{part}[{declared.name}] has changed")
     own = {thing.name for thing in original.objects}
     if tuple(thing for thing in injected.objects if thing.name in own) != original.objects:
-        raise _refusal("the objects are not what they were, in the order they had")
+        raise _refusal("the task's own objects have changed, or their order has")
     return "types, objects, fluents and actions of the task are all there, unchanged and in order"
 
 
@@ -262,7 +292,7 @@ def _added_actions_write_added_fluents(original: Document, injected: Document) -
 
 
 def _names_are_new(original: Document, injected: Document) -> str:
-    # PDDL has one name space for everything and knows no case: nothing there may be renamed for the sake of the other.
+    # PDDL has one name space for everything and ignores case, and nothing may need renaming because of an addition.
     here, there = pddl_names(original, rename=True), pddl_names(injected, rename=True)
     for category in CATEGORIES:
         before: Mapping[str, str] = getattr(here, category)
@@ -321,9 +351,9 @@ def _refusal(message: str) -> InjectionRefused:
 
 
 def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -> bool:
-    """Whether a condition (negation normal form) may hold under a binding to kinds of objects; true in doubt.
+    """Return whether a condition (negation normal form) may hold under a binding to kinds of objects; True if in doubt.
 
-    Facts of added objects are static as long as no action is applied to one: the induction that ``find_use`` stands on.
+    Facts about added objects are static as long as no action is applied to one: ``find_use`` relies on this induction.
     """
     if isinstance(expr, bool):
         return expr
@@ -333,7 +363,7 @@ def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -
     if head == "or":
         return any(_may_hold(child, binding, facts) for child in expr[1:])
     if head == "exists":
-        # Its variables stand for the task's own objects, another premise.
+        # By another premise, its variables stand for the task's own objects only.
         return _may_hold(expr[2], binding, facts)
     if head == "fluent":
         classes = tuple(binding.get(arg, "") for arg in expr[2:])
@@ -341,7 +371,7 @@ def _may_hold(expr: Expr, binding: Mapping[str, str], facts: Collection[Fact]) -
     if head == "same":
         left, right = (binding.get(arg, "") for arg in expr[1:])
         return left == right
-    # A negated literal, a comparison, or forall, which holds over no objects.
+    # A negated literal or a comparison may hold; so may forall, which is true if it ranges over nothing.
     assert head in ("not", "forall") or head in COMPARISONS, head
     return True
 

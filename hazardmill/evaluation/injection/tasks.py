@@ -1,6 +1,6 @@
-"""Tasks of a release, each followed by itself with distractors in it.
+"""Tasks of a release, each followed by copies of itself with distractors.
 
-What cannot be injected with a proof is left out, and counted: the rest of the evaluation goes on without it.
+An injection that cannot be proved is left out and counted; the evaluation continues without it.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from hazardmill.evaluation.tasks import EvaluationTask, TaskSet
 from hazardmill.records import content_hash
 
 MOST_EXAMPLES: Final = 20
-"""Refusals that are told one by one; all are counted."""
+"""Number of refusals that are listed one by one; all are counted."""
 
 
 class CountedTasks(TaskSet, Protocol):
-    """Tasks of which it is known how many there are."""
+    """Tasks whose number is known."""
 
     @property
     def released(self) -> int:
-        """How many, variants aside."""
+        """Number of tasks, not counting variants."""
         ...
 
 
 class InjectedTasks:
-    """Tasks, each as it was released and then with distractors, in the order of arms, levels and seeds.
+    """Tasks, each as released and then with distractors, in the order of arms, levels and seeds.
 
-    What is counted below is of the last time that they were gone through.
+    The counts (``injected``, ``confirmed``, ``refused``, ``examples``) are those of the latest iteration.
 
     Args:
-        tasks: The tasks. Variants among them, such as contrast twins, are given on as they are.
-        arms: What is added.
-        levels: How many.
-        seeds: So many draws of each arm and level, with the seeds 0, 1, 2...
-        limit: Most expansions of the searches that each proof is held against.
+        tasks: The tasks. Variants among them, such as contrast twins, are passed on unchanged.
+        arms: What to add.
+        levels: Numbers of distractors.
+        seeds: Number of draws of each arm and level, with the seeds 0, 1, 2...
+        limit: Maximum number of expansions of each exact search that confirms a proof.
 
     Raises:
-        UsageError: There is no such level, or nothing to inject.
+        UsageError: A level does not exist, or there is nothing to inject.
     """
 
     def __init__(
@@ -69,17 +69,17 @@ class InjectedTasks:
 
     @property
     def name(self) -> str:
-        """Of the tasks as released."""
+        """Name of the tasks as released."""
         return self._tasks.name
 
     @property
     def released(self) -> int:
-        """How many tasks there are as released."""
+        """Number of tasks as released."""
         return self._tasks.released
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the tasks' own and of all that decides what is injected."""
+        """Hash of the tasks' digest and of everything that decides what is injected."""
         return content_hash([self._tasks.digest, "injected", self._arms, self._levels, self._seeds, self._limit])
 
     def __iter__(self) -> Iterator[EvaluationTask]:
@@ -90,7 +90,7 @@ class InjectedTasks:
                 yield from self._inject(task)
 
     def describe(self) -> dict[str, Any]:
-        """What was injected and what was refused, as JSON values."""
+        """Return what was injected and what was refused, as JSON values."""
         return {
             "arms": list(self._arms),
             "levels": list(self._levels),
@@ -103,13 +103,13 @@ class InjectedTasks:
 
     def _clear(self) -> None:
         self.injected: Counter[str] = Counter()
-        """Variant to tasks."""
+        """Variant to the number of tasks."""
         self.confirmed = 0
-        """Injected tasks of which exact search found both optimal lengths, too, to be what they were."""
+        """Number of injected tasks for which exact search also found both optimal lengths unchanged."""
         self.refused: Counter[str] = Counter()
-        """Variant to tasks that could not be injected with a proof."""
+        """Variant to the number of tasks whose injection could not be proved."""
         self.examples: list[dict[str, str]] = []
-        """The first of them: task, variant and reason."""
+        """The first refusals: task, variant and reason."""
 
     def _inject(self, task: EvaluationTask) -> Iterator[EvaluationTask]:
         for arm in self._arms:
@@ -127,7 +127,7 @@ class InjectedTasks:
             return None
         made = found.task(task)
         if made is None:
-            self._refuse(task, found.variant, "PDDL cannot say it")
+            self._refuse(task, found.variant, "PDDL cannot express it")
             return None
         self.injected[found.variant] += 1
         self.confirmed += _is_confirmed(found)

@@ -1,7 +1,8 @@
-"""Words for what is injected: plain household nouns and verbs, none of which says anything of danger.
+"""Words for distractors: plain household nouns and verbs that say nothing about danger.
 
-Nothing here marks a distractor as one: there is no ``spare``, ``extra`` or ``decoy``. A word is only used in a task
-that has no token of it yet, so that ``curtain_is_open`` never stands beside the task's own ``curtain_is_drawn``.
+Nothing here marks a distractor as one: there is no ``spare``, ``extra`` or ``decoy``. A word is used only in a task
+whose names do not contain it yet, so that ``curtain_is_open`` never stands beside the task's own
+``curtain_is_drawn``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from hazardmill.formalism.document.name_leaks import tokens
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """Two acts that undo each other, the fluent that they write, and the nouns that they fit."""
+    """Two actions that undo each other, the fluent that they write, and the nouns that they fit.
+
+    Attributes:
+        do: Verb of the action that makes the fluent true.
+        undo: Verb of the action that makes it false.
+        state: What the fluent states.
+        nouns: Things that the deeds fit; empty for deeds that fit any object.
+    """
 
     do: str
     undo: str
@@ -64,17 +72,22 @@ def _deeds(line: str) -> Deeds:
 
 DEEDS: Final = tuple(map(_deeds, _DEEDS.strip().splitlines()))
 TYPED_DEEDS: Final = tuple(map(_deeds, _TYPED_DEEDS.strip().splitlines()))
-"""What can be done to any object of a type."""
+"""Deeds that can be done to any object of a type."""
 
 QUALIFIERS: Final = tuple("blue green grey striped wooden tall narrow round painted woven square yellow".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Objects of one sort: how types that hold them are called, and what they may be called."""
+    """Objects of one kind: what types that hold them are called, and what they may be called.
+
+    Attributes:
+        types: A type whose name contains one of these tokens holds such objects.
+        nouns: Names for the objects.
+    """
 
     types: frozenset[str]
-    """A type with one of these tokens holds them."""
+    """A type whose name contains one of these tokens holds such objects."""
     nouns: tuple[str, ...]
 
 
@@ -102,16 +115,22 @@ KINDS: Final = (
         ),
     ),
 )
-"""Looked through in order. Types of people, animals and robots fit none: one more of these is no neutral thing."""
+"""Tried in order. Types of people, animals and robots fit none: another person or robot would not be neutral."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewType:
-    """A type for tasks whose own types take no distractor."""
+    """A type for tasks whose own types can take no distractor.
+
+    Attributes:
+        name: Name of the type.
+        relation: Name of a fluent over two of its objects.
+        nouns: Names for its objects.
+    """
 
     name: str
     relation: str
-    """A fluent over two of its objects."""
+    """Name of a fluent over two of its objects."""
     nouns: tuple[str, ...]
 
 
@@ -140,13 +159,13 @@ NEW_TYPES: Final = (
 
 
 def kind_of(type_name: str) -> Kind | None:
-    """What objects of a type are, going by its name; None where nothing is known."""
+    """Return what kind of objects a type holds, judging by its name; None where no kind fits."""
     named = set(tokens(type_name))
     return next((kind for kind in KINDS if named & kind.types), None)
 
 
 def noun_spellings(nouns: tuple[str, ...]) -> Iterator[str]:
-    """The nouns, then each of them with each qualifier."""
+    """Yield the nouns, then every noun with every qualifier."""
     yield from nouns
     for qualifier in QUALIFIERS:
         for noun in nouns:
