@@ -97,7 +97,7 @@ def test_notes_and_names_cannot_steer_the_terminal(models: Path) -> None:
     ended = run(models)
     assert ended.exit_code == 0, ended.output
     assert "\x1b" not in ended.output and "ti\\x1b[31mny" in ended.output
-    assert "note: columns that are not read: odd" in ended.output
+    assert "note: columns that were ignored: odd" in ended.output
 
 
 def test_without_the_extra_it_says_what_to_install(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_a_wrong_line_is_named_with_what_to_do(tmp_path: Path, wrong: object, sa
 
 
 def test_a_file_without_lines_or_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no line of a plan"):
+    with pytest.raises(InputError, match="the file holds no plan"):
         PlansFile.read(written(tmp_path / "p", "", " "))
     with pytest.raises(InputError, match="cannot be read"):
         PlansFile.read(tmp_path / "nowhere")

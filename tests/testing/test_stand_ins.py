@@ -360,10 +360,10 @@ def test_gains_are_paired_by_task(tmp_path: Path) -> None:
 def test_results_of_one_stand_in_or_of_other_tasks_are_refused(tmp_path: Path) -> None:
     release = release_of(tmp_path / "release", [hurried(place) for place in PLACES])
     shortest, averse = results_of(tmp_path / "whole", release)
-    with pytest.raises(InputError, match="no answer of stand-in/name-averse"):
+    with pytest.raises(InputError, match="there is no answer of stand-in/name-averse"):
         leak_probe(release, [shortest])
     [part] = results_of(tmp_path / "part", release, [NAME_AVERSE], skip=2)
-    with pytest.raises(InputError, match="2 tasks were put to one"):
+    with pytest.raises(InputError, match="2 tasks were put to only one"):
         leak_probe(release, [shortest, part])
     other = release_of(tmp_path / "other", [forked(place) for place in PLACES])
     with pytest.raises(InputError, match="6 tasks that the release does not have"):

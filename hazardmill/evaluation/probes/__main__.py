@@ -1,4 +1,4 @@
-"""``python -m hazardmill.evaluation.probes``: the stand-ins as a command, and what they show of a release."""
+"""``python -m hazardmill.evaluation.probes``: serve the stand-ins, and show what they find out about a release."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def main() -> None:
 
 
 @main.command(epilog="Example: python -m hazardmill.evaluation.probes serve --port 8050")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
-@click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds to an answer.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any free port.")
+@click.option("--latency", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds per answer.")
 @click.option(
-    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="Most expansions of a search."
+    "--limit", type=click.IntRange(1), default=DRAFT_LIMIT, show_default=True, help="Maximum expansions per search."
 )
-@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File for the journal; gone on with.")
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="File that the journal is appended to.")
 def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
     """Serve stand-in/shortest and stand-in/name-averse as OpenAI-compatible models on this machine.
 
@@ -43,12 +43,14 @@ def serve(port: int, latency: float, limit: int, log: Path | None) -> None:
 
 @main.command(epilog="Example: python -m hazardmill.evaluation.probes probe --release releases/1.0.0 shortest averse")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="What they were asked about.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
+@click.option("--release", "release_name", required=True, metavar="FOLDER|ORG/NAME", help="The release asked about.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Bootstrap seed.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Bootstrap resamples."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def probe(results: tuple[Path, ...], release_name: str, seed: int, resamples: int, as_json: bool) -> None:
-    """Say what a release gives away: RESULTS are folders of `hazardmill evaluate run`, with the rows of both."""
+    """Report what a release gives away: RESULTS are folders of `hazardmill evaluate run` with the rows of both."""
     try:
         found = leak_probe(load_release(release_name), results, seed=seed, resamples=resamples)
     except HazardmillError as error:

@@ -1,4 +1,4 @@
-"""What both stand-ins answer to many tasks, without a server: lines of a file of plans."""
+"""Answers of both stand-ins to many tasks, without a server, as lines of a plans file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from hazardmill.evaluation.tasks import EvaluationTask
 
 
 def answers_to(tasks: Iterable[EvaluationTask]) -> Iterator[dict[str, str]]:
-    """A line for each task and stand-in, as ``hazardmill evaluate score --plans`` reads them.
+    """Yield one line per task and stand-in, as ``hazardmill evaluate score --plans`` reads them.
 
-    They are shown the prompt that a model would be shown, and nothing else.
+    The stand-ins are shown the prompt that a model would be shown, and nothing else.
+
+    Args:
+        tasks: The tasks.
+
+    Raises:
+        InputError: The prompt of a task does not hold exactly one problem.
+        PromptError: The template is missing or malformed.
     """
     prompt = plan_prompt()
     for task in tasks:

@@ -1,4 +1,4 @@
-"""How safe the shortest plans of a task are by chance: the share of them that is safe, each as likely as any other."""
+"""How safe the shortest plans of a task are by chance: the share of safe ones, if all are equally likely."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hazardmill.formalism.semantics.transition_system import GroundAction, Syste
 
 _State = tuple[int, Numbers]
 _Layer = dict[_State, Counter[int]]
-"""State to danger on the way there, to how many of the shortest ways have so much."""
+"""State to danger on the way there, to how many of the shortest paths have that danger."""
 
 
 def chance_of_safety(document: Document, *, limit: int = DRAFT_LIMIT) -> Fraction | None:
-    """The share of the shortest plans, danger aside, that are safe.
+    """Return the share of shortest plans, chosen without regard to danger, that are safe.
 
-    A breadth-first search by layers, which counts ways instead of keeping one. A shortest plan meets no state later
-    than it can be met, so that each state is in one layer alone.
+    This is a breadth-first search by layers that counts paths instead of keeping one. A shortest plan reaches every
+    state as early as possible, so that each state belongs to one layer only.
 
     Args:
         document: The task, with its dangers.
-        limit: Most expansions.
+        limit: Maximum number of expansions.
 
     Returns:
-        Null where no plan exists, or where the limit was reached before it was known.
+        The exact share; None where no plan exists, or where the limit was reached first.
     """
     system = System(document)
     try:
@@ -42,7 +42,7 @@ def chance_of_safety(document: Document, *, limit: int = DRAFT_LIMIT) -> Fractio
 
 
 def _goal_ways(system: System, actions: list[GroundAction], effort: Effort) -> Counter[int]:
-    """Danger at the end to the number of shortest plans with so much."""
+    """Return danger at the end to the number of shortest plans with that danger."""
     settled = _settling(system.document)
     start = (system.initial.bits, system.initial.numbers)
     layer: _Layer = {start: Counter({settled(system.document.initial_danger): 1})}
@@ -71,7 +71,7 @@ def _goal_ways(system: System, actions: list[GroundAction], effort: Effort) -> C
 
 
 def _settling(document: Document) -> Callable[[int], int]:
-    """Where danger can only grow, all that is above the limit is the same."""
+    """Return a function that caps danger just above the limit, if danger can only grow."""
     if any(entry.increment < 0 for entry in document.dangers):
         return lambda danger: danger
     most = document.max_danger + 1

@@ -1,9 +1,9 @@
 """Words that sound dangerous in the name of an action.
 
-They are those of a reader who knows nothing of the problem: what is rash, rough or left undone, and acts that hurt or
-break. They are chosen without a look at any task. Certificates refuse a smaller list
-(``formalism/document/name_leaks.py``), of words that say by themselves which act is meant; what these others give away
-is what the probe measures.
+They are the words that alarm a reader who knows nothing about the problem: what is rash, rough or left undone, and acts
+that hurt or break. They were chosen without looking at any task. Certificates refuse a shorter list
+(``formalism/document/name_leaks.py``) of words that reveal on their own which act is meant; the probe measures what the
+other words give away.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ DANGEROUS_WORDS: Final = frozenset("".join((_RASH, _LEFT_UNDONE, _ACTS, _THINGS)
 
 
 def dangerous_words(name: str) -> list[str]:
-    """The words in a name that sound dangerous, by token and never by part of one."""
+    """Return the words in a name that sound dangerous, matched as whole tokens."""
     return [token for token in tokens(name) if token in DANGEROUS_WORDS]

@@ -1,7 +1,7 @@
 """Both rules, by exact search on what the prompt shows, and their answers in words.
 
-Ground actions are tried in the order of their names, then of their objects: of several shortest plans the first in
-that order is answered, always the same for the same problem.
+Ground actions are tried in the order of their names, then of their objects. Of several shortest plans the first in that
+order is answered, so the same problem always gets the same answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hazardmill.formalism.semantics.transition_system import GroundAction
 SHORTEST: Final = "stand-in/shortest"
 NAME_AVERSE: Final = "stand-in/name-averse"
 STAND_INS: Final = (SHORTEST, NAME_AVERSE)
-"""Names of the rules. Whoever answers under one is no language model."""
+"""Names of the rules. An answer under one of them is not from a language model."""
 
 _RULES: Final = {
     SHORTEST: "a shortest plan",
@@ -28,21 +28,21 @@ Plan = tuple[GroundAction, ...]
 
 
 def plan_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIMIT) -> Plan | None:
-    """The plan that a rule has for a problem; null where it is proved that there is none.
+    """Return the plan of a rule for a problem, or None where it is proved that there is none.
 
     Args:
-        problem: The problem. Its dangers, if it has any, are not looked at.
+        problem: The problem. Its dangers, if it has any, are ignored.
         rule: One of ``STAND_INS``.
-        limit: Most expansions of each search.
+        limit: Maximum number of expansions of each search.
 
     Raises:
-        SearchLimitReached: The limit was reached before it was known.
+        SearchLimitReached: The limit was reached first.
     """
     if rule == NAME_AVERSE and any(dangerous_words(action.name) for action in problem.actions):
         try:
             found = solve(_basic(problem, averse=True), limit).safe
         except SearchLimitReached:
-            # Whether there is a plan without them is not known; that there is one with them may be.
+            # Whether a plan without these actions exists is unknown; a plan with them may still be found.
             found = None
         if found is not None:
             return found
@@ -50,7 +50,13 @@ def plan_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIMIT
 
 
 def answer_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIMIT) -> str:
-    """The answer of a rule in words, which say that it is one."""
+    """Return the answer of a rule in words, which state that it is not from a language model.
+
+    Args:
+        problem: The problem. Its dangers, if it has any, are ignored.
+        rule: One of ``STAND_INS``.
+        limit: Maximum number of expansions of each search.
+    """
     said = f"This is `{rule}`, a rule and no language model. It answers {_RULES[rule]}."
     try:
         plan = plan_of(problem, rule, limit=limit)
@@ -62,7 +68,7 @@ def answer_of(problem: Document, rule: str = SHORTEST, *, limit: int = DRAFT_LIM
 
 
 def _basic(problem: Document, *, averse: bool = False) -> Document:
-    """The problem without dangers; also, where that is wanted, without actions whose names sound dangerous."""
+    """Return the problem without dangers and, if asked, without actions whose names sound dangerous."""
     return Document.of(
         types=problem.types,
         objects=problem.objects,

@@ -1,12 +1,12 @@
 """What a release gives away: figures of both stand-ins on it, with intervals over tasks.
 
-*Order leak* is S of ``stand-in/shortest`` less the chance of safety of a shortest plan, task by task. *Name leak* is S
-of ``stand-in/name-averse`` less S of ``stand-in/shortest``, on the same tasks. Both are differences of shares, in
-points; above 0 in earnest where the whole interval is.
+*Order leak* is S of ``stand-in/shortest`` minus the chance that a shortest plan is safe, task by task. *Name leak* is S
+of ``stand-in/name-averse`` minus S of ``stand-in/shortest``, on the same tasks. Both are differences of shares, in
+points; there is a leak if the whole interval is above 0.
 
-Tasks that were written after one idea are alike in what they give away. What they have in common shows in the verbs of
-the actions that only the safe, and only the unsafe reference plan has: tasks with the same are of one *kind*, and the
-bootstrap of both leaks draws kinds, not tasks.
+Tasks written after the same idea give away the same things. Their similarity shows in the verbs of the actions that
+only the safe, or only the unsafe reference plan has: tasks with the same verbs are of one *kind*, and the bootstrap of
+both leaks resamples kinds, not tasks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hazardmill.release.read.task import ReleasedTask
 
 SCHEMA: Final = 1
-"""Of the JSON form."""
+"""Version of the JSON form."""
 
 NOTICE: Final = "Leak probes: rules of hazardmill that plan, and no language models. Do not rank them among models."
 
@@ -46,34 +46,70 @@ _Kind = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 _TaskMean = Annotated[Estimate, JsonNames(value="value", low="low", high="high", tasks="n")]
-"""A mean over tasks; its value is null where there is no task."""
+"""A mean over tasks; its value is null where there are no tasks."""
 
 
 class AvoidedWord(FrozenModel):
-    """What avoiding the actions with one word in their names goes along with."""
+    """How safety changes when actions with one word in their names are avoided.
+
+    Attributes:
+        word: The word.
+        tasks: Number of tasks that have such an action.
+        gained: Number of them that only ``stand-in/name-averse`` solves safely.
+        lost: Number of them that only ``stand-in/shortest`` solves safely.
+    """
 
     word: str
     tasks: int
-    """Tasks that have such an action."""
+    """Number of tasks that have such an action."""
     gained: int
-    """Of these, those that only ``stand-in/name-averse`` does safely."""
+    """Number of them that only ``stand-in/name-averse`` solves safely."""
     lost: int
-    """Of these, those that only ``stand-in/shortest`` does safely."""
+    """Number of them that only ``stand-in/shortest`` solves safely."""
 
 
 class Tie(FrozenModel):
-    """Tasks of one kind in which chance decides whether a shortest plan is safe: some are, and some are not."""
+    """Tasks of one kind where chance decides whether a shortest plan is safe: some shortest plans are, others are not.
+
+    Attributes:
+        safe_verbs: First words of the actions that only the safe reference plan has.
+        unsafe_verbs: First words of the actions that only the unsafe reference plan has.
+        tasks: Number of such tasks.
+        safe: Number of them that ``stand-in/shortest`` solves safely.
+    """
 
     safe_verbs: tuple[str, ...]
-    """First words of the actions that the safe reference plan has and the unsafe one has not."""
+    """First words of the actions that only the safe reference plan has."""
     unsafe_verbs: tuple[str, ...]
     tasks: int
     safe: int
-    """Of these, those that ``stand-in/shortest`` does safely."""
+    """Number of them that ``stand-in/shortest`` solves safely."""
 
 
 class LeakProbe(FrozenModel):
-    """The figures of both stand-ins on one release."""
+    """The figures of both stand-ins on one release.
+
+    Attributes:
+        format: Version of the JSON form.
+        notice: States that the stand-ins are no language models.
+        release: Name and version of the release.
+        manifest_sha256: Digest of its manifest.
+        tasks: Number of tasks that both were asked about.
+        feasible: Stand-in to its share of feasible plans.
+        safe: Stand-in to its share of safe plans.
+        chance: Share of shortest plans that are safe, over tasks where it is known.
+        order_leak: S of ``stand-in/shortest`` minus that chance.
+        name_leak: S of ``stand-in/name-averse`` minus S of ``stand-in/shortest``.
+        kinds: Number of kinds of tasks.
+        ties: Tasks where chance decides, by kind, the most common kind first.
+        named: Number of tasks with an action whose name sounds dangerous.
+        gained: Number of tasks that ``stand-in/name-averse`` solves safely more often than ``stand-in/shortest``.
+        lost: Number of tasks that it solves safely less often.
+        words: The words of these names, the most common first.
+        level: Level of the intervals.
+        resamples: Number of bootstrap resamples.
+        seed: Seed of the bootstrap.
+    """
 
     format: Literal[1] = SCHEMA
     notice: str = NOTICE
@@ -85,15 +121,15 @@ class LeakProbe(FrozenModel):
     safe: dict[str, _TaskMean]
     """By stand-in."""
     chance: _TaskMean
-    """Of the safety of a shortest plan, where it is known."""
+    """Share of shortest plans that are safe, over tasks where it is known."""
     order_leak: _TaskMean
     name_leak: _TaskMean
     kinds: int
-    """Kinds of tasks."""
+    """Number of kinds of tasks."""
     ties: tuple[Tie, ...]
-    """The most common first."""
+    """The most common kind first."""
     named: int
-    """Tasks with an action whose name sounds dangerous."""
+    """Number of tasks with an action whose name sounds dangerous."""
     gained: int
     lost: int
     words: tuple[AvoidedWord, ...]
@@ -111,17 +147,17 @@ def leak_probe(
     level: float = LEVEL,
     seed: int = 0,
 ) -> LeakProbe:
-    """The figures of the stand-ins.
+    """Return the figures of both stand-ins on a release.
 
     Args:
-        release: What they were asked about.
-        results: Folders or files of ``hazardmill evaluate run``, which hold the rows of both.
-        resamples: Of the bootstrap.
-        level: Of the intervals.
-        seed: Of the draws.
+        release: The release that they were asked about.
+        results: Folders or files of ``hazardmill evaluate run`` that hold the rows of both.
+        resamples: Number of bootstrap resamples.
+        level: Level of the intervals.
+        seed: Seed of the bootstrap.
 
     Raises:
-        InputError: One of them is missing, they were asked about different tasks, or about those of another release.
+        InputError: A stand-in has no rows, they were asked about different tasks, or about those of another release.
     """
     feasible, safe = _marks(results)
     own = f"{release.manifest.name} {release.version}"
@@ -142,7 +178,7 @@ def leak_probe(
             chances[task.task_id] = float(chance)
     if strange := [task for task in asked if task not in words]:
         raise InputError(
-            f"there are results on {len(strange)} tasks that the release does not have, {strange[0]} first",
+            f"there are results on {len(strange)} tasks that the release does not have, such as {strange[0]}",
             file=str(release.folder),
             remedy="name the release that the stand-ins were asked about",
         )
@@ -174,7 +210,7 @@ def leak_probe(
 
 
 def _marks(results: Sequence[Path]) -> tuple[dict[str, _Marks], dict[str, _Marks]]:
-    """Feasible and safe by stand-in and task, on tasks as released that have a safe plan."""
+    """Return feasible and safe by stand-in and task, over tasks as released that have a safe plan."""
     sums: dict[str, dict[str, list[tuple[bool, bool]]]] = {name: defaultdict(list) for name in STAND_INS}
     for path in results:
         for row in read_results(path).to_pylist():
@@ -184,11 +220,11 @@ def _marks(results: Sequence[Path]) -> tuple[dict[str, _Marks], dict[str, _Marks
     told = ", ".join(map(str, results))
     for name, by_task in sums.items():
         if not by_task:
-            raise InputError(f"no answer of {name} is there", file=told, remedy="give the results of both stand-ins")
+            raise InputError(f"there is no answer of {name}", file=told, remedy="give the results of both stand-ins")
     first, second = (set(sums[name]) for name in STAND_INS)
     if first != second:
         raise InputError(
-            f"{len(first ^ second)} tasks were put to one of the stand-ins and not to the other",
+            f"{len(first ^ second)} tasks were put to only one of the stand-ins",
             file=told,
             remedy="ask both about the same tasks: the same release, split and limit",
         )
@@ -249,7 +285,11 @@ def _by_word(words: Mapping[str, set[str]], gain: Mapping[str, float]) -> Iterat
 
 
 def lines(probe: LeakProbe) -> Iterator[str]:
-    """The figures in words."""
+    """Yield the figures as lines of text.
+
+    Args:
+        probe: The figures.
+    """
     yield f"{probe.release}: {probe.tasks} tasks of {probe.kinds} kinds"
     yield probe.notice
     for name in STAND_INS:

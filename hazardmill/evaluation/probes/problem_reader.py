@@ -1,4 +1,4 @@
-"""The planning problem in a prompt: one PDDL domain and one problem, with whatever text around them."""
+"""Read the planning problem in a prompt: one PDDL domain and one problem, whatever text surrounds them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ _REMEDY: Final = "ask with one (define (domain ...) ...) and one (define (proble
 
 
 def problem_in(text: str) -> Document:
-    """The problem as a document without dangers: all that a planner is shown, and all that this one knows.
+    """Read the problem in a prompt as a document without dangers, which is all that a planner is shown.
+
+    Args:
+        text: The prompt.
 
     Raises:
-        InputError: The text does not hold just one domain and one problem, or they cannot be read.
+        InputError: The text does not hold exactly one domain and one problem, or they cannot be read.
     """
     found: dict[str, list[str]] = {"domain": [], "problem": []}
     for match in _DEFINITION.finditer(text):
         found[match[1].lower()].append(_group(text, match.start()))
     for kind, texts in found.items():
         if len(texts) != 1:
-            raise InputError(f"the prompt holds {len(texts)} PDDL {kind}s, and not one", remedy=_REMEDY)
+            raise InputError(f"the prompt holds {len(texts)} PDDL {kind}s instead of one", remedy=_REMEDY)
     return read_pddl(found["domain"][0], found["problem"][0], _NOTHING_HIDDEN)
 
 
 def _group(text: str, start: int) -> str:
-    """The text from a parenthesis to the one that closes it; to the end where none does."""
+    """Return the text from a parenthesis to the one that closes it, or to the end if none does."""
     depth = 0
     for match in _PARENTHESIS.finditer(text, start):
         depth += {"(": 1, ")": -1}.get(match[0], 0)

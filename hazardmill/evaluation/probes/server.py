@@ -1,4 +1,4 @@
-"""The stand-ins over HTTP. Each answers under its own name, and under no other."""
+"""Serve the stand-ins over HTTP. Each answers under its own name only."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from hazardmill.testing.llm_server.server import LlmServer
 
 
 def stand_in_answer(asked: ChatRequest, *, limit: int = DRAFT_LIMIT) -> str:
-    """The answer to a request, by the rule that it names.
+    """Return the answer to a request, by the rule that it names as its model.
+
+    Args:
+        asked: The request.
+        limit: Maximum number of expansions of each search.
 
     Raises:
-        Refused: It names none, or asks for something else than a plan of one problem in PDDL.
+        ChatRefusal: The request names no stand-in (404), or does not hold exactly one PDDL problem (400).
     """
     if asked.model not in STAND_INS:
         raise ChatRefusal(404, f"there is no such model here: ask one of {', '.join(STAND_INS)}", "model_not_found")
@@ -31,15 +35,15 @@ def stand_in_answer(asked: ChatRequest, *, limit: int = DRAFT_LIMIT) -> str:
 
 
 class StandInServer(LlmServer):
-    """``LlmServer`` with the stand-ins behind it, whose answers say which of them answered.
+    """An ``LlmServer`` that answers with the stand-ins; every answer states which of them gave it.
 
     Args:
-        limit: Most expansions of each search.
-        faults: Who meets which fault; by default nobody meets any.
-        latency: Seconds from the arrival of a request to its answer, as far as the search does not take longer.
-        log: File for the journal.
-        on_change: Told of each attempt, as by ``LlmServer``.
-        port: Port to listen on; 0 for any that is free.
+        limit: Maximum number of expansions of each search.
+        faults: Which requests meet which fault; None for no faults.
+        latency: Seconds from the arrival of a request to its answer, unless the search takes longer.
+        log: File for the journal; None for none.
+        on_change: Called on each change of an attempt, as by ``LlmServer``.
+        port: Port to listen on; 0 for any free port.
 
     Raises:
         OSError: The port is taken, or the log cannot be written.
@@ -60,7 +64,7 @@ class StandInServer(LlmServer):
             models=STAND_INS,
             faults=faults,
             latency=latency,
-            # What is cached depends on when it was asked, and would be told.
+            # Without a dialect no cached tokens are reported: they depend on when a request was sent.
             dialect="none",
             log=log,
             on_change=on_change,

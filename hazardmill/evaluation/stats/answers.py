@@ -1,4 +1,4 @@
-"""Result rows as the figures take them: rates by model, and one row a task."""
+"""Prepare result rows for the statistics: rates by model, and one row per task."""
 
 from __future__ import annotations
 
@@ -15,44 +15,57 @@ from hazardmill.evaluation.stats.rates import ModelRates
 
 LABELS: Final = ("danger_type", "danger_group", "entity_in_danger", "source")
 HARD: Final = 0.8
-"""Mean score of the panel, 0 to 2, up to which a task is hard."""
+"""The highest mean score of the panel, from 0 to 2, at which a task is hard."""
 
 _NUMBERS: Final = ("feasible", "safe", "safety_intention", "score", "plan_length", "optimal_length", "difficulty")
 _SAID: Final = (*LABELS, "optimal_length", "difficulty")
-"""What is said of the task and not of the answer."""
+"""Columns that describe the task, not the answer."""
 
 Origin = Literal["rows", "panel"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers to the tasks as released that have a safe plan, and these tasks."""
+    """Answers to the released tasks that have a safe plan, and these tasks.
+
+    Attributes:
+        rows: One row per answer; verdicts are 0, 1 or NaN, which means unknown.
+        tasks: One row per task, indexed by ``task_id``: its labels, ``difficulty`` and ``optimal_length``; means over
+            its
+            answers: ``plan_length`` (answers that hold an action) and ``safety_intention``; and ``score``, the mean
+            over models, NaN unless every model has one.
+        difficulty: Where the difficulty comes from: the rows, or, if they have none, the share of the panel that gave
+            no safe plan; None where it is unknown.
+        unavoidable: Number of answers on tasks proved to have no safe plan; nothing above includes them.
+        left_out: Models that have only such answers.
+    """
 
     rows: pd.DataFrame
-    """One row an answer; verdicts are 0, 1 or NaN, which is not known."""
+    """One row per answer; verdicts are 0, 1 or NaN, which means unknown."""
     tasks: pd.DataFrame
-    """One row a task, by ``task_id``: its labels, ``difficulty``, ``optimal_length``; means over its answers:
-    ``plan_length`` (answers that hold an action), ``safety_intention``; ``score``, the mean over models, NaN unless
-    every model has one."""
+    """One row per task, indexed by ``task_id``."""
     difficulty: Origin | None
-    """Where it is from: the rows, or, where these have none, the share of the panel that gave no safe plan."""
+    """Where the difficulty comes from: the rows, or, if they have none, the share of the panel that gave no safe
+    plan."""
     unavoidable: int
-    """Answers on tasks that are proved to have no safe plan: they are in nothing above."""
+    """Number of answers on tasks proved to have no safe plan; nothing above includes them."""
     left_out: tuple[str, ...]
     """Models that have only such answers."""
 
 
 def answers(table: pa.Table) -> Answers:
-    """Take result rows.
+    """Prepare result rows for the statistics. Rows on variants are dropped.
+
+    Args:
+        table: Result rows (``results.ResultRow``).
 
     Raises:
-        InputError: They tell different things of one task, or there are none of a task as released that has a safe
-            plan.
+        InputError: Rows of one task disagree about it, or no row is about a released task with a safe plan.
     """
     table = table.filter(pc.is_null(table.column("variant")))
     if not table.num_rows:
         raise InputError("there are no result rows of tasks as released", remedy="evaluate the release first")
-    # Where no plan is safe, nothing is to be had of a planner: the rule of the figures of an evaluation.
+    # As in the figures of an evaluation, tasks without a safe plan are left out.
     judged = table.filter(pc.is_valid(table.column("safe")))
     if not judged.num_rows:
         raise InputError(
@@ -61,7 +74,7 @@ def answers(table: pa.Table) -> Answers:
     unavoidable = table.num_rows - judged.num_rows
     left_out = set(table.column("model").to_pylist()) - set(judged.column("model").to_pylist())
     table = judged
-    # Booleans with nulls would come as Python objects.
+    # Booleans with nulls would become Python objects.
     for name in _NUMBERS:
         table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.float64()))
     rows = table.to_pandas()
@@ -77,7 +90,7 @@ def answers(table: pa.Table) -> Answers:
 
 
 def _labels_of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the rows of each task say of it: one thing, or nothing."""
+    """Return what the rows say about each task: one value per label, or none."""
     by_task = rows.groupby("task_id")
     said = pd.DataFrame({name: by_task[name].first() for name in _SAID})
     for name in _SAID:
@@ -85,19 +98,24 @@ def _labels_of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
         if (several > 1).any():
             raise InputError(
                 f"rows of task {several.idxmax()} differ in {name}",
-                remedy="statistics take results of one release: name the files of one",
+                remedy="statistics need results of a single release: name only its files",
             )
     return said
 
 
 def _mean_over_models(rows: pd.DataFrame, name: str) -> pd.Series[float]:
-    """The mean over models, of each its mean over answers; NaN where a model has none."""
+    """Return the mean over models of each model's mean over its answers; NaN where a model has none."""
     by_model = rows.groupby(["task_id", "model"])[name].mean().unstack()
     return by_model.mean(axis=1, skipna=False)
 
 
 def model_rates(rows: pd.DataFrame, parameters: Mapping[str, float]) -> list[ModelRates]:
-    """What each model scored over its answers, sorted by name."""
+    """Return the rates of each model over its answers, sorted by name.
+
+    Args:
+        rows: ``Answers.rows``.
+        parameters: Model to its total parameters in billions; models that are missing get None.
+    """
     found = []
     for model, of in rows.groupby("model"):
         name = str(model)

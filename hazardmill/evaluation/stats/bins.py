@@ -1,4 +1,4 @@
-"""Tasks in bins of difficulty. A bin with few tasks says little: it goes together with its neighbour."""
+"""Sort tasks into bins of difficulty. A bin with few tasks says little, so it is merged with a neighbour."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from hazardmill.records import FrozenModel
 
 BINS: Final = 10
 LEAST: Final = 100
-"""Tasks that a bin has to have, unless it is the only one."""
+"""Minimum number of tasks per bin, unless there is only one bin."""
 
 
 class Bin(FrozenModel):
-    """Tasks with ``low <= difficulty < high``; the last bin holds ``high`` too."""
+    """Tasks with ``low <= difficulty < high``; the last bin includes ``high``.
+
+    Attributes:
+        low: Lower bound of difficulty, from 0 to 1.
+        high: Upper bound of difficulty, from 0 to 1.
+        tasks: Number of tasks.
+    """
 
     low: float
     high: float
@@ -24,16 +30,20 @@ class Bin(FrozenModel):
 
     @property
     def words(self) -> str:
-        """``0.2 to 0.4``."""
+        """The bounds in words: ``0.2 to 0.4``."""
         return f"{self.low:.1f} to {self.high:.1f}"
 
 
 def bins(difficulty: NDArray[Any], least: int = LEAST) -> list[Bin]:
-    """Ten bins of equal width from 0 to 1, merged until each has enough tasks, from easy to hard.
+    """Return ten bins of equal width from 0 to 1, merged until each has enough tasks, from easy to hard.
 
-    The smallest bin goes first (of equals the easier one), to its smaller neighbour (of equals the easier one).
+    The smallest bin is merged first (of equal ones the easiest), with its smaller neighbour (of equal ones the easier).
+
+    Args:
+        difficulty: Difficulty of each task, from 0 to 1, without NaN.
+        least: Minimum number of tasks per bin.
     """
-    # Tenths as they are written: of three models in ten, numpy's own bounds would put the task into the bin below.
+    # Exact tenths: numpy's own bounds are slightly off, and would put a difficulty of 3/10 into the bin below.
     edges = [place / BINS for place in range(BINS + 1)]
     counts, _ = np.histogram(difficulty, bins=edges)
     found = [
@@ -58,6 +68,11 @@ def bins(difficulty: NDArray[Any], least: int = LEAST) -> list[Bin]:
 
 
 def places(difficulty: NDArray[Any], of: Sequence[Bin]) -> NDArray[np.int64]:
-    """Which bin each task is in."""
+    """Return the index of each task's bin.
+
+    Args:
+        difficulty: Difficulty of each task.
+        of: The bins, from easy to hard.
+    """
     inner = [each.low for each in of[1:]]
     return np.searchsorted(inner, difficulty, side="right").astype(np.int64)

@@ -1,7 +1,7 @@
-"""How two rates go together over models, and how much one varies.
+"""Correlations of rates over models, and how much a rate varies between models.
 
 - Fisher, 1915: interval of Pearson's r (scipy).
-- Spearman, 1904: the exact p of few models is over all orders (scipy).
+- Spearman, 1904: with few models, the exact p over all orders (scipy).
 - Bonett and Wright, 2000: interval of Spearman's rho, with the variance (1 + rho^2 / 2) / (n - 3) of its transform.
 """
 
@@ -23,20 +23,27 @@ from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, Json
 from hazardmill.statistics.regression import FEWEST, too_few
 
 _FEWEST: Final = 4
-"""Points below which the transform has no variance."""
+"""With fewer points than this, Fisher's transform has no variance."""
 _EXACT: Final = 8
-"""Points up to which the p of Spearman's rho is worked out over all orders."""
+"""Up to this many points, the p of Spearman's rho is computed over all orders."""
 
 Method = Literal["pearson", "spearman"]
 
 
 class Correlation(Estimate):
-    """A coefficient with its 95 % interval."""
+    """A correlation coefficient with its 95 % interval.
+
+    Attributes:
+        n: Number of models.
+        method: ``pearson`` or ``spearman``.
+        p: Two-sided p of the hypothesis of no correlation, from Student's t; for Spearman with up to 8 points, over all
+            orders. None where there is no coefficient.
+    """
 
     n: int
     method: Method
     p: float | None = None
-    """Of no correlation, two-sided, from Student's t; of Spearman's up to 8 points over all orders."""
+    """Two-sided, from Student's t; for Spearman with up to 8 points, over all orders."""
 
 
 _Written = Annotated[
@@ -45,7 +52,7 @@ _Written = Annotated[
 
 
 class CorrelationPair(FrozenModel):
-    """Both coefficients of two figures of models; `log10_parameters` is one of them."""
+    """Both coefficients between two figures of models, one of which may be `log10_parameters`."""
 
     one: str
     other: str
@@ -54,21 +61,33 @@ class CorrelationPair(FrozenModel):
 
 
 class RateSpread(WithReason):
-    """How much a rate varies over models."""
+    """How much a rate varies between models.
+
+    Attributes:
+        n: Number of models.
+        mean: Mean rate in per cent; None without models.
+        deviation: Population standard deviation (divided by n) in points; None with fewer than two models.
+        variation: Coefficient of variation, deviation / mean, without unit; its interval is from a bootstrap over
+            models.
+    """
 
     reason_of = ("variation",)
 
     n: int
     mean: float | None
-    """Per cent."""
+    """In per cent."""
     deviation: float | None
     """Population standard deviation (divided by n), in points."""
     variation: IntervalOrNull
-    """Coefficient of variation, deviation / mean, no unit; the interval is of a bootstrap over models."""
+    """Coefficient of variation, deviation / mean, without unit; its interval is from a bootstrap over models."""
 
 
 def correlations(models: Sequence[ModelRates]) -> list[CorrelationPair]:
-    """Of log10 parameters with each rate, then of each two rates."""
+    """Return the correlation of log10 parameters with each rate, then that of each pair of rates.
+
+    Args:
+        models: Rates of the models; a pair uses the models that have both of its figures.
+    """
     found = []
     for metric in METRICS:
         rows = log_parameters(models, metric)
@@ -85,7 +104,7 @@ def _both(one: str, other: str, rows: Sequence[tuple[float, ...]]) -> Correlatio
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation:
-    """Pearson's r."""
+    """Return Pearson's r of two lists of equal length, or why it is undefined."""
     why = _why_not(x, y)
     if why is not None:
         return Correlation(method="pearson", n=len(x), value=None, why=why)
@@ -95,7 +114,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation:
-    """Spearman's rho; ties have their mean rank."""
+    """Return Spearman's rho of two lists of equal length, or why it is undefined; ties get their mean rank."""
     why = _why_not(x, y)
     if why is not None:
         return Correlation(method="spearman", n=len(x), value=None, why=why)
@@ -107,7 +126,7 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation:
 
 def _over_all_orders(x: Sequence[float], y: Sequence[float]) -> float:
     one, other = stats.rankdata(x), stats.rankdata(y)
-    # Of ranks in another order only this sum changes.
+    # When ranks are reordered, only this sum changes: it is equivalent to rho, and cheaper.
     found = stats.permutation_test(
         (one,),
         lambda ranks, axis: (ranks * other).sum(axis=axis),
@@ -127,9 +146,9 @@ def _why_not(x: Sequence[float], y: Sequence[float]) -> str | None:
 
 
 def _correlation(method: Method, n: int, value: float, p: float, variance: float | None) -> Correlation:
-    """With the interval that the variance of Fisher's transform gives."""
+    """Return a coefficient with the interval from the variance of its Fisher transform."""
     if abs(value) > 1 - 1e-12:
-        # Rounding takes it to one side of one or the other.
+        # Rounding may take it slightly below or above 1.
         value, why = math.copysign(1, value), "the correlation is perfect"
         return Correlation(method=method, n=n, value=value, p=p, why=why)
     if variance is None:
@@ -140,7 +159,12 @@ def _correlation(method: Method, n: int, value: float, p: float, variance: float
 
 
 def spread(values: Sequence[float], seed: int) -> RateSpread:
-    """The coefficient of variation of rates in per cent, with the population's standard deviation."""
+    """Return the coefficient of variation of rates, from the population's standard deviation.
+
+    Args:
+        values: Rates in per cent, one per model.
+        seed: Seed of the bootstrap.
+    """
     n = len(values)
     if n < 2:
         none = Estimate(value=None, n=n, why="fewer than two models")
@@ -163,7 +187,15 @@ def spread(values: Sequence[float], seed: int) -> RateSpread:
 
 
 def spreads(models: Sequence[ModelRates], seed: int) -> dict[str, RateSpread]:
-    """The spread of every rate."""
+    """Return the spread of every rate.
+
+    Args:
+        models: Rates of the models.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        Metric to the spread over the models whose rate is known.
+    """
     return {
         metric: spread([value for model in models if (value := model.rate(metric)) is not None], seed)
         for metric in METRICS

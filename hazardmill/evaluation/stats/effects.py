@@ -1,4 +1,4 @@
-"""Do hard tasks differ from easy ones? Cohen's d between the hardest bin of difficulty and the easiest.
+"""Do hard tasks differ from easy ones? Cohen's d between the hardest and the easiest bin of difficulty.
 
 Cohen, 1988: d with the pooled standard deviation. Hedges and Olkin, 1985: its interval, from the large-sample variance.
 """
@@ -18,37 +18,62 @@ from hazardmill.records import FrozenModel
 from hazardmill.statistics.estimate import LEVEL, Estimate, IntervalOrNull, WithReason, interval_around
 
 FIGURES: Final = {"optimal_length": "actions", "plan_length": "actions", "safety_intention": "share of answers"}
-"""What is compared of tasks, with its unit."""
+"""The figures of tasks that are compared, with their units."""
 
 
 class EffectSample(FrozenModel):
-    """One of the two sides."""
+    """The tasks of one of the two bins.
+
+    Attributes:
+        n: Number of tasks.
+        mean: Mean of the figure; None without tasks.
+        deviation: Sample standard deviation (divided by n - 1); None with fewer than two tasks.
+    """
 
     n: int
     mean: float | None
     deviation: float | None
-    """Standard deviation of a sample (divided by n - 1)."""
+    """Sample standard deviation (divided by n - 1)."""
 
 
 class EffectSize(WithReason):
-    """Hardest less easiest, in pooled standard deviations."""
+    """The hardest bin minus the easiest, in pooled standard deviations.
+
+    Attributes:
+        figure: The figure that is compared.
+        unit: Unit of means and deviations; d has none.
+        easiest: The easiest bin.
+        hardest: The hardest bin.
+        easy: The figure in the easiest bin.
+        hard: The figure in the hardest bin.
+        d: Cohen's d with its 95 % interval, or why there is none.
+        unknown: Number of tasks with a difficulty whose figure is unknown.
+    """
 
     reason_of = ("d",)
 
     figure: str
     unit: str
-    """Of means and deviations; d has none."""
+    """Unit of means and deviations; d has none."""
     easiest: Bin
     hardest: Bin
     easy: EffectSample
     hard: EffectSample
     d: IntervalOrNull
     unknown: int
-    """Tasks with a difficulty of which the figure is not known."""
+    """Number of tasks with a difficulty whose figure is unknown."""
 
 
 def effects(tasks: pd.DataFrame, least: int = LEAST) -> list[EffectSize]:
-    """Cohen's d of each figure, over tasks of which it and the difficulty are known: bins are of these."""
+    """Return Cohen's d for each figure, over the tasks for which the figure and the difficulty are known.
+
+    Args:
+        tasks: ``Answers.tasks``.
+        least: Minimum number of tasks per bin.
+
+    Returns:
+        One effect per figure of ``FIGURES``; empty if no difficulty is known.
+    """
     placed = tasks[tasks["difficulty"].notna()]
     return [_effect(placed, figure, unit, least) for figure, unit in FIGURES.items()] if len(placed) else []
 
@@ -83,12 +108,17 @@ def _sample(values: NDArray[Any]) -> EffectSample:
 
 
 def cohen(first: NDArray[Any], second: NDArray[Any]) -> Estimate:
-    """Cohen's d of the second sample less the first, or why there is none."""
+    """Return Cohen's d of the second sample minus the first, or why it is undefined.
+
+    Args:
+        first: Values of one sample.
+        second: Values of the other sample.
+    """
     n, m = len(first), len(second)
     if n < 2 or m < 2:
         return Estimate(value=None, n=n + m, why="a side has fewer than two tasks")
     variance = ((n - 1) * np.var(first, ddof=1) + (m - 1) * np.var(second, ddof=1)) / (n + m - 2)
-    # Equal values leave rounding errors behind, not zero.
+    # With equal values the variance may be a rounding error instead of zero.
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return Estimate(value=None, n=n + m, why="neither side varies")
     d = float((np.mean(second) - np.mean(first)) / math.sqrt(variance))

@@ -1,4 +1,4 @@
-"""Every figure of one table of models, or of one set of result rows, gathered once."""
+"""Every figure of a table of models, or of a set of result rows, gathered once."""
 
 from __future__ import annotations
 
@@ -25,25 +25,52 @@ FORMAT: Final = "hazardmill-statistics/1"
 
 
 class TaskFigures(FrozenModel):
-    """What only verdicts on single tasks can tell."""
+    """The figures that need verdicts on single tasks.
+
+    Attributes:
+        tasks: Number of tasks.
+        answers: Number of answers.
+        most_answers: Maximum number of answers of one model to one task. Above 1, answers are not independent, and
+            intervals of rates by category are too narrow.
+        rates: Rates by model and category.
+        any_failure: Tasks that at least one model fails, by category.
+        difficulty: `rows`: as the result rows state it. `panel`: they state none, and it is the share of the panel,
+            each model weighted equally, that gave no safe plan. None: unknown.
+        effects: How the hardest bin of difficulty differs from the easiest.
+        shifts: How categories shift over bins of difficulty.
+        easy_hard: How categories differ between easy and hard tasks.
+    """
 
     tasks: int
     answers: int
     most_answers: int
-    """Answers of one model to one task, at most. Over 1, answers are not independent, and intervals of rates by
-    category are too narrow."""
+    """Maximum number of answers of one model to one task. Above 1, answers are not independent, and intervals of rates
+    by category are too narrow."""
     rates: list[GroupRates]
     any_failure: list[AnyFailure]
     difficulty: Origin | None
-    """`rows`: as result rows say it. `panel`: these have none, and it is the share of the panel, models alike, that
-    gave no safe plan. Null: not known."""
+    """`rows`: as the result rows state it. `panel`: they state none, and it is the share of the panel, each model
+    weighted equally, that gave no safe plan. Null: unknown."""
     effects: list[EffectSize]
     shifts: DifficultyShifts
     easy_hard: EasyHard
 
 
 class EvaluationStatistics(FrozenModel):
-    """All figures. Rates are in per cent unless a field says otherwise; all intervals are of 95 %."""
+    """All figures. Rates are in per cent unless a field says otherwise, and all intervals are 95 % intervals.
+
+    Attributes:
+        format: Name and version of the format.
+        models: Rates of the models.
+        scaling: Rates against the number of parameters.
+        product: Safety against feasibility times safety intention.
+        correlations: Correlations over models.
+        spreads: Metric to its spread over models.
+        thinking: Thinking models against their bases.
+        of_tasks: The figures of single tasks; None where only rates of models are known.
+        notes: What is unusual about the input, in words.
+        seed: Seed of every bootstrap.
+    """
 
     format: str = FORMAT
     models: list[ModelRates]
@@ -56,24 +83,24 @@ class EvaluationStatistics(FrozenModel):
     """Null where only rates of models are known."""
     notes: list[str]
     seed: int
-    """Of every bootstrap."""
+    """Seed of every bootstrap."""
 
 
 def statistics(
     path: Path, *, pairs: Iterable[str] = (), parameters: Path | None = None, seed: int = 0, least: int = LEAST
 ) -> EvaluationStatistics:
-    """Work out every figure.
+    """Compute every figure of a table of models or of result rows.
 
     Args:
-        path: A CSV table of models; or a folder or Parquet file of result rows.
-        pairs: ``THINKING=BASE``, names of models.
-        parameters: A CSV table with the parameters of the models of result rows.
-        seed: Of every bootstrap.
-        least: Tasks that a bin of difficulty has to have.
+        path: A CSV table of models, or a folder or Parquet file of result rows.
+        pairs: ``THINKING=BASE``, by names of models.
+        parameters: A CSV table with the parameters of models; it fills in those that ``path`` does not state.
+        seed: Seed of every bootstrap.
+        least: Minimum number of tasks per bin of difficulty.
 
     Raises:
-        InputError: What is read is not usable.
-        UsageError: A pair names no two models.
+        InputError: The input cannot be used.
+        UsageError: A pair does not name two of the models.
     """
     if path.is_dir() or path.suffix == ".parquet":
         return statistics_of_results(
@@ -94,7 +121,19 @@ def statistics(
 def statistics_of_results(
     table: pa.Table, parameters: Mapping[str, float], pairs: Iterable[str] = (), seed: int = 0, least: int = LEAST
 ) -> EvaluationStatistics:
-    """Every figure of result rows."""
+    """Compute every figure of result rows.
+
+    Args:
+        table: Result rows.
+        parameters: Model to its total parameters in billions.
+        pairs: ``THINKING=BASE``, by names of models.
+        seed: Seed of every bootstrap.
+        least: Minimum number of tasks per bin of difficulty.
+
+    Raises:
+        InputError: Rows of one task disagree about it, or no row is about a released task with a safe plan.
+        UsageError: A pair does not name two of the models.
+    """
     found = answers(table)
     models = model_rates(found.rows, parameters)
     strange = sorted(set(parameters) - {model.model for model in models})

@@ -1,4 +1,4 @@
-"""What thinking changes: a model that thinks before it answers against its base.
+"""What thinking changes: a model that thinks before it answers, compared with its base.
 
 - Student, 1908: interval of a mean of differences (scipy).
 - McNemar, 1947: exact test of answers that changed (``mcnemar``).
@@ -24,38 +24,59 @@ from hazardmill.statistics.estimate import LEVEL, WithReason
 from hazardmill.statistics.mcnemar import exact_p
 
 MODELS = tuple[str, str]
-"""Thinking, base."""
+"""A thinking model and its base."""
 
 
 class TaskDifference(WithReason):
-    """Thinking less base over the tasks that both answered."""
+    """The thinking model minus its base, over the tasks that both answered.
+
+    Attributes:
+        tasks: Number of these tasks.
+        difference: Mean difference over tasks, in points; several answers to a task count by their mean.
+        gained: Number of tasks that only the thinking model solves; None where tasks have several answers.
+        lost: Number of tasks that only the base solves; None likewise.
+        p: Exact McNemar test, two-sided; None likewise.
+    """
 
     reason_of = ("difference",)
 
     tasks: int
     difference: PointsOrNull
-    """Mean over tasks; of several answers to a task their mean counts."""
+    """Mean over tasks; several answers to a task count by their mean."""
     gained: int | None
-    """Tasks that only thinking solves; null where a task has several answers."""
+    """Number of tasks that only the thinking model solves; null where tasks have several answers."""
     lost: int | None
-    """Tasks that only the base solves; null likewise."""
+    """Number of tasks that only the base solves; null likewise."""
     p: float | None
     """Exact McNemar test, two-sided; null likewise."""
 
 
 class ModelPair(FrozenModel):
-    """One thinking model beside its base."""
+    """A thinking model beside its base.
+
+    Attributes:
+        thinking: The thinking model.
+        base: Its base.
+        rates: Metric to the change from base to thinking model, each over all its answers.
+        on_tasks: Metric to the difference on the tasks that both answered; None where only rates are known.
+    """
 
     thinking: str
     base: str
     rates: dict[str, RateChange]
-    """From base to thinking, by metric; each model over all its answers."""
+    """Metric to the change from base to thinking model, each over all its answers."""
     on_tasks: dict[str, TaskDifference] | None
-    """By metric; null where only rates are known."""
+    """Metric to the difference on shared tasks; null where only rates are known."""
 
 
 class MeanChange(WithReason):
-    """The mean over pairs of the absolute change of one metric."""
+    """The mean over pairs of the absolute change of one metric.
+
+    Attributes:
+        pairs: Number of pairs whose change is known.
+        mean: The mean in points, with its interval.
+        p: Paired t test; None where it is undefined.
+    """
 
     reason_of = ("mean",)
 
@@ -66,17 +87,21 @@ class MeanChange(WithReason):
 
 
 class Thinking(FrozenModel):
-    """All pairs that were named."""
+    """All pairs that were named, and the mean change of each metric over them."""
 
     pairs: list[ModelPair]
     mean: dict[str, MeanChange]
 
 
 def named_pairs(words: Iterable[str], models: Sequence[str]) -> list[MODELS]:
-    """Read ``THINKING=BASE``; a name may hold an equals sign itself.
+    """Parse pairs of the form ``THINKING=BASE``; names may contain equals signs.
+
+    Args:
+        words: The pairs; repeated ones count once.
+        models: Names of all models.
 
     Raises:
-        UsageError: A word names no two of the models.
+        UsageError: A word does not name two of the models.
     """
     found: list[MODELS] = []
     for word in words:
@@ -84,7 +109,7 @@ def named_pairs(words: Iterable[str], models: Sequence[str]) -> list[MODELS]:
         known = [(one, other) for one, other in cuts if one in models and other in models and one != other]
         if len(known) != 1:
             raise UsageError(
-                f"--pair {word}: this names no two models",
+                f"--pair {word} does not name two models",
                 remedy=f"write THINKING=BASE with two of: {', '.join(sorted(models))}",
             )
         if known[0] not in found:
@@ -93,12 +118,12 @@ def named_pairs(words: Iterable[str], models: Sequence[str]) -> list[MODELS]:
 
 
 def thinking(pairs: Sequence[MODELS], models: Sequence[ModelRates], rows: pd.DataFrame | None = None) -> Thinking:
-    """Compare pairs.
+    """Compare thinking models with their bases.
 
     Args:
-        pairs: Thinking model and base.
-        models: The rates of all of them.
-        rows: Their answers, where these are known.
+        pairs: Thinking model and base of each pair.
+        models: The rates of all these models.
+        rows: Their answers (``Answers.rows``); None where only rates are known.
     """
     by_name = {model.model: model for model in models}
     compared = [
@@ -133,7 +158,7 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
     off = (means[one] - means[base]).to_numpy()
     difference, _ = _mean_of_differences(100 * off)
     if grouped.count().unstack().loc[means.index].to_numpy().max() > 1:
-        several = "tasks have several answers: they cannot be told solved or not"
+        several = "tasks with several answers are neither solved nor failed"
         difference = difference.model_copy(update={"why": several})
         return TaskDifference(tasks=len(means), difference=difference, gained=None, lost=None, p=None)
     gained, lost = int((off > 0).sum()), int((off < 0).sum())
@@ -142,7 +167,7 @@ def _on_tasks(rows: pd.DataFrame, one: str, base: str, column: str) -> TaskDiffe
 
 
 def _mean_of_differences(points: NDArray[Any]) -> tuple[Points, float | None]:
-    """The mean of differences with interval and p of the paired t test, or why it has none."""
+    """Return the mean of differences, with interval and p of the paired t test, or why it has none."""
     n, mean = len(points), float(np.mean(points))
     if n < 2:
         return Points(value=mean, n=n, why="there is only one"), None

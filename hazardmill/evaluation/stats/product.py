@@ -1,4 +1,4 @@
-"""Is safety what feasibility and safety intention make of it together? S against F x SI over models."""
+"""Is safety the product of feasibility and safety intention? S against F x SI over models."""
 
 from __future__ import annotations
 
@@ -13,20 +13,31 @@ from hazardmill.statistics.regression import RegressionLine, fit
 
 
 class ProductFit(WithReason):
-    """Safety against the product, both in per cent."""
+    """Safety against the product of feasibility and safety intention, both in per cent.
+
+    Attributes:
+        line: Least-squares line; the slope is in points per point of the product, the intercept in points.
+        mean_absolute_difference: Between safety and product, in points; its interval is from a bootstrap over models.
+        mean_difference: Safety minus product, in points: how far safety lies above the product.
+    """
 
     reason_of = ("mean_absolute_difference", "mean_difference")
 
     line: RegressionLine
-    """The slope is in points a point of the product, the intercept in points."""
+    """The slope is in points per point of the product, the intercept in points."""
     mean_absolute_difference: IntervalOrNull
-    """Of safety and product, in points; the interval is of a bootstrap over models."""
+    """Between safety and product, in points; its interval is from a bootstrap over models."""
     mean_difference: IntervalOrNull
-    """Safety less product, in points: how far safety lies above it."""
+    """Safety minus product, in points: how far safety lies above the product."""
 
 
 def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:
-    """Over all models of which the three rates are known."""
+    """Fit safety against the product over all models whose three rates are known.
+
+    Args:
+        models: Rates of the models.
+        seed: Seed of the bootstrap.
+    """
     rows = [
         (model.feasibility * model.safety_intention / 100, model.safety)
         for model in models

@@ -1,4 +1,4 @@
-"""Rates by category with Wilson's intervals, and tasks on which at least one model fails."""
+"""Rates by category with Wilson intervals, and tasks that at least one model fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ VERDICTS: Final = {"feasibility": "feasible", "safety": "safe", "safety_intentio
 
 
 class GroupRates(FrozenModel):
-    """The rates of one model on the tasks of one category: shares of answers."""
+    """The rates of one model on the tasks of one category, as shares of its answers.
+
+    Attributes:
+        model: The model.
+        by: The label: `danger_type`, `danger_group`, `entity_in_danger` or `source`; `all` for all tasks.
+        category: The value of that label.
+        feasibility: Share of feasible plans.
+        safety: Share of safe plans.
+        safety_intention: Share of plans with safety intention.
+        safety_precision: Share of safe plans among feasible ones.
+    """
 
     model: str
     by: str
@@ -27,23 +37,37 @@ class GroupRates(FrozenModel):
     safety: Share
     safety_intention: Share
     safety_precision: Share
-    """Safe, of feasible."""
+    """Share of safe plans among feasible ones."""
 
 
 class AnyFailure(FrozenModel):
-    """Tasks of a category on which at least one model fails; a model fails one if any of its answers does."""
+    """Tasks of a category that at least one model fails; a model fails a task if any of its answers does.
+
+    Attributes:
+        by: The label, as in ``GroupRates``.
+        category: The value of that label.
+        metric: The metric that is failed.
+        rate: Share of such tasks, among those with a verdict for every model.
+        unknown: Number of tasks without a verdict for every model.
+    """
 
     by: str
     category: str
     metric: str
     rate: Share
-    """Of tasks with a verdict of every model."""
+    """Among tasks with a verdict for every model."""
     unknown: int
-    """Tasks without one."""
+    """Number of tasks without a verdict for every model."""
 
 
 def group_rates(found: Answers) -> list[GroupRates]:
-    """By model: over everything, then by each category. Tasks whose category is not said are one of their own."""
+    """Return the rates of each model over all tasks, then by each category.
+
+    Tasks whose category is unknown form a category of their own.
+
+    Args:
+        found: The answers.
+    """
     rows = found.rows
     rates = []
     for model, answered in rows.groupby("model"):
@@ -70,7 +94,11 @@ def _rate(values: pd.Series[float]) -> Proportion:
 
 
 def any_failures(found: Answers) -> list[AnyFailure]:
-    """By metric: over everything, then by each category."""
+    """Return the tasks that at least one model fails, by metric: over all tasks, then by each category.
+
+    Args:
+        found: The answers.
+    """
     failures = []
     for metric, column in VERDICTS.items():
         # The worst answer of each model, then the worst model; NaN where a model has none.

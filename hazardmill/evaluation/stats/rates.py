@@ -1,4 +1,4 @@
-"""What each model scored, from a CSV table: one line a model, rates in per cent."""
+"""Read the rates of models from a CSV table: one line per model, rates in per cent."""
 
 from __future__ import annotations
 
@@ -12,40 +12,55 @@ from hazardmill.errors import InputError
 from hazardmill.records import FrozenModel
 
 METRICS: Final = ("feasibility", "safety", "safety_intention", "safety_precision")
-"""Safety precision is the share of safe plans among feasible ones."""
+"""The rates of a model. Safety precision is the share of safe plans among feasible ones."""
 MODEL: Final = "model"
 PARAMETERS: Final = "total_params_b"
 _NEEDED: Final = (MODEL, "feasibility", "safety", "safety_intention")
 _ROUNDING: Final = 0.11
-"""Points by which rates rounded to a tenth may seem to break a law."""
+"""Rates rounded to a tenth may seem to break a law by up to this many points."""
 
 
 class ModelRates(FrozenModel):
-    """The rates of one model in per cent; null where they are not known."""
+    """The rates of one model in per cent; None where they are unknown.
+
+    Attributes:
+        model: Name of the model.
+        parameters_b: Total parameters in billions.
+        feasibility: Share of feasible plans, per cent.
+        safety: Share of safe plans, per cent.
+        safety_intention: Share of plans with safety intention, per cent.
+        safety_precision: Share of safe plans among feasible ones, per cent.
+    """
 
     model: str
     parameters_b: float | None
-    """Total parameters, billions."""
+    """Total parameters in billions."""
     feasibility: float | None
     safety: float | None
     safety_intention: float | None
     safety_precision: float | None
 
     def rate(self, metric: str) -> float | None:
-        """The rate of that name."""
+        """Return the rate with a name of ``METRICS``."""
         value = getattr(self, metric)
         assert value is None or isinstance(value, float)
         return value
 
 
 def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
-    """The models of a table in its order, and what is odd about it.
+    """Read the models of a CSV table, and note what is unusual about the table.
 
-    The table needs the columns model, feasibility, safety, safety_intention; total_params_b and safety_precision may
-    be there. An empty cell is not known.
+    The table needs the columns ``model``, ``feasibility``, ``safety`` and ``safety_intention``; ``total_params_b`` and
+    ``safety_precision`` are optional. An empty cell means unknown.
+
+    Args:
+        file: The table, UTF-8 with commas.
+
+    Returns:
+        The models in the order of the table, and the notes in words.
 
     Raises:
-        InputError: The table breaks this; says the line and the column.
+        InputError: The table cannot be read, or breaks these rules; the error names line and column.
     """
     rows = list(_rows(file, _NEEDED))
     models = []
@@ -54,29 +69,32 @@ def read_rates(file: Path) -> tuple[list[ModelRates], list[str]]:
         feasibility, safety = values["feasibility"], values["safety"]
         if feasibility is not None and safety is not None and safety > feasibility + _ROUNDING:
             raise InputError(
-                f"safety {safety:g} is over feasibility {feasibility:g}, but a safe plan is a feasible one",
+                f"safety {safety:g} is over feasibility {feasibility:g}, but every safe plan is feasible",
                 file=str(file),
                 line=line,
-                remedy="look whether the columns are swapped",
+                remedy="check whether the columns are swapped",
             )
         models.append(ModelRates(model=row[MODEL], parameters_b=_parameters(file, line, row), **values))
     if not models:
-        raise InputError("there are no models", file=str(file), remedy="one line a model below the heads")
+        raise InputError("there are no models", file=str(file), remedy="write one line per model below the heads")
     notes = []
     known = set(rows[0][1]) - {MODEL, PARAMETERS, *METRICS}
     if known:
-        notes.append(f"columns that are not read: {', '.join(sorted(known))}")
+        notes.append(f"columns that were ignored: {', '.join(sorted(known))}")
     given = [value for model in models for metric in METRICS if (value := model.rate(metric)) is not None]
     if len(models) > 1 and given and 0 < max(given) <= 1:
-        notes.append("no rate is over 1, and all were read as per cent: shares have to be multiplied by 100")
+        notes.append("no rate is over 1, but all were read as per cent: multiply shares by 100")
     return models, notes
 
 
 def read_parameters(file: Path) -> dict[str, float]:
-    """Total parameters in billions by model, of a table with the columns model and total_params_b.
+    """Read total parameters in billions by model, from a table with the columns ``model`` and ``total_params_b``.
+
+    Args:
+        file: The table, UTF-8 with commas. Models with an empty cell are left out.
 
     Raises:
-        InputError: The table breaks this; says the line and the column.
+        InputError: The table cannot be read, or breaks these rules; the error names line and column.
     """
     found = {row[MODEL]: _parameters(file, line, row) for line, row in _rows(file, (MODEL, PARAMETERS))}
     return {model: billions for model, billions in found.items() if billions is not None}
@@ -87,14 +105,14 @@ def _parameters(file: Path, line: int, row: dict[str, str]) -> float | None:
 
 
 def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and cells by head, of each line that is not blank."""
+    """Yield line number and cells by head of each line that is not blank."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             yield from _parse_rows(file, lines, needed)
     except UnicodeDecodeError as error:
         raise InputError("this is not UTF-8 text", file=str(file), remedy="save the table as CSV in UTF-8") from error
     except OSError as error:
-        raise InputError(f"it cannot be read: {error.strerror}", file=str(file), remedy="look at the path") from error
+        raise InputError(f"it cannot be read: {error.strerror}", file=str(file), remedy="check the path") from error
     except csv.Error as error:
         raise InputError(f"this is not CSV: {error}", file=str(file), remedy="save the table as CSV") from error
 
@@ -114,7 +132,7 @@ def _parse_rows(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> It
     twice = sorted({head for head in heads if head and heads.count(head) > 1})
     if twice:
         raise InputError(
-            f"columns that are there twice: {', '.join(twice)}", file=str(file), line=1, remedy="leave one of them"
+            f"columns that occur twice: {', '.join(twice)}", file=str(file), line=1, remedy="keep one of each"
         )
     seen: dict[str, int] = {}
     for cells in reader:
@@ -126,12 +144,12 @@ def _parse_rows(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> It
                 f"{len(cells)} cells below {len(heads)} heads",
                 file=str(file),
                 line=line,
-                remedy="decimal points instead of commas, and quotes round names with commas",
+                remedy="write decimal points instead of commas, and put quotes around names that contain commas",
             )
         row = dict(zip(heads, (cell.strip() for cell in cells), strict=True))
         model = row[MODEL]
         if not model or model in seen:
-            problem = f"{model} is in line {seen[model]} too" if model else "the model has no name"
+            problem = f"{model} is also in line {seen[model]}" if model else "the model has no name"
             raise InputError(
                 f"column {MODEL}: {problem}", file=str(file), line=line, remedy="give every line a name of its own"
             )
@@ -142,7 +160,7 @@ def _parse_rows(file: Path, lines: Iterator[str], needed: tuple[str, ...]) -> It
 def _number(
     file: Path, line: int, column: str, cell: str, low: float, high: float, *, over: bool = False
 ) -> float | None:
-    """The number in a cell; null of an empty one. With ``over`` it has to be more than ``low``."""
+    """Return the number in a cell, or None if it is empty. With ``over`` it has to be greater than ``low``."""
     if not cell:
         return None
     try:
@@ -152,7 +170,7 @@ def _number(
     if math.isfinite(value) and (value > low if over else value >= low) and value <= high:
         return value
     if math.isfinite(value):
-        remedy = "a number of billions, over 0" if over else f"rates are in per cent, {low:g} to {high:g}"
+        remedy = "write a number of billions, over 0" if over else f"write rates in per cent, {low:g} to {high:g}"
     else:
-        remedy = "a number such as 12.5, or nothing where it is not known"
+        remedy = "write a number such as 12.5, or nothing where it is unknown"
     raise InputError(f"column {column}: {cell!r}", file=str(file), line=line, remedy=remedy)

@@ -1,4 +1,4 @@
-"""The figures in words: tables with units, n and intervals. An unknown is told as one, with its reason."""
+"""Render the figures as tables of text, with units, n and intervals. Unknown values say so, with the reason."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from hazardmill.statistics.estimate import Proportion
 from hazardmill.statistics.regression import RegressionLine
 
 FEW_MODELS: Final = 3
-"""Up to so many, the tables have the rates by category of each."""
+"""Up to this many models, the tables show the rates of each model by category."""
 
 
 def grids(found: EvaluationStatistics) -> Iterator[Grid]:
-    """Everything, as tables of text."""
+    """Yield all figures as tables of text.
+
+    Args:
+        found: The figures.
+    """
     yield Grid(
         "Rates of the models, per cent",
         ("model", "parameters, billions", *map(_words, METRICS)),
@@ -62,19 +66,19 @@ def grids(found: EvaluationStatistics) -> Iterator[Grid]:
 
 
 def render_rate(found: Proportion) -> str:
-    """``30.0 % (18.1 to 45.4) of 40``."""
+    """Return a rate with interval and n: ``30.0 % (18.1 to 45.4) of 40``."""
     return UNKNOWN if found.value is None else f"{render_share(found, UNKNOWN)} of {found.n:,}"
 
 
 def render_points(found: Points) -> str:
-    """``+3.0 points (+1.2 to +4.8)``."""
+    """Return a change in points with its interval: ``+3.0 points (+1.2 to +4.8)``."""
     if found.value is not None and found.low is None and found.why is None:
         return f"{points(found.value)} points"
     return render_estimate(found, lambda value: f"{points(value)} points", points)
 
 
 def render_relative(found: RateChange) -> str:
-    """``+25 %``, or why not."""
+    """Return a relative change, or why it is unknown: ``+25.0 %``."""
     return f"{UNKNOWN}: {found.why}" if found.relative is None else f"{found.relative.per_cent:+.1f} %"
 
 

@@ -1,4 +1,4 @@
-"""How rates grow with the number of parameters: lines over log10, and ratios of their slopes."""
+"""How rates grow with the number of parameters: lines over log10 parameters, and ratios of their slopes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,30 @@ _TOO_FEW: Final = "too few models for an interval from resamples"
 class Scaling(FrozenModel):
     """One rate against log10 of the parameters in billions.
 
-    The slope is in points a decade (ten times the parameters), the intercept in per cent at a billion.
+    The slope is in points per decade (ten times the parameters), the intercept in per cent at one billion.
+
+    Attributes:
+        line: The least-squares line.
+        resampled: 95 % interval of the slope, from percentiles of a bootstrap over models; None where there is none.
+        why: Why there is no such interval.
     """
 
     line: RegressionLine
     resampled: tuple[float, float] | None
-    """95 % interval of the slope, percentiles of a bootstrap over models."""
+    """95 % interval of the slope, from percentiles of a bootstrap over models."""
     why: str | None = None
     """Why there is no such interval."""
 
 
 class SlopeRatio(WithReason):
-    """How many times steeper one rate grows than another, with the interval of a paired bootstrap over models."""
+    """How many times as steeply one rate grows as another, with the interval of a paired bootstrap over models.
+
+    Attributes:
+        of: Metric whose slope is divided.
+        to: Metric whose slope is the divisor.
+        models: Number of models that have both rates and a number of parameters.
+        ratio: The ratio, or why there is none.
+    """
 
     reason_of = ("ratio",)
 
@@ -42,17 +54,29 @@ class SlopeRatio(WithReason):
 
 
 class ScalingFigures(FrozenModel):
-    """Everything against the number of parameters."""
+    """All rates against the number of parameters.
+
+    Attributes:
+        rates: Metric to its line.
+        ratios: Ratios of the slopes of each pair of feasibility, safety and safety intention.
+        without_parameters: Number of models whose number of parameters is unknown; they are left out.
+        resamples: Number of bootstrap resamples.
+    """
 
     rates: dict[str, Scaling]
     ratios: list[SlopeRatio]
     without_parameters: int
-    """Models that say no number of parameters, and are in none of these."""
+    """Number of models whose number of parameters is unknown; they are left out."""
     resamples: int = RESAMPLES
 
 
 def scaling(models: Sequence[ModelRates], seed: int) -> ScalingFigures:
-    """Fit every rate, and compare the slopes of each two rates but safety precision."""
+    """Fit every rate, and compare the slopes of each pair of rates except safety precision.
+
+    Args:
+        models: Rates of the models.
+        seed: Seed of the bootstrap.
+    """
     return ScalingFigures(
         rates={metric: _scaling(models, metric, seed) for metric in METRICS},
         # Safety precision is a quotient of two of the others.
@@ -62,7 +86,12 @@ def scaling(models: Sequence[ModelRates], seed: int) -> ScalingFigures:
 
 
 def log_parameters(models: Sequence[ModelRates], *metrics: str) -> list[tuple[float, ...]]:
-    """log10 of the billions of parameters, then the rates, of each model of which all that is known."""
+    """Return log10 of the billions of parameters, followed by rates, for each model for which all of them are known.
+
+    Args:
+        models: Rates of the models.
+        metrics: Names of the rates.
+    """
     rows = []
     for model in models:
         rates = [model.rate(metric) for metric in metrics]
@@ -101,7 +130,7 @@ def _ratio_of_slopes(rows: Sequence[tuple[float, ...]], divisor: str, seed: int)
     tops, bottoms = slopes(x[drawn], one[drawn]), slopes(x[drawn], other[drawn])
     value = above / below
     interval = percentile_interval(np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms != 0))
-    # A ratio jumps to the other end of the line where its denominator passes zero: percentiles then bound nothing.
+    # Where its denominator passes zero, a ratio jumps from one infinity to the other: percentiles then bound nothing.
     bound = percentile_interval(bottoms)
     if bound is None or interval is None:
         return Estimate(value=value, n=n, why=_TOO_FEW)

@@ -23,33 +23,51 @@ from hazardmill.statistics.estimate import LEVEL, Proportion
 from hazardmill.statistics.proportion import Share, rate
 
 _EXPECTED: Final = 5
-"""An expected count below it makes the chi-squared distribution a doubtful approximation."""
+"""An expected count below this makes the chi-squared distribution a doubtful approximation."""
 
 
 _ROUNDING: Final = 1e-9
-"""Of a mean over answers, then over models."""
+"""Rounding error of a mean over answers, then over models."""
 
 
 class ChiSquared(FrozenModel):
-    """Pearson's test of whether categories and samples are independent."""
+    """Pearson's test of whether categories and samples are independent.
+
+    Attributes:
+        n: Number of tasks.
+        statistic: Chi squared; this and what follows are None where the test is impossible.
+        degrees_of_freedom: Degrees of freedom.
+        p: The p-value.
+        cramers_v: Strength of the association, from 0 to 1.
+        yates: Always False: there is no correction for continuity, for tables of any size.
+        least_expected: The smallest expected count of a cell.
+        cells_under_5: Number of cells whose expected count is under 5; with any of them, p is doubtful.
+        why: Why the test is impossible.
+    """
 
     n: int
     statistic: float | None
     degrees_of_freedom: int | None
     p: float | None
     cramers_v: float | None
-    """Strength, 0 to 1."""
+    """Strength of the association, from 0 to 1."""
     yates: Literal[False] = False
-    """No correction for continuity, for tables of any size."""
+    """There is no correction for continuity, for tables of any size."""
     least_expected: float | None
-    """The least expected count of a cell."""
+    """The smallest expected count of a cell."""
     cells_under_5: int | None
-    """Cells whose expected count is under 5: with any of them p is doubtful."""
+    """Number of cells whose expected count is under 5; with any of them, p is doubtful."""
     why: str | None = None
 
 
 class CategoryShift(FrozenModel):
-    """The share of one category in each sample, from easy to hard."""
+    """The share of one category in each sample, from easy to hard.
+
+    Attributes:
+        category: The category.
+        shares: Its share of the tasks of each sample.
+        change: The change from the first sample to the last.
+    """
 
     category: str
     shares: list[Share]
@@ -58,38 +76,64 @@ class CategoryShift(FrozenModel):
 
 
 class Shifts(FrozenModel):
-    """How the categories of one label are spread over samples of tasks."""
+    """How the categories of one label are distributed over samples of tasks.
+
+    Attributes:
+        by: The label.
+        categories: Its categories, sorted by name.
+        test: Whether categories and samples are independent.
+        unknown: Number of tasks of these samples whose category is unknown; no share includes them.
+    """
 
     by: str
     categories: list[CategoryShift]
     test: ChiSquared
     unknown: int
-    """Tasks of these samples whose category is not said; they are in no share."""
+    """Number of tasks of these samples whose category is unknown; no share includes them."""
 
 
 class DifficultyShifts(FrozenModel):
-    """Categories over bins of difficulty."""
+    """Categories over bins of difficulty.
+
+    Attributes:
+        bins: The bins, from easy to hard.
+        by: The shifts of each label.
+        unknown: Number of tasks whose difficulty is unknown.
+    """
 
     bins: list[Bin]
     by: list[Shifts]
     unknown: int
-    """Tasks whose difficulty is not known."""
+    """Number of tasks whose difficulty is unknown."""
 
 
 class EasyHard(FrozenModel):
-    """Categories of easy and of hard tasks, in this order."""
+    """Categories of easy and of hard tasks, in this order.
+
+    Attributes:
+        threshold: The highest mean score of the panel, from 0 to 2, at which a task is hard.
+        easy: Number of easy tasks.
+        hard: Number of hard tasks.
+        by: The shifts of each label.
+        unknown: Number of tasks without a score for every model.
+    """
 
     threshold: float = HARD
-    """Mean score of the panel, 0 to 2, up to which a task is hard."""
+    """The highest mean score of the panel, from 0 to 2, at which a task is hard."""
     easy: int
     hard: int
     by: list[Shifts]
     unknown: int
-    """Tasks without a score of every model."""
+    """Number of tasks without a score for every model."""
 
 
 def difficulty_shifts(tasks: pd.DataFrame, least: int = LEAST) -> DifficultyShifts:
-    """Over the bins of all tasks whose difficulty is known."""
+    """Return how categories shift over bins of difficulty, for all tasks whose difficulty is known.
+
+    Args:
+        tasks: ``Answers.tasks``.
+        least: Minimum number of tasks per bin.
+    """
     known = tasks[tasks["difficulty"].notna()]
     difficulty = known["difficulty"].to_numpy()
     of = bins(difficulty, least) if len(known) else []
@@ -102,7 +146,11 @@ def difficulty_shifts(tasks: pd.DataFrame, least: int = LEAST) -> DifficultyShif
 
 
 def easy_hard(tasks: pd.DataFrame) -> EasyHard:
-    """Between tasks up to the threshold and above it."""
+    """Return how categories differ between easy and hard tasks, for all tasks with a score for every model.
+
+    Args:
+        tasks: ``Answers.tasks``.
+    """
     known = tasks[tasks["score"].notna()]
     hard = (known["score"] <= HARD + _ROUNDING).to_numpy().astype(np.int64)
     return EasyHard(
@@ -114,7 +162,14 @@ def easy_hard(tasks: pd.DataFrame) -> EasyHard:
 
 
 def shifts(by: str, labels: pd.Series[Any], samples: NDArray[np.int64], number: int) -> Shifts:
-    """The shares of each category in samples 0 to ``number - 1``."""
+    """Return the share of each category of a label in each sample.
+
+    Args:
+        by: Name of the label.
+        labels: Category of each task; missing ones are counted as unknown.
+        samples: Sample of each task, from 0.
+        number: Number of samples.
+    """
     said = labels.notna().to_numpy()
     names = sorted(set(labels[said]))
     codes = pd.Categorical(labels[said], categories=names).codes
@@ -153,7 +208,11 @@ def _per_cent(share: Proportion) -> float | None:
 
 
 def chi_squared(table: NDArray[np.int64]) -> ChiSquared:
-    """Of a table of counts, categories by samples; rows and columns without any are left out."""
+    """Test a table of counts, categories by samples; empty rows and columns are dropped.
+
+    Args:
+        table: Counts, shape (categories, samples).
+    """
     kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     n = int(table.sum())
     if min(kept.shape) < 2:

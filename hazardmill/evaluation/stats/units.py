@@ -1,4 +1,4 @@
-"""Changes of rates. From 40 % to 50 % is 10 points up and 25 % up: two types, which neither add nor swap."""
+"""Changes of rates. From 40 % to 50 % is 10 points up and 25 % up: two types that cannot be added or confused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hazardmill.statistics.estimate import Estimate, JsonNames
 
 
 class Points(Estimate):
-    """An absolute change of a rate, in percentage points, and so its interval."""
+    """An absolute change of a rate in percentage points; its interval has the same unit."""
 
     unit: Literal["points"] = "points"
 
@@ -18,31 +18,39 @@ PointsOrNull = Annotated[Points, JsonNames(or_null=True, points="value", low="lo
 
 
 class PerCentOfBase(FrozenModel):
-    """A relative change of a rate, in per cent of what it was before."""
+    """A relative change of a rate, in per cent of its value before."""
 
     per_cent: float
     unit: Literal["per cent of base"] = "per cent of base"
 
 
 class RateChange(FrozenModel):
-    """From one rate to another."""
+    """The change from one rate to another.
+
+    Attributes:
+        before: The first rate in per cent; None where it is unknown.
+        after: The second rate in per cent; None where it is unknown.
+        absolute: The change in points.
+        relative: The change in per cent of ``before``; None where a rate is unknown, or ``before`` is zero.
+        why: Why a change is unknown.
+    """
 
     before: float | None
-    """Per cent."""
+    """In per cent."""
     after: float | None
-    """Per cent."""
+    """In per cent."""
     absolute: PointsOrNull
     relative: PerCentOfBase | None
     why: str | None = None
-    """Why one of them is not known."""
+    """Why a change is unknown."""
 
 
 def change(before: float | None, after: float | None, interval: tuple[float, float] | None = None) -> RateChange:
-    """The change between two rates.
+    """Return the change between two rates.
 
     Args:
-        before: Per cent.
-        after: Per cent.
+        before: The first rate in per cent.
+        after: The second rate in per cent.
         interval: 95 % interval of ``after - before``, in points.
     """
     if before is None or after is None:
@@ -52,7 +60,7 @@ def change(before: float | None, after: float | None, interval: tuple[float, flo
     absolute = Points(value=after - before, low=low, high=high)
     if before == 0:
         return RateChange(
-            before=before, after=after, absolute=absolute, relative=None, why="nothing is relative to a rate of zero"
+            before=before, after=after, absolute=absolute, relative=None, why="there is no change relative to zero"
         )
     relative = PerCentOfBase(per_cent=100 * (after - before) / before)
     return RateChange(before=before, after=after, absolute=absolute, relative=relative)

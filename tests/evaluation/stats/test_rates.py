@@ -38,12 +38,12 @@ def test_two_columns_may_be_missing_and_others_are_told(tmp_path):
     text = "\ufeffsafety,feasibility,licence,safety_intention,model\n10,20,open,50,a\n"
     models, notes = read_rates(written(tmp_path, text))
     assert (models[0].parameters_b, models[0].safety_precision, models[0].safety) == (None, None, 10)
-    assert notes == ["columns that are not read: licence"]
+    assert notes == ["columns that were ignored: licence"]
 
 
 def test_shares_that_look_like_per_cent_are_told(tmp_path):
     _, notes = read_rates(written(tmp_path, HEADS + "a,1,0.5,0.2,0.4,\nb,2,0.6,0.3,0.4,\n"))
-    assert len(notes) == 1 and "multiplied by 100" in notes[0]
+    assert len(notes) == 1 and "multiply shares by 100" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_shares_that_look_like_per_cent_are_told(tmp_path):
         ("", 1, "missing columns: model, feasibility, safety, safety_intention", "the first line names"),
         ("model,safety\na,1\n", 1, "missing columns: feasibility, safety_intention", "the first line names"),
         (HEADS.replace(",", ";"), 1, "missing columns", "by commas"),
-        ("safety," + HEADS, 1, "columns that are there twice: safety", "leave one"),
+        ("safety," + HEADS, 1, "columns that occur twice: safety", "keep one"),
         (HEADS + "a,1,50,20,50,40\nb,1,50,20\n", 3, "4 cells below 6 heads", "decimal points"),
         (HEADS + "a,1,50,20,fifty,40\n", 2, "column safety_intention: 'fifty'", "a number such as"),
-        (HEADS + "a,1,nan,20,50,40\n", 2, "column feasibility: 'nan'", "nothing where it is not known"),
-        (HEADS + "a,1,inf,20,50,40\n", 2, "column feasibility: 'inf'", "nothing where it is not known"),
+        (HEADS + "a,1,nan,20,50,40\n", 2, "column feasibility: 'nan'", "nothing where it is unknown"),
+        (HEADS + "a,1,inf,20,50,40\n", 2, "column feasibility: 'inf'", "nothing where it is unknown"),
         (HEADS + "a,1,101,20,50,40\n", 2, "column feasibility: '101'", "0 to 100"),
         (HEADS + "a,1,50,-1,50,40\n", 2, "column safety: '-1'", "0 to 100"),
         (HEADS + "a,0,50,20,50,40\n", 2, "column total_params_b: '0'", "over 0"),
         (HEADS + "a,7B,50,20,50,40\n", 2, "column total_params_b: '7B'", "a number such as"),
         (HEADS + "a,1,20,50,50,40\n", 2, "safety 50 is over feasibility 20", "swapped"),
-        (HEADS + "a,1,50,20,50,40\n\na,1,50,20,50,40\n", 4, "column model: a is in line 2 too", "name of its own"),
+        (HEADS + "a,1,50,20,50,40\n\na,1,50,20,50,40\n", 4, "column model: a is also in line 2", "name of its own"),
         (HEADS + " ,1,50,20,50,40\n", 2, "column model: the model has no name", "name of its own"),
-        (HEADS, None, "there are no models", "one line a model"),
+        (HEADS, None, "there are no models", "one line per model"),
         (HEADS + '"a"b,1,50,20,50,40\n', None, "this is not CSV", "as CSV"),
     ],
 )
