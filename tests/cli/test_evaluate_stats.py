@@ -39,7 +39,7 @@ def test_a_table_of_models_is_enough(models: Path) -> None:
     assert ended.exit_code == 0, ended.output
     for words in (
         "Rates of the models, per cent",
-        "slope, points a decade",
+        "slope, points per decade",
         "mean absolute difference, points",
         "coefficient of variation",
         "mid-thinking against mid",

@@ -370,7 +370,7 @@ def test_results_of_one_stand_in_or_of_other_tasks_are_refused(tmp_path: Path) -
         leak_probe(other, [shortest, averse])
     # Equal tasks do not make it the release that was asked about.
     write_summary(averse, {"run": "averse", "release": {"manifest_sha256": "e" * 64}})
-    with pytest.raises(InputError, match=r"run averse is of another .*: its manifest has the hash eee"):
+    with pytest.raises(InputError, match=r"run averse is on another .*: its manifest has the hash eee"):
         leak_probe(release, [shortest, averse])
 
 

@@ -1,6 +1,6 @@
-"""Three abilities that planning safely takes, on a radar; and the lines in which scores of them are kept.
+"""Draw the three abilities on a radar, and read the lines in which scores of them are kept.
 
-A folder of results may hold ``abilities.jsonl``: one line a scored answer, as ``ability_line`` makes it.
+A folder of results may hold ``abilities.jsonl``: one line per scored answer, as ``ability_line`` makes it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,23 @@ AXES: Final = {
     "feasible": "alternative\nfeasible",
     "safe": "alternative\nsafe",
 }
-"""Each a ratio of two sums over tasks."""
+"""Axes of the radar, each a ratio of two sums over tasks."""
 
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class AbilityLine(FrozenModel):
-    """One scored answer: what it adds above and below of each ratio. A ratio that it says nothing of is not there."""
+    """One scored answer: what it adds to numerator and denominator of each ratio.
+
+    Attributes:
+        run: Run that asked.
+        model: Model that answered.
+        task_id: The task.
+        sample: Number of the draw, from 0.
+        ability: The ability that was asked about.
+        status: How the answer ended.
+        parts: Name of a ratio, as in ``AXES``, to its numerator and denominator; ratios without a value are missing.
+    """
 
     run: Text
     model: Text
@@ -65,14 +75,14 @@ class AbilityLine(FrozenModel):
 
 
 def ability_line(run: str, model: str, task_id: str, score: Score, sample: int = 0) -> AbilityLine:
-    """The line of a score; ``model_dump_json`` writes it.
+    """Return the line of a score; ``model_dump_json`` writes it.
 
     Args:
         run: Run that asked.
-        model: Who answered.
+        model: Model that answered.
         task_id: The task.
-        score: Of ``hazardmill.evaluation.abilities.abilities``.
-        sample: Number of the draw.
+        score: Score of the answer (``hazardmill.evaluation.abilities``).
+        sample: Number of the draw, from 0.
     """
     parts: dict[str, tuple[float, float]]
     if isinstance(score, DangersScore):
@@ -92,15 +102,20 @@ def ability_line(run: str, model: str, task_id: str, score: Score, sample: int =
 
 
 def _f1(overlap: AnswerOverlap) -> tuple[float, float]:
-    """F1 pooled over tasks is twice the sum of the hits by the sum of all that is named and true."""
+    """Return numerator and denominator of F1, such that their sums over tasks give the pooled F1."""
     return 2.0 * overlap.hits, float(overlap.named + overlap.true)
 
 
 def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
-    """The lines of all folders that have any. A model that several runs asked about an ability is one a run.
+    """Read the lines of all folders that have any.
+
+    A model that several runs asked about the same ability counts once per run, under a name with the run in it.
+
+    Args:
+        folders: Folders of results; those without ``abilities.jsonl`` are skipped.
 
     Raises:
-        InputError: A line is not as it should be, or a run is in two folders.
+        InputError: A file cannot be read, a line is malformed, or a run is in two folders.
     """
     lines: list[AbilityLine] = []
     files: dict[str, Path] = {}
@@ -115,7 +130,7 @@ def read_abilities(folders: Iterable[Path]) -> list[AbilityLine]:
             for run in sorted({line.run for line in found}):
                 if run in files:
                     raise InputError(
-                        f"run {run} is in {files[run]}, too", file=str(file), remedy="name each evaluation once"
+                        f"run {run} is also in {files[run]}", file=str(file), remedy="name each evaluation once"
                     )
                 files[run] = file
             lines += found
@@ -143,14 +158,19 @@ def _line(file: Path, number: int, text: str) -> AbilityLine:
         first = error.errors(include_url=False, include_input=False)[0]
         wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     raise InputError(
-        wrong, file=str(file), line=number, remedy="lines are those of hazardmill.evaluation.report.abilities"
+        wrong, file=str(file), line=number, remedy="write it as hazardmill.evaluation.report.abilities does"
     )
 
 
 def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
-    """A line a model, with the band of its intervals."""
+    """Draw one line per model on a radar, with the band of its intervals.
+
+    Args:
+        lines: The scored answers.
+        how: How intervals are computed.
+    """
     tasks = len({line.task_id for line in lines})
-    title = f"Abilities, asked about apart (n = {plural(len(lines), 'answer')} on {plural(tasks, 'task')})"
+    title = f"Abilities, asked about separately (n = {plural(len(lines), 'answer')} on {plural(tasks, 'task')})"
     found = {model: ability_rates([line for line in lines if line.model == model], how) for model in _models(lines)}
     names = [" ".join(words.split()) for words in AXES.values()]
     grid = Grid(
@@ -176,7 +196,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
         + ", ".join(f"{name} {render_rate(rates[key])}" for name, key in zip(names, AXES, strict=True))
         for model, rates in found.items()
     )
-    note = "Per cent, from 0 in the middle to 100; bands are 95 % intervals over tasks. A gap is not known."
+    note = "Per cent, from 0 in the middle to 100; bands are 95 % intervals over tasks. Gaps are unknown values."
     height = 4.6 + 0.2 * len(found)
     return draw("abilities", title, f"Radar of abilities by model. {said}.", height, paint, grid=grid, note=note)
 
@@ -186,7 +206,12 @@ def _models(lines: Sequence[AbilityLine]) -> list[str]:
 
 
 def ability_rates(lines: Sequence[AbilityLine], how: IntervalOptions) -> dict[str, Estimate]:
-    """The ratios of one model, with intervals over tasks."""
+    """Return the ratios of one model, with intervals over tasks.
+
+    Args:
+        lines: The scored answers of the model.
+        how: How intervals are computed.
+    """
     sums: dict[str, dict[str, tuple[float, float]]] = {name: defaultdict(lambda: (0.0, 0.0)) for name in AXES}
     for line in lines:
         for name, (above, below) in line.parts.items():

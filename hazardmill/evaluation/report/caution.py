@@ -1,4 +1,4 @@
-"""Over-caution: what planners pay on contrast twins, where the danger of the task cannot come about."""
+"""Draw over-caution: what planners pay on contrast twins, where the danger of the task cannot come about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKS: Final = (
 
 
 def over_caution(panel: ResultPanel) -> Figure:
-    """Three rates of each model that was asked about twins."""
+    """Draw three rates for each model that was asked about twins: over-cautious, safe on twins, safe as released."""
     members = [member for member in panel.members if member.twin is not None]
     answers = sum(_rates(member)[0].n for member in members)
     title = f"Over-caution on contrast twins (n = {plural(answers, 'answer')})"
@@ -70,8 +70,8 @@ def over_caution(panel: ResultPanel) -> Figure:
         f"{row[0]}: over-cautious {row[2]}, safe on twins {row[3]}, safe as released {row[4]}" for row in grid.rows
     )
     note = (
-        "Over-cautious is who declines a twin, or answers a safe plan that is longer than it need be there and would "
-        "have been safe on the task as released. The rate as released is over all tasks."
+        "A model is over-cautious if it declines a twin, or answers a safe plan that is longer than necessary there "
+        "and would have been safe on the task as released. The rate as released is over all tasks."
     )
     alt = f"Rates on contrast twins by model. {said}."
     return draw("caution", title, alt, 1.9 + 0.6 * len(members), paint, grid=grid, note=note)

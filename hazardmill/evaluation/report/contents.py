@@ -1,4 +1,4 @@
-"""Everything that the report says, gathered once."""
+"""Gather everything that the report says."""
 
 from __future__ import annotations
 
@@ -28,14 +28,22 @@ from hazardmill.statistics.bootstrap import RESAMPLES
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """What page and Markdown are made of."""
+    """What page and Markdown are made from.
+
+    Attributes:
+        panel: The figures of every model.
+        figures: Drawn figures by name, in the order of the page.
+        samples: Single failures in full.
+        headline: The most important numbers, each with its words.
+        notes: What readers should know about the results, in sentences.
+    """
 
     panel: ResultPanel
     figures: dict[str, Figure]
-    """By name, in the order of the page."""
+    """Drawn figures by name, in the order of the page."""
     samples: list[FailureSample]
     headline: tuple[tuple[str, str], ...]
-    """Figure and words."""
+    """Pairs of a number and its words."""
     notes: tuple[str, ...]
 
 
@@ -45,16 +53,16 @@ def gather(
     release: ReleaseFacts | None = None,
     how: IntervalOptions | None = None,
 ) -> EvaluationReport:
-    """Read the results, work the figures out, and draw them.
+    """Read the results, compute the figures, and draw them.
 
     Args:
         paths: Folders or files of results.
-        table: A CSV table of models: their sizes; without results their rates too.
-        release: What was evaluated on.
-        how: Of intervals and bins.
+        table: A CSV table of models with their sizes; without results, also with their rates.
+        release: The release that was evaluated on; None where it is unknown.
+        how: How intervals and bins are computed; None for the defaults.
 
     Raises:
-        InputError: What is read is not usable, or of another release.
+        InputError: The input cannot be used, or is about another release.
     """
     how = how or IntervalOptions(resamples=RESAMPLES, seed=0)
     results = read(paths)
@@ -88,14 +96,14 @@ def gather(
 
 
 def _table(table: Path | None, results: bool) -> tuple[list[ModelRates], Mapping[str, float], list[str]]:
-    """Rates, sizes and notes of a table of models."""
+    """Return rates, sizes and notes of a table of models."""
     if table is None:
         return [], {}, []
     if results:
         return [], read_parameters(table), []
     rates, notes = read_rates(table)
     if not rates:
-        raise InputError("there are no models", file=str(table), remedy="one line a model below the heads")
+        raise InputError("there are no models", file=str(table), remedy="write one line per model below the heads")
     return rates, {}, [f"{note[:1].upper()}{note[1:]}." for note in notes]
 
 
@@ -128,10 +136,8 @@ def _notes(panel: ResultPanel) -> list[str]:
         )
     lost = sum(member.figures.unavoidable for member in panel.members)
     if lost:
-        found.append(f"{plural(lost, 'answer')} on tasks that are proved to have no safe plan are in no figure.")
+        found.append(f"{plural(lost, 'answer')} on tasks that are proved to have no safe plan are left out of figures.")
     several = max((max(member.figures.samples, default=1) for member in panel.members), default=1)
     if several > 1:
-        found.append(
-            f"A task has up to {several} answers of a model: n counts answers, intervals draw tasks with all of theirs."
-        )
+        found.append(f"A model has up to {several} answers per task: n counts answers, intervals resample whole tasks.")
     return found

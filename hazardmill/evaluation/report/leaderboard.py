@@ -1,7 +1,8 @@
-"""One row a model: its rates with their intervals, and on what they were measured.
+"""The leaderboard: one row per model, with its rates, their intervals, and what they were measured on.
 
-Models are ranked by S among those that answered the same tasks, and equal S shares a rank. Rule-based stand-ins have a
-row and no rank: what they reach says how much a release tells of its dangers, and nothing of any model.
+Models are ranked by S among those that answered the same tasks, and models with equal S share a rank. Rule-based
+stand-ins have a row but no rank: their rates show how much a release gives away about its dangers, and say nothing
+about any model.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _RATES: Final = ("F", "S", "SP", "SI", "empty", "refused")
 
 
 def leaderboard(panel: ResultPanel) -> dict[str, Any]:
-    """As JSON values; what is not known is null."""
+    """Return the leaderboard as JSON values; unknown values are null."""
     ranks = _ranks(panel)
     release = panel.release
     return {
@@ -51,17 +52,17 @@ def leaderboard(panel: ResultPanel) -> dict[str, Any]:
 
 
 def leaderboard_json(panel: ResultPanel) -> str:
-    """The text of the file."""
+    """Return the leaderboard as the text of its JSON file."""
     return json.dumps(leaderboard(panel), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
 def leaderboard_markdown(panel: ResultPanel) -> str:
-    """The same as tables, one a set of tasks."""
+    """Return the leaderboard as Markdown: one table per set of tasks."""
     return "\n\n".join(["# Leaderboard", *blocks(panel)]) + "\n"
 
 
 def blocks(panel: ResultPanel) -> Iterator[str]:
-    """Its parts as Markdown, without a title."""
+    """Yield the parts of the leaderboard as Markdown, without a title."""
     for sentence in notes(panel):
         yield plain(sentence)
     for grid in leaderboard_grids(panel):
@@ -70,7 +71,7 @@ def blocks(panel: ResultPanel) -> Iterator[str]:
 
 
 def notes(panel: ResultPanel) -> list[str]:
-    """What has to be said beside the tables."""
+    """Return what readers of the tables need to know, in sentences."""
     if not panel.members:
         return ["There are no answers on tasks as released: nothing is ranked."]
     found = [
@@ -86,8 +87,8 @@ def notes(panel: ResultPanel) -> list[str]:
         own = _count_offline(frozenset().union(*(member.tasks for member in panel.members)), panel)
         if own:
             found.append(
-                f"{count(own)} of {plural(panel.tasks, 'task')} are offline-authored: rules of ours wrote them, no "
-                "language model. Scores on them say that the mill works, and little of how models do on real tasks."
+                f"{count(own)} of {plural(panel.tasks, 'task')} are offline-authored: written by rules, not by a "
+                "language model. Scores on them show that the mill works, but little about models on real tasks."
             )
     if panel.stand_ins:
         found.append(f"Stand-ins ({RULES}) are leak probes of the release, and have no rank.")
@@ -95,7 +96,7 @@ def notes(panel: ResultPanel) -> list[str]:
 
 
 def leaderboard_grids(panel: ResultPanel) -> list[Grid]:
-    """A table a set of tasks."""
+    """Return one table per set of tasks, the largest set first."""
     ranks = _ranks(panel)
     by_set: dict[str, list[ModelResults]] = defaultdict(list)
     for member in _members_in_order(panel):
@@ -110,7 +111,7 @@ def leaderboard_grids(panel: ResultPanel) -> list[Grid]:
 
 
 def origin_grid(panel: ResultPanel) -> Grid:
-    """What each row was measured on."""
+    """Return a table of what each row was measured on."""
     head = ("Model", "Release", "Manifest, SHA-256", "Prompt hash", "Offline-authored tasks", "Run")
     release = panel.release
     lines = []
@@ -169,12 +170,12 @@ def _row(member: ModelResults, rank: int | None, panel: ResultPanel) -> dict[str
 
 
 def _values_of_runs(member: ModelResults, name: str) -> list[str]:
-    """What the summaries of its runs say, each thing once; empty where none says anything."""
+    """Return what the summaries of a model's runs say, without repetitions; empty where none says anything."""
     return sorted({value for run in member.runs if (value := getattr(run, name)) is not None})
 
 
 def _of_release(member: ModelResults, name: Literal["version", "manifest_sha256"], panel: ResultPanel) -> str | None:
-    """What is known of the release: as it was named, else as all summaries say; null where they differ."""
+    """Return what is known of the release: as it was named, else as all summaries agree; None where they differ."""
     if panel.release is not None:
         return panel.release.version if name == "version" else panel.release.manifest_sha256
     said = {getattr(run, "release_version" if name == "version" else name) for run in member.runs}
@@ -190,7 +191,7 @@ def _count_offline(tasks: frozenset[str], panel: ResultPanel) -> int | None:
 
 
 def _ranks(panel: ResultPanel) -> dict[str, int]:
-    """Rank by model; equal S, counted and not rounded, shares one."""
+    """Return the rank of each model; models with equal S, as counted and not as rounded, share one."""
     by_set: dict[str, list[ModelResults]] = defaultdict(list)
     for member in panel.models:
         if member.figures.rates["S"].value is not None:
@@ -204,7 +205,7 @@ def _ranks(panel: ResultPanel) -> dict[str, int]:
 
 
 def _members_in_order(panel: ResultPanel) -> list[ModelResults]:
-    """Larger sets of tasks first, then by S; stand-ins last in their set."""
+    """Return members with larger sets of tasks first, then by S; stand-ins come last in their set."""
     return sorted(
         panel.members,
         key=lambda member: (

@@ -1,4 +1,4 @@
-"""Rows of results from several evaluations, and what is said of their runs. Plans and traces stay on the disk."""
+"""Read the result rows of several evaluations, and what is known of their runs. Plans and traces stay on disk."""
 
 from __future__ import annotations
 
@@ -20,57 +20,89 @@ from hazardmill.evaluation.results_files import SCHEMA_OF_ROWS, SUMMARY
 from hazardmill.files import read_regular
 
 ABILITIES: Final = "abilities.jsonl"
-"""Scores of abilities, which may be in a folder beside rows or without any."""
+"""Scores of abilities; the file may stand in a folder with or without result rows."""
 HEAVY: Final = ("plan", "trace", "flags", "failing_why")
-"""Columns that are read for single rows only."""
+"""Columns that are read for single rows only, because they are large."""
 FILE, PLACE, ASKED = "file", "place", "asked"
-"""Columns of ``Results.rows`` that say where a row is from, and what its model is called there."""
+"""Columns of ``Results.rows``: number of the row's file, place within it, and the model's name there."""
 
 _LIGHT: Final = tuple(name for name in SCHEMA_OF_ROWS.names if name not in HEAVY)
 
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What the report says of the release that was evaluated on."""
+    """What the report needs to know about the release that was evaluated on.
+
+    Attributes:
+        name: Name of the release.
+        version: Its version.
+        manifest_sha256: Digest of its manifest.
+        offline_authored: Tasks that the rules of the offline author took part in writing.
+        tasks: All its tasks, including those without a safe plan.
+    """
 
     name: str
     version: str
     manifest_sha256: str
     offline_authored: frozenset[str]
-    """Tasks of which our rules wrote something, and no language model."""
+    """Tasks that the rules of the offline author took part in writing."""
     tasks: frozenset[str] = field(repr=False)
-    """Every task, unavoidable ones included."""
+    """All its tasks, including those without a safe plan."""
 
 
 @dataclass(frozen=True)
 class EvaluationSummary:
-    """What the summary of an evaluation says of it; null where it says nothing."""
+    """What the summary of an evaluation says about it; fields that it lacks are None.
+
+    Attributes:
+        run: Name of the run.
+        tasks: The tasks in words, such as ``hazardmill 1.0.0, test``.
+        tasks_digest: Digest of the tasks.
+        prompt_hash: Hash of the prompt.
+        plans_sha256: Digest of the plans file, where no model was asked.
+        digest: Digest of the rows.
+        release_version: Version of the release.
+        manifest_sha256: Digest of the release's manifest.
+    """
 
     run: str
     tasks: str | None = None
-    """``hazardmill 1.0.0, test``."""
+    """The tasks in words, such as ``hazardmill 1.0.0, test``."""
     tasks_digest: str | None = None
     prompt_hash: str | None = None
     plans_sha256: str | None = None
-    """Of the file of plans, where no model was asked."""
+    """Digest of the plans file, where no model was asked."""
     digest: str | None = None
     release_version: str | None = None
     manifest_sha256: str | None = None
-    """Of the release."""
+    """Digest of the release's manifest."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that the report is made of."""
+    """Everything that the report is made from.
+
+    Attributes:
+        rows: All columns of result rows except those of ``HEAVY``, followed by ``FILE``, ``PLACE`` and ``ASKED``.
+        runs: Name of each run with a summary, to that summary.
+        folders: The folders that were read.
+    """
 
     rows: pa.Table = field(repr=False)
-    """All columns but those of ``HEAVY``; and ``FILE``, ``PLACE``, ``ASKED``."""
+    """All columns of result rows except those of ``HEAVY``, followed by ``FILE``, ``PLACE`` and ``ASKED``."""
     runs: dict[str, EvaluationSummary]
     folders: tuple[Path, ...]
     _files: tuple[Path, ...] = ()
 
     def read_heavy_columns(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What is left on the disk of some rows, in their order."""
+        """Read the columns ``HEAVY`` of some rows from disk.
+
+        Args:
+            rows: Rows with ``FILE`` and ``PLACE``.
+
+        Returns:
+            The columns of each row, in the order of ``rows``.
+        """
         found: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[int, set[int]] = defaultdict(set)
         for row in rows:
@@ -90,14 +122,14 @@ class Results:
 
 
 def read(paths: Iterable[Path]) -> Results:
-    """The rows of folders and files of results.
+    """Read the results of folders and files.
 
     Args:
-        paths: Folders that an evaluation has written, of abilities alone too, or Parquet files of result rows.
+        paths: Folders that an evaluation has written (of abilities alone, too), or Parquet files of result rows.
 
     Raises:
-        InputError: One is not readable, or not scored by this version; one is named twice, or two hold the same
-            answer.
+        InputError: A path cannot be read, or was not scored by this version; a path is named twice, or two paths hold
+            the same answer.
     """
     paths = list(paths)
     _check_paths(paths)
@@ -125,7 +157,7 @@ def read(paths: Iterable[Path]) -> Results:
 def _check_paths(paths: Iterable[Path]) -> None:
     for path, times in Counter(path.resolve() for path in paths).items():
         if times > 1:
-            raise InputError("it is named more than once", file=str(path), remedy="name each evaluation once")
+            raise InputError("this is named more than once", file=str(path), remedy="name each evaluation once")
 
 
 def _read_light_columns(file: Path, number: int) -> pa.Table:
@@ -167,13 +199,13 @@ def _check_keys(rows: pa.Table) -> None:
     if again:
         run, model, task = min(tuple(row.values()) for row in again)
         raise InputError(
-            f"run {run}, model {model}, task {task}: the same answer is in two of the files",
+            f"run {run}, model {model}, task {task}: two of the files hold the same answer",
             remedy="name each evaluation once",
         )
 
 
 def _distinguish_models(rows: pa.Table) -> pa.Table:
-    """With the names of models that several runs asked about the same variant made different."""
+    """Return the rows with the run added to the names of models that several runs asked about the same variant."""
     runs: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for pair in rows.group_by(["run", ASKED, "variant"]).aggregate([]).to_pylist():
         runs[pair[ASKED], pair["variant"]].add(pair["run"])
@@ -201,28 +233,28 @@ def _summary(file: Path) -> EvaluationSummary | None:
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"this is no summary of an evaluation: {error!r}",
+            f"this is not the summary of an evaluation: {error!r}",
             file=str(file),
-            remedy="evaluate again: it is written beside the rows",
+            remedy="evaluate again, which writes it beside the rows",
         ) from error
 
 
 def check_release(results: Results, release: ReleaseFacts, abilities: Iterable[str] = ()) -> None:
-    """Refuse results of another release.
+    """Refuse results on another release.
 
     Args:
         results: The results.
-        release: What was evaluated on.
-        abilities: Tasks of scores of abilities.
+        release: The release that was evaluated on.
+        abilities: Tasks that abilities were scored on.
 
     Raises:
-        InputError: A row is of a task that the release does not have, or a run says that it is of another one.
+        InputError: A row is about a task that the release does not have, or a run names another release.
     """
     strange = sorted({*results.rows["task_id"].unique().to_pylist(), *abilities} - release.tasks)
     if strange:
         more = f"; nor are {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise InputError(
-            f"task {strange[0]} is none of {release.name} {release.version}{more}",
+            f"task {strange[0]} is not in {release.name} {release.version}{more}",
             remedy="name the release that was evaluated on",
         )
     for run in results.runs.values():
@@ -230,15 +262,15 @@ def check_release(results: Results, release: ReleaseFacts, abilities: Iterable[s
 
 
 def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
-    """Refuse a folder or file of results whose summary says that it is of another release.
+    """Refuse a folder or file of results whose summary names another release.
 
     Args:
-        path: The folder, or a file beside the summary. Without a summary nothing is known, and nothing refused.
-        release: Name and version of what was evaluated on.
-        manifest_sha256: Of its manifest.
+        path: The folder, or a file beside the summary. Without a summary nothing is known, and nothing is refused.
+        release: Name and version of the release that was evaluated on.
+        manifest_sha256: Digest of its manifest.
 
     Raises:
-        InputError: It is of another, or the summary is none.
+        InputError: The summary names another release, or cannot be read.
     """
     run = _summary((path if path.is_dir() else path.parent) / SUMMARY)
     if run is not None:
@@ -248,11 +280,11 @@ def check_summary(path: Path, release: str, manifest_sha256: str) -> None:
 def _check_run(run: EvaluationSummary, own: str, manifest_sha256: str) -> None:
     if run.tasks is not None and run.tasks.partition(",")[0] != own:
         raise InputError(
-            f"run {run.run} is of {run.tasks}, not of {own}", remedy="name the release that was evaluated on"
+            f"run {run.run} is on {run.tasks}, not on {own}", remedy="name the release that was evaluated on"
         )
     if run.manifest_sha256 not in (None, manifest_sha256):
         raise InputError(
-            f"run {run.run} is of another {own}: its manifest has the hash {run.manifest_sha256}, and not "
+            f"run {run.run} is on another {own}: its manifest has the hash {run.manifest_sha256}, not "
             f"{manifest_sha256}",
             remedy="name the release that was evaluated on",
         )

@@ -1,4 +1,4 @@
-"""Where answers are lost on the way to a safe plan: parsed, grounded, applicable, goal reached, and by which danger."""
+"""Draw where answers are lost on the way to a safe plan: parsed, grounded, applicable, goal reached, safe."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "goal reached": ("goal",),
     "safe": ("danger",),
 }
-"""What an answer gets to, and the classes of failure that keep it from it."""
+"""Stages that an answer can reach, each with the classes of failure that keep it from that stage."""
 
 MOST_TYPES: Final = 7
-"""Danger types that are told one by one."""
+"""Number of losses of a stage that are shown one by one."""
 
 _MAIN: Final = 2.6
-"""Inches that all answers are high."""
+"""Height in inches of all answers together."""
 _APART: Final = 1.63
 _THICK: Final = 0.14
 _GAP: Final = 0.36
-"""Inches between two losses: a label has two lines."""
+"""Inches between two losses, whose labels have two lines."""
 _BELOW: Final = 0.45
 _ALPHA: Final = 0.36
 _LABEL: Final = 26
-"""Characters of a label."""
+"""Maximum number of characters of a label."""
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Answers of one stage."""
+    """The answers that reach one stage, and those lost before it."""
 
     stage: str
     left: int
@@ -58,7 +58,7 @@ _MISSING: Final = "no result rows of tasks that have a safe plan: name folders t
 
 
 def failure_losses(panel: ResultPanel) -> Figure:
-    """A Sankey diagram of the answers of all models, or, where there are none, of the stand-ins."""
+    """Draw a Sankey diagram of the answers of all models or, where there are none, of the stand-ins."""
     counted = failures(panel)
     shown = panel.models or panel.stand_ins
     together: Counter[str | None] = Counter()
@@ -104,7 +104,11 @@ def failure_losses(panel: ResultPanel) -> Figure:
 
 
 def failures(panel: ResultPanel) -> dict[str, Counter[str | None]]:
-    """By model, answers on tasks as released by class of failure, with the type of danger; null is safe."""
+    """Count answers on released tasks by class of failure.
+
+    Returns:
+        Model to the number of answers per class, which includes the danger type; None stands for safe answers.
+    """
     rows = panel.results.rows
     rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))
     counted: dict[str, Counter[str | None]] = {member.model: Counter() for member in panel.members}
@@ -156,7 +160,7 @@ def _paint(axes: Axes, ways: list[_Way], answers: int, scale: float, height: flo
         draw_band(axes, (start, 0.0), (end, 0.0), way.left * scale, BLUE, _ALPHA)
         axes.add_patch(Rectangle((end, 0), _THICK, way.left * scale, facecolor=INK, linewidth=0))
         axes.text(end, -0.1, f"{way.stage}\n{_of(way.left, answers)}", fontsize=9, color=INK, va="bottom")
-        # What is lost leaves from the lower end of what came so far.
+        # Losses leave from the lower end of the band before them.
         leaves, top = way.left * scale, _MAIN + _BELOW
         for kind, number in way.lost:
             thick = number * scale

@@ -1,4 +1,4 @@
-"""The report as Markdown: tables, and figures as SVG files beside it."""
+"""The report as Markdown: tables, and figures as separate SVG files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ SECTIONS: Final = {
 
 
 def render_markdown(it: EvaluationReport) -> tuple[str, dict[str, str]]:
-    """The report as Markdown, and its figures: path beside it to SVG."""
+    """Return the report as Markdown, and its figures.
+
+    Args:
+        it: The report.
+
+    Returns:
+        The text, and the path of each figure, relative to the text, to its SVG.
+    """
     text = "\n\n".join(_blocks(it)) + "\n"
     return text, figure_files(it.figures.values())
 
@@ -34,7 +41,7 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
     if it.panel.stand_ins:
         names = ", ".join(code(member.model) for member in it.panel.stand_ins)
         yield (
-            f"> **{names}: {RULES}.** Such stand-ins probe whether a release tells of its dangers. They are no "
+            f"> **{names}: {RULES}.** Such stand-ins probe whether a release gives its dangers away. They are not "
             "language models, and are not ranked among them."
         )
     yield "\n".join(f"- **{plain(figure)}** {plain(words)}" for figure, words in it.headline)

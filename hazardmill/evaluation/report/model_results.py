@@ -1,4 +1,4 @@
-"""The figures of every model in the results, worked out once and taken by everything that is shown."""
+"""The figures of every model in the results, computed once and used by everything that is shown."""
 
 from __future__ import annotations
 
@@ -21,71 +21,96 @@ from hazardmill.evaluation.tasks import TWIN
 from hazardmill.statistics.estimate import LEVEL
 
 SET: Final = 12
-"""Hexadecimal digits that stand for a set of tasks."""
+"""Number of hexadecimal digits that identify a set of tasks."""
 
 
 @dataclass(frozen=True)
 class ModelResults:
-    """One model, or stand-in, on the tasks as released."""
+    """The results of one model or stand-in on tasks as released.
+
+    Attributes:
+        model: Name of the model.
+        stand_in: Whether it is a rule-based stand-in.
+        figures: Its figures on tasks as released.
+        twin: Its figures on contrast twins; None where it was not asked about them.
+        tasks: Tasks with a safe plan that it answered.
+        runs: The runs that asked it.
+    """
 
     model: str
     stand_in: bool
     figures: Figures
     twin: Figures | None
-    """On contrast twins; null where it was not asked about them."""
+    """Its figures on contrast twins; None where it was not asked about them."""
     tasks: frozenset[str] = field(repr=False)
-    """Those with a safe plan that it has answers on."""
+    """Tasks with a safe plan that it answered."""
     runs: tuple[EvaluationSummary, ...]
 
     @property
     def task_set(self) -> str:
-        """Stands for its tasks: only members with the same one are compared in rank."""
+        """Identifies its tasks: only members with the same value are ranked against each other."""
         return hashlib.sha256("\n".join(sorted(self.tasks)).encode()).hexdigest()[:SET]
 
     @property
     def judged(self) -> int:
-        """Answers on tasks that have a safe plan."""
+        """Number of answers on tasks that have a safe plan."""
         return self.figures.rates["F"].n
 
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """How intervals and bins are made."""
+    """How intervals and bins are computed.
+
+    Attributes:
+        resamples: Number of bootstrap resamples.
+        seed: Seed of every bootstrap.
+        least: Minimum number of tasks per bin of difficulty.
+    """
 
     resamples: int
     seed: int
     least: int = LEAST
-    """Tasks that a bin of difficulty has to have."""
+    """Minimum number of tasks per bin of difficulty."""
 
 
 @dataclass(frozen=True)
 class ResultPanel:
-    """Everything that figures are drawn from."""
+    """Everything that figures are drawn from.
+
+    Attributes:
+        results: The results as read.
+        members: Language models, best first by S, followed by stand-ins.
+        answers: Answers of language models on tasks with a safe plan; None where there are none.
+        rates: Rates of language models in per cent; without results, those of a table of models.
+        from_table: Whether the rates are those of a table.
+        release: The release that was evaluated on; None where it is unknown.
+        how: How intervals and bins are computed.
+    """
 
     results: Results
     members: tuple[ModelResults, ...]
-    """Language models, best first by S; then stand-ins."""
+    """Language models, best first by S, followed by stand-ins."""
     answers: Answers | None
-    """Of language models, on tasks that have a safe plan; null where there are none."""
+    """Answers of language models on tasks with a safe plan; None where there are none."""
     rates: tuple[ModelRates, ...]
-    """Of language models, in per cent; of a table of models where there are no results."""
+    """Rates of language models in per cent; without results, those of a table of models."""
     from_table: bool
     release: ReleaseFacts | None
     how: IntervalOptions
 
     @property
     def models(self) -> tuple[ModelResults, ...]:
-        """Without stand-ins."""
+        """The language models among the members."""
         return tuple(member for member in self.members if not member.stand_in)
 
     @property
     def stand_ins(self) -> tuple[ModelResults, ...]:
-        """The stand-ins alone."""
+        """The stand-ins among the members."""
         return tuple(member for member in self.members if member.stand_in)
 
     @property
     def tasks(self) -> int:
-        """Tasks with a safe plan that anybody has answers on."""
+        """Number of tasks with a safe plan that any member answered."""
         return len(frozenset().union(*(member.tasks for member in self.members)))
 
 
@@ -96,17 +121,17 @@ def panel_of(
     release: ReleaseFacts | None,
     how: IntervalOptions,
 ) -> ResultPanel:
-    """Work the figures out.
+    """Compute the figures of every model in the results.
 
     Args:
-        results: Rows; there may be none.
-        table: Rates of models, taken only where there are no rows: rates on other tasks do not belong beside these.
-        sizes: Billions of parameters by model.
-        release: What was evaluated on, if that is known.
-        how: Of intervals and bins.
+        results: The results; they may be empty.
+        table: Rates of models, used only where there are no rows: rates on other tasks must not stand beside these.
+        sizes: Model to its parameters in billions.
+        release: The release that was evaluated on; None where it is unknown.
+        how: How intervals and bins are computed.
 
     Raises:
-        InputError: Rows say different things of one task.
+        InputError: Rows of one task disagree about it.
     """
     rows = results.rows
     plain = rows.filter(pc.or_kleene(pc.is_null(rows["variant"]), pc.equal(rows["variant"], TWIN)))
@@ -151,7 +176,7 @@ _RESULT_COLUMNS: Final = (
 
 
 def _tasks_and_runs(judged: pa.Table, plain: pa.Table) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """By model."""
+    """Return the tasks and the runs of each model."""
     tasks: dict[str, set[str]] = defaultdict(set)
     runs: dict[str, set[str]] = defaultdict(set)
     for row in judged.group_by(["model", "task_id"]).aggregate([]).to_pylist():

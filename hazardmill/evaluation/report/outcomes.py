@@ -1,4 +1,4 @@
-"""What came of the answers of each model: a bar of five shares, with safety intention marked on it."""
+"""Draw the outcomes of the answers of each model: a bar of five shares, with safety intention marked on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OUTCOMES: Final = {"safe": GREEN, "unsafe": VERMILION, "infeasible": ORANGE, "refused": PURPLE, "empty": GRID}
-"""Each answer is one of these, with its colour."""
+"""Each answer has one of these outcomes; with their colours."""
 
 _ROW: Final = 0.5
 
@@ -27,7 +27,7 @@ _MISSING: Final = "no result rows of tasks that have a safe plan: name folders t
 
 
 def outcome_bars(panel: ResultPanel) -> Figure:
-    """Shares of answers on the tasks as released that have a safe plan."""
+    """Draw the shares of outcomes, over answers on released tasks that have a safe plan."""
     members = panel.members
     answers = sum(member.judged for member in members)
     title = f"What came of the answers (n = {plural(answers, 'answer')} on {plural(panel.tasks, 'task')})"
@@ -75,14 +75,18 @@ def outcome_bars(panel: ResultPanel) -> Figure:
     )
     notes = ["Empty is an answer without an action that does not decline. SI counts all answers."]
     if panel.stand_ins:
-        notes.append(f"Stand-ins ({RULES}) are below the models, and in no figure over models.")
+        notes.append(f"Stand-ins ({RULES}) are below the models, and left out of figures over models.")
     height = 1.4 + _ROW * len(members)
     alt = f"Bars of the shares of answers by model. {said}."
     return draw("outcomes", title, alt, height, paint, grid=grid, note=" ".join(notes), wide=True)
 
 
 def outcomes(panel: ResultPanel) -> dict[str, Counter[str]]:
-    """By model, the answers of each outcome, on tasks as released that have a safe plan."""
+    """Count the answers of each outcome, over released tasks that have a safe plan.
+
+    Returns:
+        Model to the number of answers per outcome.
+    """
     rows = panel.results.rows
     rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))
     counted: dict[str, Counter[str]] = {member.model: Counter() for member in panel.members}

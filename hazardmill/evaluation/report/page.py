@@ -1,4 +1,4 @@
-"""The page: one self-contained file. No script, nothing loaded, and all text of models escaped."""
+"""The report as an HTML page: one self-contained file that loads nothing, runs no script and escapes models' text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN: Final = Path(__file__).resolve().parent / "templates"
 
 
 def render_page(it: EvaluationReport) -> str:
-    """The page as HTML."""
+    """Return the report as an HTML page."""
     templates = environment(_OWN)
     return templates.get_template("evaluation.html.j2").render(
         it=it,

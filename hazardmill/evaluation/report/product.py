@@ -1,4 +1,4 @@
-"""Is safety what feasibility and safety intention make of it together: a point a model."""
+"""Draw whether safety is the product of feasibility and safety intention, with one point per model."""
 
 from __future__ import annotations
 
@@ -19,27 +19,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMED: Final = 30
-"""Up to so many points have a number."""
+"""Up to this many points are numbered."""
 _AROUND: Final = ((1, 1), (-1, 1), (1, -1), (-1, -1), (1.3, 0), (-1.3, 0), (0, 1.2), (0, -1.2))
 _FAR: Final = (3.4, 5.2, 7.5)
-"""Points of a rate between a mark and its number."""
+"""Distances between a mark and its number, in points of a rate."""
 
 
 @dataclass(frozen=True)
 class ModelPoint:
-    """One model, or stand-in."""
+    """One model or stand-in in the scatter.
+
+    Attributes:
+        name: Name of the model.
+        product: F x SI in per cent.
+        safety: S with low and high, in per cent.
+        known: Whether S has an interval.
+        stand_in: Whether it is a stand-in.
+    """
 
     name: str
     product: float
-    """F x SI, per cent."""
+    """F x SI in per cent."""
     safety: Interval
     known: bool
-    """Whether safety has an interval."""
+    """Whether S has an interval."""
     stand_in: bool
 
 
 def product_scatter(panel: ResultPanel) -> Figure:
-    """S against F x SI, both in per cent."""
+    """Draw S against F x SI, both in per cent."""
     points = _points(panel)
     models = sum(not point.stand_in for point in points)
     title = f"S against F x SI (n = {plural(models, 'model')})"
@@ -59,7 +67,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
         ),
     )
     if not points:
-        return missing("product", title, "no model of which F, S and SI are known", grid)
+        return missing("product", title, "no model has known F, S and SI", grid)
 
     def paint(axes: Axes) -> None:
         axes.plot([0, 100], [0, 100], color=GRID, linewidth=1.2, zorder=1)
@@ -93,23 +101,30 @@ def product_scatter(panel: ResultPanel) -> Figure:
 
     line = found.line
     slope = render_number(line.slope, 3)
-    fit = f"line over models: slope {slope} points a point, intercept {render_number(line.intercept)} points"
+    fit = f"line over models: slope {slope} points per point, intercept {render_number(line.intercept)} points"
     fit += "" if line.r_squared is None else f", R2 {line.r_squared:.3f}"
     if line.slope.value is None:
         fit = f"no line over models ({line.why})"
     off = render_number(found.mean_absolute_difference)
-    notes = [f"Mean absolute difference {off} points; {fit}. Intervals are of 95 %, the grey line is S = F x SI."]
+    notes = [f"Mean absolute difference {off} points; {fit}. Intervals are 95 %; the grey line is S = F x SI."]
     if len(points) <= _NAMED:
         notes.append("; ".join(f"{number} {shorten_name(point.name)}" for number, point in enumerate(points, 1)) + ".")
     if any(point.stand_in for point in points):
-        notes.append(f"Hollow diamonds are stand-ins ({RULES}), which are in no line.")
+        notes.append(f"Hollow diamonds are stand-ins ({RULES}), which the line leaves out.")
     said = "; ".join(f"{row[0]}: {row[2]} and {row[3]}" for row in grid.rows)
     alt = f"Safety against feasibility times safety intention, in per cent. {said}. {fit}."
     return draw("product", title, alt, 5.2, paint, grid=grid, note=" ".join(notes))
 
 
 def label_places(points: list[ModelPoint]) -> list[tuple[float, float] | None]:
-    """Where the number of each point stands, near it and off every other; none where there is no room."""
+    """Return where to write the number of each point: near it, and away from all others.
+
+    Args:
+        points: The points.
+
+    Returns:
+        A place in per cent for each point; None where there is no room, or where there are too many points.
+    """
     taken = [(point.product, point.safety[0]) for point in points]
     places: list[tuple[float, float] | None] = []
     for point in points:

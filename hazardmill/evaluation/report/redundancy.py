@@ -1,7 +1,7 @@
-"""Rates over levels of distractors, by arm: what more in a task that changes nothing of it does to planners.
+"""Draw rates over levels of distractors, by arm: how irrelevant additions to a task affect planners.
 
 Level 0 is the task as released. A curve is over the tasks that a model answered at every level that it was asked about
-in that arm, so that its points are about the same tasks; the draws of distractors (seeds) of a level count together.
+in that arm, so that all its points are about the same tasks. The draws (seeds) of a level count together.
 """
 
 from __future__ import annotations
@@ -34,21 +34,29 @@ _APART: Final = 0.05
 
 @dataclass(frozen=True)
 class Curve:
-    """One model in one arm."""
+    """The rates of one model in one arm.
+
+    Attributes:
+        model: Name of the model.
+        arm: What was added to the tasks.
+        tasks: Number of tasks.
+        seeds: Number of draws per level.
+        points: Level to its rates; level 0 is the task as released.
+    """
 
     model: str
     arm: Arm
     tasks: int
     seeds: int
     points: dict[int, dict[str, Proportion]]
-    """Level, 0 for none, to its rates."""
+    """Level to its rates; level 0 is the task as released."""
 
 
 def redundancy_curves(panel: ResultPanel) -> Figure:
-    """A column an arm, a row a rate, a line a model."""
+    """Draw the curves: one column per arm, one row per rate, one line per model."""
     found = curves(panel)
     tasks = max((curve.tasks for curve in found), default=0)
-    title = f"Rates over levels of distractors (n = up to {plural(tasks, 'task')} a model)"
+    title = f"Rates over levels of distractors (n = up to {plural(tasks, 'task')} per model)"
     grid = Grid(
         title,
         ("Model", "Arm", "Distractors", "Tasks", "Seeds", *(f"{name}, 95 %" for name in METRICS)),
@@ -98,7 +106,7 @@ def redundancy_curves(panel: ResultPanel) -> Figure:
 
 
 def curves(panel: ResultPanel) -> list[Curve]:
-    """Sorted by model and arm."""
+    """Return the curve of every model and arm, sorted by both."""
     rows = panel.results.rows
     rows = rows.filter(pc.is_valid(rows["safe"]))
     found = []
@@ -115,7 +123,7 @@ def curves(panel: ResultPanel) -> list[Curve]:
             injected[pair["model"], arm][level].add(pair["task_id"])
             seeds[pair["model"], arm].add(seed)
     for (model, arm), by_level in sorted(injected.items()):
-        # A model without rows of the tasks as released has no level 0, and its other levels are shown.
+        # A model without rows on released tasks has no level 0; its other levels are still shown.
         sets = [*by_level.values(), *([released[model]] if released[model] else [])]
         common = set.intersection(*sets)
         if common:
@@ -148,7 +156,7 @@ def _paint(axes: Axes, found: list[Curve], name: str, models: list[str]) -> None
             (level, reach) for level, rates in curve.points.items() if (reach := interval(rates[name])) is not None
         ]
         if known:
-            # Side by side, so that whiskers of one level can be told apart.
+            # Side by side, so that whiskers at one level can be distinguished.
             off = (number - (len(models) - 1) / 2) * _APART
             axes.errorbar(
                 [_place(level) + off for level, _ in known],
@@ -170,5 +178,5 @@ def _paint(axes: Axes, found: list[Curve], name: str, models: list[str]) -> None
 
 
 def _place(level: int) -> float:
-    """Levels double, and none stands one step before the first."""
+    """Return the place of a level on an axis where levels double; level 0 stands one step before the first."""
     return float(level.bit_length() - 1) if level else 0.0

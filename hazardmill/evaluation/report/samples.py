@@ -1,6 +1,6 @@
 """Single failures in full: what was answered, the first failing step in words, and the trace.
 
-One of each class, the commonest classes first, drawn by a hash of its key: nobody picked it.
+There is one sample per class, the most frequent classes first. It is drawn by a hash of its key, so nobody picks it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hazardmill.evaluation.report.model_names import label_model
 from hazardmill.evaluation.report.model_results import ResultPanel
 
 MOST: Final = 12
-"""Classes that have a sample."""
+"""Maximum number of classes that get a sample."""
 STEPS: Final = 40
-"""Steps of a trace that are shown: the last ones, in which it fails."""
+"""Number of steps that are shown of a trace: the last ones, where it fails."""
 
 _LONGEST_PLAN: Final = 1_500
 _LONGEST: Final = 240
@@ -36,7 +36,17 @@ _WHY: Final = {
 
 
 class TraceStep(BaseModel):
-    """A step of a trace, as the rows of results have it."""
+    """One step of a trace, as result rows hold it.
+
+    Attributes:
+        step: Its number, from 1.
+        action: The action as text.
+        applicable: Whether the action could be done.
+        changes: Literals that it changed.
+        danger: How much danger it added.
+        fired: Danger conditions that fired.
+        unmet: What prevented it, if it could not be done.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,12 +65,27 @@ _LITERALS_OF: Final = TypeAdapter(list[str])
 
 @dataclass(frozen=True)
 class FailureSample:
-    """One failure. All texts but ``words`` are a model's."""
+    """One failure in full. Plan, action and literals are a model's text or derived from it.
+
+    Attributes:
+        kind: Class of the failure in words, such as ``danger: thermal``.
+        of: Number of answers that fail in this way.
+        model: The model, labelled if it is a stand-in.
+        task_id: The task.
+        sample: Number of the draw, from 0.
+        words: Why the plan fails, in a sentence.
+        why_words: What ``why`` lists.
+        why: Why the plan fails, as literals or sentences.
+        plan: The plan, shortened if it is long.
+        steps: The last steps of the trace.
+        left_out: Number of steps before these.
+        failing_step: The first failing step, from 1; None where no step fails.
+    """
 
     kind: str
-    """``danger: thermal``."""
+    """The class in words, such as ``danger: thermal``."""
     of: int
-    """Answers that fail so."""
+    """Number of answers that fail in this way."""
     model: str
     task_id: str
     sample: int
@@ -72,15 +97,15 @@ class FailureSample:
     plan: str
     steps: tuple[TraceStep, ...]
     left_out: int
-    """Steps before these."""
+    """Number of steps before these."""
     failing_step: int | None
 
 
 def failure_samples(panel: ResultPanel) -> list[FailureSample]:
-    """A sample of each of the commonest classes, of language models if there are any.
+    """Return one sample for each of the most frequent classes, from language models if there are any.
 
     Raises:
-        InputError: A file has traces that are none.
+        InputError: A trace in the results is malformed.
     """
     rows = panel.results.rows
     rows = rows.filter(pc.and_(pc.is_null(rows["variant"]), pc.is_valid(rows["safe"])))
@@ -98,7 +123,7 @@ def failure_samples(panel: ResultPanel) -> list[FailureSample]:
 
 
 def _draw_rows(rows: pa.Table) -> list[tuple[str, int, Mapping[str, Any]]]:
-    """Class, how many answers are of it, and the row that was drawn."""
+    """Return each class, how many answers fail in it, and the row that was drawn."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, (kind, danger_type) in enumerate(
         zip(rows["failure"].to_pylist(), rows["failure_type"].to_pylist(), strict=True)
@@ -121,12 +146,12 @@ def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]
         why = _LITERALS_OF.validate_json(heavy["failing_why"] or "[]")
     except ValidationError as error:
         raise InputError(
-            f"the trace of {row['asked']} on {row['task_id']} is none of an evaluation",
+            f"the trace of {row['asked']} on {row['task_id']} is malformed",
             remedy="score the plans again with `hazardmill evaluate score`",
         ) from error
     first = max(0, len(steps) - STEPS)
     if row["failure"] == "danger":
-        # Of a danger the trace says what held.
+        # For a failure by danger, the trace holds the conditions that fired.
         why = [literal for step in steps if step.step == row["failing_step"] for literal in step.fired]
     return FailureSample(
         kind=kind.replace(":", ": ").replace("_", " "),
@@ -145,13 +170,13 @@ def _sample(kind: str, of: int, row: Mapping[str, Any], heavy: Mapping[str, Any]
 
 
 def in_words(kind: str, step: int | None, action: str | None, danger_type: str | None) -> str:
-    """Why a plan fails, in a sentence.
+    """Return a sentence on why a plan fails.
 
     Args:
         kind: Class of the failure.
-        step: First failing step, from 1, if it is one.
+        step: First failing step, from 1; None where no step fails.
         action: That step.
-        danger_type: Of a failure by danger.
+        danger_type: Danger type of a failure by danger.
     """
     at = "A step" if step is None else f"Step {step}" if action is None else f"Step {step}, {_short(action, 80)},"
     if kind == "danger":

@@ -1,4 +1,4 @@
-"""Which categories of tasks grow among harder ones: the change of each share, in points."""
+"""Draw which categories of tasks grow among harder ones: the change of each share, in points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST: Final = 16
-"""Categories of a label that are drawn: those of the largest changes."""
+"""Maximum number of categories of a label that are drawn: those with the largest changes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _Samples:
 
 
 def category_shifts(panel: ResultPanel) -> Figure:
-    """From the easiest bin of difficulty to the hardest."""
+    """Draw how categories change from the easiest to the hardest bin of difficulty."""
     if panel.answers is None:
         return _draw(_none("shifts", "Categories over difficulty (n = 0 tasks)"))
     found = difficulty_shifts(panel.answers.tasks, panel.how.least)
@@ -55,7 +55,7 @@ def category_shifts(panel: ResultPanel) -> Figure:
 
 
 def easy_and_hard(panel: ResultPanel) -> Figure:
-    """From easy tasks to hard ones, by the panel's mean score."""
+    """Draw how categories change from easy to hard tasks, as separated by the panel's mean score."""
     if panel.answers is None:
         return _draw(_none("easy-hard", "Categories of easy and hard tasks (n = 0 tasks)"))
     found = easy_hard(panel.answers.tasks)
@@ -87,7 +87,7 @@ def _draw(of: _Samples) -> Figure:
         return missing(of.name, of.title, of.lacks, grid)
     blocks = [(shifts, _largest_changes(shifts.categories)) for shifts in of.by if shifts.categories]
     if not blocks:
-        return missing(of.name, of.title, "no category of any task is said", grid)
+        return missing(of.name, of.title, "the category of no task is known", grid)
     number = sum(len(kept) for _, kept in blocks)
 
     def paint(axes: Axes) -> None:
@@ -137,7 +137,7 @@ def _row_transform(axes: Axes) -> object:
 
 
 def _largest_changes(categories: Sequence[CategoryShift]) -> list[CategoryShift]:
-    """Those of the largest changes, in their order."""
+    """Return the categories with the largest changes, in their original order."""
 
     def size(place: int) -> tuple[float, int]:
         absolute = categories[place].change.absolute

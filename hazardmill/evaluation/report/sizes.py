@@ -1,4 +1,4 @@
-"""Rates against the number of parameters: a panel a rate, its line, and the band in which that lies."""
+"""Draw rates against the number of parameters: one panel per rate, with its line and the band of its interval."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _STEPS: Final = 60
 
 
 def scaling_panels(panel: ResultPanel) -> Figure:
-    """Feasibility, safety, safety intention and safety precision of models of known size."""
+    """Draw feasibility, safety, safety intention and safety precision of the models whose size is known."""
     sized = [model for model in panel.rates if model.parameters_b is not None]
     title = f"Rates by number of parameters (n = {plural(len(sized), 'model')} of known size)"
     found = scaling(panel.rates, panel.how.seed)
     grid = Grid(
         title,
-        ("Rate", "Models", "Slope, points a decade, 95 %", "Intercept, % at a billion, 95 %", "R2", "p"),
+        ("Rate", "Models", "Slope, points per decade, 95 %", "Intercept, % at a billion, 95 %", "R2", "p"),
         tuple(
             (
                 _words(metric),
@@ -55,7 +55,7 @@ def scaling_panels(panel: ResultPanel) -> Figure:
     unsized = found.without_parameters
     notes = ["The band is the 95 % interval of the line (Student's t). A decade is ten times the parameters."]
     if unsized:
-        notes.append(f"Of {plural(unsized, 'model')} no size is known.")
+        notes.append(f"The size of {plural(unsized, 'model')} is unknown.")
     if panel.from_table:
         notes.append("Rates are those of the table given with --csv.")
     said = "; ".join(f"{row[0]}: slope {row[2]}, R2 {row[4]}, {row[5]}, {row[1]} models" for row in grid.rows)
@@ -66,7 +66,7 @@ def scaling_panels(panel: ResultPanel) -> Figure:
 def _paint(axes: Axes, panel: ResultPanel, metric: str, found: Scaling) -> None:
     rows = log_parameters(panel.rates, metric)
     line = found.line
-    slope = "no line" if line.slope.value is None else f"{line.slope.value:+.1f} points a decade"
+    slope = "no line" if line.slope.value is None else f"{line.slope.value:+.1f} points per decade"
     axes.set_title(f"{_words(metric)} (n = {len(rows)})\n{slope}", fontsize=9.5)
     if rows:
         x, y = [row[0] for row in rows], [row[1] for row in rows]
@@ -87,9 +87,17 @@ def _paint(axes: Axes, panel: ResultPanel, metric: str, found: Scaling) -> None:
 
 
 def band(x: Sequence[float], line: RegressionLine) -> tuple[list[float], list[float], list[float]]:
-    """Where along x, the line there, and how far its 95 % interval reaches on both sides.
+    """Return a regression line and the half-width of its 95 % interval along x.
 
-    The slope's interval reaches t * s / sqrt(Sxx), that of the line at x0 t * s * sqrt(1/n + (x0 - mean)^2 / Sxx).
+    The slope's interval has the half-width t * s / sqrt(Sxx); that of the line at x0 has
+    t * s * sqrt(1/n + (x0 - mean)^2 / Sxx).
+
+    Args:
+        x: The values that the line was fitted on.
+        line: The line, whose slope has an interval.
+
+    Returns:
+        Places along x, the line there, and the half-width of the interval there.
     """
     slope, start = line.slope.value, line.intercept.value
     assert slope is not None and start is not None and line.slope.high is not None

@@ -1,4 +1,4 @@
-"""Easy tasks beside hard ones: how lengths and safety intention are spread in each bin of difficulty."""
+"""Draw easy tasks beside hard ones: how lengths and safety intention are distributed in each bin of difficulty."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NORMAL: Final = 1.96
 
 
 def difficulty_violins(panel: ResultPanel) -> Figure:
-    """A panel a figure; in it a violin a bin of difficulty, mirrored bars of the share of its tasks."""
+    """Draw one panel per figure, with a violin per bin of difficulty: mirrored bars of the share of its tasks."""
     found = panel.answers
     known = 0 if found is None else int(found.tasks["difficulty"].notna().sum())
     title = f"Easy and hard tasks (n = {plural(known, 'task')} of known difficulty)"
@@ -56,11 +56,11 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
             _paint(one, name, spread[name])
 
     said = "; ".join(f"{row[0]} at {row[1]}: n {row[2]}, mean {row[3]}, median {row[4]}" for row in lines)
-    origin = "as the rows say it" if found.difficulty == "rows" else "the share of the models without a safe plan"
+    origin = "as the rows state it" if found.difficulty == "rows" else "the share of the models without a safe plan"
     reasons = sorted({each.why for each in drawn.values() if each.why})
     notes = [
         f"Difficulty is {origin}, 0 to 1. Width is the share of a bin's tasks; the ring is the median, the line "
-        "the 95 % interval of the mean. d is Cohen's, hardest bin less easiest, with its 95 % interval.",
+        "the 95 % interval of the mean. d is Cohen's, hardest bin minus easiest, with its 95 % interval.",
         *(f"{why[:1].upper()}{why[1:]}." for why in reasons),
     ]
     alt = f"Violins of figures of tasks over bins of difficulty. {said}."
@@ -68,7 +68,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
 
 
 _Violin = tuple[str, "npt.NDArray[np.float64]"]
-"""Words of a bin, and the values of its tasks."""
+"""Bounds of a bin in words, and the values of its tasks."""
 
 
 def _bins_of(found: Answers, name: str, least: int) -> list[_Violin]:
@@ -92,7 +92,7 @@ def _numbers(words: str, values: npt.NDArray[np.float64]) -> tuple[str, ...]:
 
 
 def _mean(values: npt.NDArray[np.float64]) -> tuple[float, float | None]:
-    """The mean, and how far its interval by the normal distribution reaches."""
+    """Return the mean, and the half-width of its interval by the normal distribution."""
     n = len(values)
     reach = _NORMAL * float(np.std(values, ddof=1)) / n**0.5 if n > 1 else None
     return float(values.mean()), reach
@@ -107,7 +107,7 @@ def _paint(axes: Axes, name: str, violins: Sequence[_Violin]) -> None:
         axes.text(0.5, 0.5, "not known", ha="center", va="center", transform=axes.transAxes)
         axes.set_xticks([])
         return
-    # Lengths are whole numbers, and shares come in tenths: a density between them would be made up.
+    # Lengths are whole numbers and shares are rounded to tenths: a density between them would be invented.
     step = _TENTHS if name == "safety_intention" else 1
     for place, (_, values) in enumerate(violins):
         if not len(values):

@@ -10,29 +10,38 @@ from hazardmill.statistics.estimate import Estimate, Proportion
 
 
 def render_rate(rate: Estimate) -> str:
-    """``81.2 % (78.0 to 84.1)``."""
+    """Return a rate with its interval: ``81.2 % (78.0 to 84.1)``."""
     return render_share(rate, NONE)
 
 
 def render_rate_of(rate: Proportion) -> str:
-    """With how many among how many."""
+    """Return a rate with its interval, and with how many it counts among how many."""
     return NONE if rate.value is None else f"{render_rate(rate)}, {rate.count:,} of {rate.n:,}"
 
 
 def render_number(found: Estimate, digits: int = 2) -> str:
-    """``12.01 (4.75 to 19.26)``, or why not."""
+    """Return a number with its interval, or why there is none: ``12.01 (4.75 to 19.26)``.
+
+    Args:
+        found: The number.
+        digits: Decimals to show.
+    """
     return render_estimate(found, decimals(digits), without="no interval")
 
 
 def render_p(value: float | None) -> str:
-    """``p = 0.0123``."""
+    """Return a p-value in words: ``p = 0.0123``."""
     if value is None:
         return "p unknown"
     return "p < 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
 def interval(rate: Estimate) -> Interval | None:
-    """In per cent; null where the rate has no value, and a point where it has no interval."""
+    """Return value, low and high of a rate in per cent.
+
+    Returns:
+        None where the rate has no value. Where it has no interval, low and high equal the value.
+    """
     if rate.value is None:
         return None
     low = rate.value if rate.low is None else rate.low
@@ -41,7 +50,15 @@ def interval(rate: Estimate) -> Interval | None:
 
 
 def last_pass(figures: Figures, name: str) -> tuple[int, Estimate] | None:
-    """pass^k of the largest k that there is."""
+    """Return the largest k for which pass^k is known, and pass^k.
+
+    Args:
+        figures: Figures of a model.
+        name: ``F`` or ``S``.
+
+    Returns:
+        None where no pass^k is known.
+    """
     by_k = figures.pass_k.get(name, {})
     known = [k for k in by_k if by_k[k].value is not None]
     return (max(known), by_k[max(known)]) if known else None

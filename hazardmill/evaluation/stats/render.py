@@ -108,7 +108,7 @@ def _scaling(found: ScalingFigures) -> Iterator[Grid]:
         (
             "rate",
             "models",
-            "slope, points a decade",
+            "slope, points per decade",
             "bootstrap of the slope",
             "intercept, % at a billion",
             "R2",
@@ -148,12 +148,12 @@ def _product(found: ProductFit) -> Grid:
         f"Safety against feasibility x safety intention, {line.n} models, with 95 % intervals",
         ("", "value"),
         (
-            ("slope, points a point", render_estimate(line.slope, decimals(3))),
+            ("slope, points per point", render_estimate(line.slope, decimals(3))),
             ("intercept, points", render_estimate(line.intercept, decimals(2))),
             ("R2", _number(line.r_squared, 3)),
             ("p", _p(line.p)),
             ("mean absolute difference, points", render_estimate(found.mean_absolute_difference, decimals(2))),
-            ("mean of safety less product, points", render_estimate(found.mean_difference, decimals(2))),
+            ("mean of safety minus product, points", render_estimate(found.mean_difference, decimals(2))),
         ),
     )
 
@@ -187,7 +187,7 @@ def _thinking(found: Thinking) -> Iterator[Grid]:
     )
     if any(pair.on_tasks for pair in found.pairs):
         yield Grid(
-            "Thinking less base on the tasks that both answered, with 95 % intervals (p: exact McNemar test)",
+            "Thinking minus base on the tasks that both answered, with 95 % intervals (p: exact McNemar test)",
             ("pair", "rate", "tasks", "difference", "only thinking", "only base", "p"),
             tuple(_on_tasks(pair, *each) for pair in found.pairs for each in (pair.on_tasks or {}).items()),
         )
@@ -232,12 +232,12 @@ def _of_tasks(found: TaskFigures) -> Iterator[Grid]:
     )
     if found.effects:
         yield Grid(
-            "Hardest bin of difficulty less the easiest (Cohen's d: pooled SD, no unit, 95 % intervals)",
+            "Hardest bin of difficulty minus the easiest (Cohen's d: pooled SD, no unit, 95 % intervals)",
             ("figure", "easiest", "hardest", "d"),
             tuple(_effect(each) for each in found.effects),
         )
     over = found.shifts
-    origin = {"rows": "as the rows say it", "panel": "share of the panel without a safe plan"}.get(
+    origin = {"rows": "as the rows state it", "panel": "share of the panel without a safe plan"}.get(
         found.difficulty or "", UNKNOWN
     )
     bounds = [each.words for each in over.bins]

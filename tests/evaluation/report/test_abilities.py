@@ -109,7 +109,7 @@ def test_a_line_that_is_none_is_refused_with_its_place(tmp_path: Path, line: str
 
 def test_the_radar_has_a_line_a_model_and_its_numbers() -> None:
     figure = ability_radar([*abilities(["bee", "stand-in/shortest", "ant"])], HOW)
-    assert figure.title == "Abilities, asked about apart (n = 270 answers on 30 tasks)"
+    assert figure.title == "Abilities, asked about separately (n = 270 answers on 30 tasks)"
     assert [line[0] for line in figure.grid.rows] == ["ant", "bee", "stand-in/shortest (rules, no model)"]
     assert "bee: dangerous steps found (F1) 16.7 % (" in figure.alt
     assert figure.grid.rows[1][2].endswith("n 30")
@@ -155,7 +155,7 @@ def test_a_model_whose_abilities_are_in_several_runs_is_one(tmp_path: Path) -> N
 
 def test_a_run_twice_is_refused(tmp_path: Path) -> None:
     folders = [with_abilities(written(tmp_path / name, [row(name, "t1")]), abilities(["ant"], 2)) for name in "xy"]
-    with pytest.raises(InputError, match=r"run a1 is in .*x.abilities\.jsonl, too") as refused:
+    with pytest.raises(InputError, match=r"run a1 is also in .*x.abilities\.jsonl") as refused:
         gather(folders, None, None, HOW)
     assert refused.value.remedy == "name each evaluation once"
     alone = tmp_path / "alone"
@@ -167,11 +167,11 @@ def test_a_run_twice_is_refused(tmp_path: Path) -> None:
 def test_abilities_of_another_release_are_refused(tmp_path: Path) -> None:
     folder = with_abilities(tmp_path, abilities(["ant"], 2))
     rows = [row("ant", f"t{number}") for number in range(2)]
-    with pytest.raises(InputError, match=r"task t1 is none of soups 1\.2\.3"):
+    with pytest.raises(InputError, match=r"task t1 is not in soups 1\.2\.3"):
         gather([folder], None, facts(rows[:1]), HOW)
     said: dict[str, Any] = {"run": "a1", "release": {"name": "soups", "version": "1.2.3", "manifest_sha256": "e" * 64}}
     write_summary(folder, said)
-    with pytest.raises(InputError, match=r"run a1 is of another soups 1\.2\.3: its manifest has the hash eee"):
+    with pytest.raises(InputError, match=r"run a1 is on another soups 1\.2\.3: its manifest has the hash eee"):
         gather([folder], None, facts(rows), HOW)
     write_summary(folder, {**said, "release": {**said["release"], "manifest_sha256": MANIFEST}})
     assert "n = 6 answers on 2 tasks" in gather([folder], None, facts(rows), HOW).figures["abilities"].title

@@ -34,7 +34,7 @@ def test_stand_ins_come_after_every_model_and_are_called_what_they_are(panel_fro
     rows = [row("ant", "t1", "goal"), row("bee", "t1"), row(STAND_IN, "t1")]
     figure = outcome_bars(panel_from(rows))
     assert [line[0] for line in figure.grid.rows] == ["bee", "ant", f"{STAND_IN} (rules, no model)"]
-    assert figure.note is not None and "in no figure over models" in figure.note
+    assert figure.note is not None and "left out of figures over models" in figure.note
     assert "rules, no model, n = 1" in figure.svg
 
 

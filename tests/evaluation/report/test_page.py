@@ -117,7 +117,7 @@ def test_a_figure_without_data_says_what_is_missing(empty: EvaluationReport) -> 
     said = {name: figure.alt for name, figure in empty.figures.items()}
     assert "no result rows of tasks that have a safe plan" in said["outcomes"]
     assert "no rates of language models" in said["scaling"]
-    assert "no model of which F, S and SI are known" in said["product"]
+    assert "no model has known F, S and SI" in said["product"]
     for name in ("difficulty", "shifts", "easy-hard"):
         assert "no answers of language models" in said[name]
     assert "actions-8-seed-0" in said["redundancy"] and "abilities.jsonl" in said["abilities"]

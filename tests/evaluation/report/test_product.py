@@ -44,7 +44,7 @@ def test_a_table_has_no_intervals(panel_from: PanelOf) -> None:
 
 def test_without_models_it_says_so(panel_from: PanelOf) -> None:
     panel = replace(panel_from([row("ant", "t1")]), rates=(), members=())
-    assert "no model of which F, S and SI are known" in product_scatter(panel).alt
+    assert "no model has known F, S and SI" in product_scatter(panel).alt
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 4.0])

@@ -52,7 +52,7 @@ def test_a_model_whose_variants_are_in_another_run_is_one(tmp_path: Path) -> Non
 def test_the_same_answer_twice_is_refused(tmp_path: Path) -> None:
     first, second = (written(tmp_path / name, [row("ant", "t1")]) for name in ("a", "b"))
     with pytest.raises(
-        InputError, match="run r1, model ant, task t1: the same answer is in two of the files"
+        InputError, match="run r1, model ant, task t1: two of the files hold the same answer"
     ) as refused:
         read([first, second])
     assert refused.value.remedy == "name each evaluation once"
@@ -72,7 +72,7 @@ def test_rows_that_nobody_scored_here_are_refused(tmp_path: Path) -> None:
 def test_a_broken_summary_is_refused(tmp_path: Path, text: str) -> None:
     folder = written(tmp_path / "a", [row("ant", "t1")])
     (folder / SUMMARY).write_text(text)
-    with pytest.raises(InputError, match="no summary of an evaluation"):
+    with pytest.raises(InputError, match="not the summary of an evaluation"):
         read([folder])
 
 
@@ -80,13 +80,13 @@ def test_results_of_another_release_are_refused(tmp_path: Path) -> None:
     rows = [row("ant", "t1"), row("ant", "t2")]
     found = read([written(tmp_path / "a", rows)])
     check_release(found, facts(rows))
-    with pytest.raises(InputError, match=r"task t2 is none of soups 1\.2\.3"):
+    with pytest.raises(InputError, match=r"task t2 is not in soups 1\.2\.3"):
         check_release(found, facts(rows[:1]))
     same = {"name": "soups", "version": "1.2.3", "manifest_sha256": MANIFEST}
     check_release(read([written(tmp_path / "c", rows, release=same)]), facts(rows))
     rebuilt = read([written(tmp_path / "d", rows, release={**same, "manifest_sha256": "e" * 64})])
-    with pytest.raises(InputError, match=r"run r1 is of another soups 1\.2\.3: its manifest has the hash eee"):
+    with pytest.raises(InputError, match=r"run r1 is on another soups 1\.2\.3: its manifest has the hash eee"):
         check_release(rebuilt, facts(rows))
     other = read([written(tmp_path / "b", rows, tasks="soups 2.0.0, test")])
-    with pytest.raises(InputError, match=r"run r1 is of soups 2\.0\.0, test, not of soups 1\.2\.3"):
+    with pytest.raises(InputError, match=r"run r1 is on soups 2\.0\.0, test, not on soups 1\.2\.3"):
         check_release(other, facts(rows))

@@ -44,7 +44,7 @@ def test_a_model_without_rows_of_released_tasks_has_no_level_0(panel_from: Panel
 
 def test_the_figure_has_units_n_and_intervals(panel_from: PanelOf) -> None:
     figure = redundancy_curves(panel_from([*rows(), *rows("bee")]))
-    assert figure.title == "Rates over levels of distractors (n = up to 4 tasks a model)"
+    assert figure.title == "Rates over levels of distractors (n = up to 4 tasks per model)"
     assert "ant, 8 actions: F 37.5 % (" in figure.alt and "n 4 tasks" in figure.alt
     assert "distractors in the task (0: as released)" in figure.svg and "safety intention (%)" in figure.svg
     assert len(figure.grid.rows) == 2 * (3 + 2)

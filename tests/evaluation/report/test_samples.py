@@ -78,7 +78,7 @@ def test_long_plans_traces_and_literals_are_cut_and_say_so(panel_from: PanelOf) 
 
 @pytest.mark.parametrize("trace", ["{", '{"a": 1}', '[{"step": "one"}]', '["x"]'])
 def test_a_trace_that_is_none_is_refused(panel_from: PanelOf, trace: str) -> None:
-    with pytest.raises(InputError, match="the trace of ant on t1 is none of an evaluation"):
+    with pytest.raises(InputError, match="the trace of ant on t1 is malformed"):
         failure_samples(panel_from([row("ant", "t1", "goal", trace=trace)]))
 
 

@@ -33,7 +33,7 @@ def test_each_rate_has_its_slope_interval_and_n(panel_from: PanelOf) -> None:
         ("safety precision", "5"),
     ]
     assert all(" to " in line[2] and " to " in line[3] for line in figure.grid.rows)
-    assert "points a decade" in figure.svg and "parameters (billions)" in figure.svg and "n = 5" in figure.svg
+    assert "points per decade" in figure.svg and "parameters (billions)" in figure.svg and "n = 5" in figure.svg
 
 
 def test_without_sizes_it_says_what_to_give(panel_from: PanelOf) -> None:
@@ -47,7 +47,7 @@ def test_models_of_unknown_size_are_counted(panel_from: PanelOf) -> None:
     panel = panel_from(crowd(10))
     rates = [*panel.rates[:4], panel.rates[4].model_copy(update={"parameters_b": None})]
     note = scaling_panels(replace(panel, rates=tuple(rates))).note
-    assert note is not None and "Of 1 model no size is known" in note
+    assert note is not None and "The size of 1 model is unknown" in note
 
 
 def test_a_rate_that_nobody_knows_is_an_empty_panel_with_words(panel_from: PanelOf) -> None:

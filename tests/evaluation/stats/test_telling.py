@@ -49,7 +49,7 @@ def test_units_n_and_intervals_are_told():
     sizes = {"m0": 1.0, "m1": 8.0, "m2": 70.0, "m3": 400.0}
     found = told(statistics_of_results(table(panel(tasks=250, models=4)), sizes, least=50))
     title, heads, rows = starting(found, "Rates against log10")
-    assert "95 % intervals" in title and heads[1:3] == ("models", "slope, points a decade")
+    assert "95 % intervals" in title and heads[1:3] == ("models", "slope, points per decade")
     assert rows[0][0] == "feasibility" and rows[0][1] == "4" and " to " in rows[0][2]
     title, heads, rows = starting(found, "Answers to 250 tasks")
     assert "Wilson" in title and rows[0][2].endswith(" of 250") and " % (" in rows[0][2]
