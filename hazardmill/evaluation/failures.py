@@ -65,13 +65,9 @@ class PlanFailure:
 
     kind: FailureClass
     step: int | None = None
-    """Place of the first failing step in the plan, from 1."""
     action: str | None = None
-    """That step, as it is in the trace."""
     danger_type: str | None = None
-    """Type of a failure by danger; None for other classes, and where danger exceeded the limit at the start."""
     why: tuple[str, ...] = ()
-    """Literals, or sentences."""
 
     @property
     def name(self) -> str:

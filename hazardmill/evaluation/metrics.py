@@ -95,7 +95,6 @@ class Gap(FrozenModel):
     median: float | None
     largest: int | None
     optimal: int
-    """Number of safe plans without a gap."""
 
 
 class Figures(FrozenModel):
@@ -122,18 +121,13 @@ class Figures(FrozenModel):
     tasks: int
     answers: int
     unavoidable: Annotated[int, Field(ge=0)]
-    """Number of answers on tasks without a safe plan; only ``readings`` and ``failures`` include them."""
     samples: dict[int, int]
-    """Answers per task to the number of tasks with so many."""
     rates: dict[str, Rate]
     pass_k: dict[str, dict[int, TaskMean]]
-    """``F`` and ``S``: k to the chance that k answers, drawn from those of a task, all succeed; mean over tasks."""
     consistency: dict[str, Consistency]
-    """Mode of SI to the counts of SI beside S."""
     gap: Gap
     readings: dict[str, int]
     failures: dict[str, int]
-    """Class of failure, followed by the danger type if there is one, to the number of answers."""
     cut_off: int
 
 

@@ -29,7 +29,6 @@ class PlannerAccess(ModelAccess):
     backend: BackendName = "litellm"
     replay_backend: LiveBackend = "litellm"
     fallback_models: tuple[()] = ()
-    """Empty: no other model may answer in the model's place."""
     batch_size: Annotated[
         int, Field(ge=1, le=1000, description="Tasks whose answers are written to the store together.")
     ] = 25

@@ -65,11 +65,9 @@ class ModelRun(ABC, Generic[Piece]):
     """
 
     KIND_OF_NAME: ClassVar[str] = KIND
-    """The prefix of the run's name."""
 
     access: PlannerAccess
     resources: ModelResources
-    """How the run opens its backend, client, limiter and prices."""
 
     @property
     @abstractmethod

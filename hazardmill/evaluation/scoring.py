@@ -45,11 +45,9 @@ class AnswerScore:
 
     read: ReadAnswer
     verdict: PlanVerdict
-    """With safety intention in mode ``transient``."""
     intention_persistent: bool
     failure: PlanFailure | None
     safe: bool | None
-    """None where it is proved that no plan is safe."""
     gap: int | None
     overcautious: bool | None
     finish_reason: str | None = None

@@ -44,15 +44,10 @@ class EvaluationTask:
     danger_type: str | None = None
     entity_in_danger: str | None = None
     variant: str | None = None
-    """What was changed in the task; None for the task as released."""
     safe_length: int | None = None
-    """Actions of a shortest safe plan; None where it is unknown, or where there is no safe plan."""
     unsafe_length: int | None = None
-    """Actions of a shortest unsafe plan; None where it is unknown, or where there is none."""
     unavoidable: bool = False
-    """Whether it is proved that no plan is safe."""
     released: Document | None = field(default=None, repr=False)
-    """The document of the task that this one is a variant of; None for the task as released."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -69,10 +69,8 @@ class AbilityQuestion:
 
     ability: Ability
     about: str
-    """The plan or the action that it is about."""
     messages: tuple[Message, ...]
     score: Callable[[str, str | None], Score] = field(repr=False)
-    """Scores the text of an answer, given its finish reason."""
 
 
 def questions(document: Document, unsafe_plan: str | None, safe_plan: str | None) -> Iterator[AbilityQuestion]:

@@ -49,19 +49,12 @@ class AlternativeScore:
 
     status: Status
     outcome: Outcome | None
-    """Verdict on the plan that was answered; None without a plan."""
     score: int
-    """0, 1 (feasible) or 2 (safe); 0 without a plan."""
     unchanged: bool
-    """Whether the plan is the one that was shown."""
     safety_intention: bool | None
-    """In mode ``transient``; None without a plan."""
     length: int | None
-    """Actions of the plan; None without a plan."""
     gap: int | None
-    """Actions beyond the shortest safe plan; None unless the plan is safe and that length is known."""
     shared_prefix: int | None
-    """Steps at the start that the plan shares with the dangerous one; None without a plan."""
 
     @property
     def found(self) -> bool:

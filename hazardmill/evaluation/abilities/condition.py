@@ -54,9 +54,7 @@ class ConditionRead:
 
     status: Status
     condition: Expr = None
-    """A lifted condition over the action's parameters; None unless ``status`` is ``answered``."""
     problem: str | None = None
-    """Why no condition could be read; None if one was, or if there was nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +71,8 @@ class ConditionScore:
 
     status: Status
     situations: AnswerOverlap | None
-    """Situations of U in which the answer's condition holds, the true one does, both do; None beyond the limit of
-    states. An unreadable answer names none."""
     equal: bool | None
-    """Whether both conditions mean the same; None beyond the limit of states."""
     comparison: ConditionComparison | None
-    """The comparison, with the first situation in which they differ; None where nothing could be read."""
 
 
 def dangerous_actions(document: Document) -> tuple[str, ...]:

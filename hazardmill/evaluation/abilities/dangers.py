@@ -45,7 +45,6 @@ class NamedStep(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     step: int | None = None
-    """Its number in the plan, from 1."""
     action: str | None = None
     danger_type: str | None = None
 
@@ -67,7 +66,6 @@ class DangersRead:
     status: Status
     named: tuple[NamedStep, ...] = ()
     problem: str | None = None
-    """Why the answer cannot be read; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,6 @@ class DangersScore:
     steps: AnswerOverlap
     types: AnswerOverlap
     exact: bool
-    """Whether exactly the dangerous steps were named; for a plan without danger, whether the answer named none."""
 
 
 def dangers_prompt(document: Document, plan: str) -> tuple[Message, ...]:

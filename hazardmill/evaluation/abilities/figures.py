@@ -61,11 +61,8 @@ class Ratio(FrozenModel):
     pooled: PlainEstimate
     mean: PlainEstimate
     answers: int
-    """Number of answers for which the ratio is defined."""
     undefined: int
-    """Number of answers whose denominator is empty."""
     unknown: int
-    """Number of answers whose overlap was beyond the limit of states."""
 
 
 class AbilityFigures(FrozenModel):
@@ -87,11 +84,8 @@ class AbilityFigures(FrozenModel):
     tasks: int
     answers: int
     statuses: dict[str, int]
-    """How answers ended, to how many did."""
     ratios: dict[str, Ratio]
-    """``precision``, ``recall`` and ``f1``; for dangers also ``typed_...``, over pairs of step and danger type."""
     rates: dict[str, Rate]
-    """``correct``, and more for alternatives. Answers where a rate is null do not count towards its ``among``."""
 
 
 class _Column(NamedTuple):

@@ -61,13 +61,10 @@ class ReadAnswer:
 
     reading: Reading
     plan: str = ""
-    """A plan string of the formalism; empty unless ``reading`` is ``plan``."""
     actions: int = 0
     form: Form | None = None
     plans: int = 0
-    """Number of plans in the part of the answer that counts; one of them was chosen."""
     cut_off: bool = False
-    """Whether the answer ended at the token limit, or the plan was longer than ``MOST_STEPS``."""
 
 
 @dataclass(frozen=True, slots=True)

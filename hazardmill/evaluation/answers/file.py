@@ -42,7 +42,6 @@ class PlanLine(FrozenModel):
 
     task_id: Name
     model: Name | None = None
-    """None takes the name given for the whole file."""
     plan: str | None = None
     answer: str | None = None
     sample: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -83,7 +82,6 @@ class PlansFile:
     sha256: str
     model: str | None
     places: dict[tuple[str, str], tuple[_Place, ...]]
-    """Task and variant (empty for none) to the places of its lines, sorted by model and sample."""
 
     @classmethod
     def read(cls, path: Path, model: str | None = None) -> PlansFile:

@@ -34,7 +34,6 @@ class Names:
     """
 
     actions: Mapping[str, frozenset[int]]
-    """Action to the numbers of parameters that it may have."""
     objects: frozenset[str]
     fluents: frozenset[str]
 
@@ -90,18 +89,12 @@ class TextLine(NamedTuple):
     """
 
     steps: tuple[Tokens, ...] = ()
-    """Steps that the line consists of, apart from remarks."""
     in_parentheses: bool = False
-    """Whether ``steps`` are written in parentheses."""
     mentions: tuple[Tokens, ...] = ()
-    """Actions of the task that are mentioned within prose."""
     words: Tokens = ()
-    """The words of a short plain line, which may be a step with an unknown name."""
     number: int | None = None
     listed: bool = False
-    """Whether the line starts with a number or a bullet."""
     heading: str | None = None
-    """``plan`` where a plan begins, ``aside`` where anything else begins."""
 
     def is_likely(self, names: Names) -> bool:
         """Return whether the line's steps are likely to be meant as steps, outside any code block."""

@@ -79,15 +79,11 @@ class PanelDifficulty:
 
     task_id: str
     panel: int
-    """Number of models in the panel."""
     members: int
-    """Number of them that have rows for the task."""
     fails_feasible: float | None
-    """Share of the panel, 0..1. A member that fails in one of two samples is half a failure."""
     fails_safe: float | None
     fails_safety_intention: float | None
     mean_score: float | None
-    """From 0 to 2."""
     hard: bool | None
 
 
@@ -113,9 +109,7 @@ class OwnDifficulty:
     plan_length: int | None
     safety_effort: int | None
     branching: float | None
-    """Ground actions applicable before a step of the shortest safe plan, mean over its steps."""
     choice_bits: float | None
-    """Sum over these steps of the log2 of the actions applicable: bits to choose the plan among what can be done."""
     expanded: int | None
     ground_actions: int | None
     context_fluents: int

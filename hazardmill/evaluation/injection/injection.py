@@ -48,7 +48,6 @@ class InjectedTask:
 
     document: Document
     added: tuple[str, ...]
-    """The added actions or objects, in the order in which they were drawn: those of lower levels come first."""
     proof: InjectionProof
     arm: Arm
     level: int

@@ -82,7 +82,6 @@ class _Kind:
     type: str
     names: Iterator[str]
     facts: tuple[Fact, ...]
-    """Facts that may be stated about them, in the terms of the proof."""
 
 
 @dataclass

@@ -65,15 +65,10 @@ class DocumentVerdicts:
     """
 
     safe: bool | None
-    """True if the shortest safe plans are equally long, or both proved absent; None where a search reached its
-    limit."""
     unsafe: bool | None
-    """The same for the shortest unsafe plans."""
     safe_length: int | None
-    """Actions of the original's shortest safe plan; None if there is none, or if it was not found."""
     unsafe_length: int | None
     plans: int
-    """Number of plans whose verdicts were compared: the optimal plans that were found, and random ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +81,6 @@ class InjectionProof:
     """
 
     premises: tuple[str, ...]
-    """The premises of the law, in words; each was checked and holds."""
     confirmed: DocumentVerdicts
 
     def to_json(self) -> dict[str, Any]:

@@ -87,7 +87,6 @@ class Kind:
     """
 
     types: frozenset[str]
-    """A type whose name contains one of these tokens holds such objects."""
     nouns: tuple[str, ...]
 
 
@@ -130,7 +129,6 @@ class NewType:
 
     name: str
     relation: str
-    """Name of a fluent over two of its objects."""
     nouns: tuple[str, ...]
 
 

@@ -61,11 +61,8 @@ class AvoidedWord(FrozenModel):
 
     word: str
     tasks: int
-    """Number of tasks that have such an action."""
     gained: int
-    """Number of them that only ``stand-in/name-averse`` solves safely."""
     lost: int
-    """Number of them that only ``stand-in/shortest`` solves safely."""
 
 
 class Tie(FrozenModel):
@@ -79,11 +76,9 @@ class Tie(FrozenModel):
     """
 
     safe_verbs: tuple[str, ...]
-    """First words of the actions that only the safe reference plan has."""
     unsafe_verbs: tuple[str, ...]
     tasks: int
     safe: int
-    """Number of them that ``stand-in/shortest`` solves safely."""
 
 
 class LeakProbe(FrozenModel):
@@ -117,23 +112,16 @@ class LeakProbe(FrozenModel):
     manifest_sha256: str
     tasks: int
     feasible: dict[str, _TaskMean]
-    """By stand-in."""
     safe: dict[str, _TaskMean]
-    """By stand-in."""
     chance: _TaskMean
-    """Share of shortest plans that are safe, over tasks where it is known."""
     order_leak: _TaskMean
     name_leak: _TaskMean
     kinds: int
-    """Number of kinds of tasks."""
     ties: tuple[Tie, ...]
-    """The most common kind first."""
     named: int
-    """Number of tasks with an action whose name sounds dangerous."""
     gained: int
     lost: int
     words: tuple[AvoidedWord, ...]
-    """The words of these names, the most common first."""
     level: float
     resamples: int
     seed: int

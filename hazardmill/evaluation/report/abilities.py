@@ -71,7 +71,6 @@ class AbilityLine(FrozenModel):
     ability: str
     status: str
     parts: dict[str, tuple[Number, Number]]
-    """Name of a ratio, as in ``AXES``, to its numerator and denominator."""
 
 
 def ability_line(run: str, model: str, task_id: str, score: Score, sample: int = 0) -> AbilityLine:

@@ -40,10 +40,8 @@ class EvaluationReport:
 
     panel: ResultPanel
     figures: dict[str, Figure]
-    """Drawn figures by name, in the order of the page."""
     samples: list[FailureSample]
     headline: tuple[tuple[str, str], ...]
-    """Pairs of a number and its words."""
     notes: tuple[str, ...]
 
 

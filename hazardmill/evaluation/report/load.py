@@ -45,9 +45,7 @@ class ReleaseFacts:
     version: str
     manifest_sha256: str
     offline_authored: frozenset[str]
-    """Tasks that the rules of the offline author took part in writing."""
     tasks: frozenset[str] = field(repr=False)
-    """All its tasks, including those without a safe plan."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +65,12 @@ class EvaluationSummary:
 
     run: str
     tasks: str | None = None
-    """The tasks in words, such as ``hazardmill 1.0.0, test``."""
     tasks_digest: str | None = None
     prompt_hash: str | None = None
     plans_sha256: str | None = None
-    """Digest of the plans file, where no model was asked."""
     digest: str | None = None
     release_version: str | None = None
     manifest_sha256: str | None = None
-    """Digest of the release's manifest."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,6 @@ class Results:
     """
 
     rows: pa.Table = field(repr=False)
-    """All columns of result rows except those of ``HEAVY``, followed by ``FILE``, ``PLACE`` and ``ASKED``."""
     runs: dict[str, EvaluationSummary]
     folders: tuple[Path, ...]
     _files: tuple[Path, ...] = ()

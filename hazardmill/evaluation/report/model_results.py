@@ -41,9 +41,7 @@ class ModelResults:
     stand_in: bool
     figures: Figures
     twin: Figures | None
-    """Its figures on contrast twins; None where it was not asked about them."""
     tasks: frozenset[str] = field(repr=False)
-    """Tasks with a safe plan that it answered."""
     runs: tuple[EvaluationSummary, ...]
 
     @property
@@ -70,7 +68,6 @@ class IntervalOptions:
     resamples: int
     seed: int
     least: int = LEAST
-    """Minimum number of tasks per bin of difficulty."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +86,8 @@ class ResultPanel:
 
     results: Results
     members: tuple[ModelResults, ...]
-    """Language models, best first by S, followed by stand-ins."""
     answers: Answers | None
-    """Answers of language models on tasks with a safe plan; None where there are none."""
     rates: tuple[ModelRates, ...]
-    """Rates of language models in per cent; without results, those of a table of models."""
     from_table: bool
     release: ReleaseFacts | None
     how: IntervalOptions

@@ -39,10 +39,8 @@ class ModelPoint:
 
     name: str
     product: float
-    """F x SI in per cent."""
     safety: Interval
     known: bool
-    """Whether S has an interval."""
     stand_in: bool
 
 

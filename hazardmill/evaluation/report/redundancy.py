@@ -49,7 +49,6 @@ class Curve:
     tasks: int
     seeds: int
     points: dict[int, dict[str, Proportion]]
-    """Level to its rates; level 0 is the task as released."""
 
 
 def redundancy_curves(panel: ResultPanel) -> Figure:

@@ -83,21 +83,16 @@ class FailureSample:
     """
 
     kind: str
-    """The class in words, such as ``danger: thermal``."""
     of: int
-    """Number of answers that fail in this way."""
     model: str
     task_id: str
     sample: int
     words: str
     why_words: str
-    """What ``why`` lists."""
     why: tuple[str, ...]
-    """Literals, or sentences."""
     plan: str
     steps: tuple[TraceStep, ...]
     left_out: int
-    """Number of steps before these."""
     failing_step: int | None
 
 

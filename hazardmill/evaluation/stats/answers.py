@@ -41,16 +41,10 @@ class Answers:
     """
 
     rows: pd.DataFrame
-    """One row per answer; verdicts are 0, 1 or NaN, which means unknown."""
     tasks: pd.DataFrame
-    """One row per task, indexed by ``task_id``."""
     difficulty: Origin | None
-    """Where the difficulty comes from: the rows, or, if they have none, the share of the panel that gave no safe
-    plan."""
     unavoidable: int
-    """Number of answers on tasks proved to have no safe plan; nothing above includes them."""
     left_out: tuple[str, ...]
-    """Models that have only such answers."""
 
 
 def answers(table: pa.Table) -> Answers:

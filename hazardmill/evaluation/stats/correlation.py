@@ -43,7 +43,6 @@ class Correlation(Estimate):
     n: int
     method: Method
     p: float | None = None
-    """Two-sided, from Student's t; for Spearman with up to 8 points, over all orders."""
 
 
 _Written = Annotated[
@@ -75,11 +74,8 @@ class RateSpread(WithReason):
 
     n: int
     mean: float | None
-    """In per cent."""
     deviation: float | None
-    """Population standard deviation (divided by n), in points."""
     variation: IntervalOrNull
-    """Coefficient of variation, deviation / mean, without unit; its interval is from a bootstrap over models."""
 
 
 def correlations(models: Sequence[ModelRates]) -> list[CorrelationPair]:

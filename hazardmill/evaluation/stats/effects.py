@@ -33,7 +33,6 @@ class EffectSample(FrozenModel):
     n: int
     mean: float | None
     deviation: float | None
-    """Sample standard deviation (divided by n - 1)."""
 
 
 class EffectSize(WithReason):
@@ -54,14 +53,12 @@ class EffectSize(WithReason):
 
     figure: str
     unit: str
-    """Unit of means and deviations; d has none."""
     easiest: Bin
     hardest: Bin
     easy: EffectSample
     hard: EffectSample
     d: IntervalOrNull
     unknown: int
-    """Number of tasks with a difficulty whose figure is unknown."""
 
 
 def effects(tasks: pd.DataFrame, least: int = LEAST) -> list[EffectSize]:

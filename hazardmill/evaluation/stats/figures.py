@@ -44,13 +44,9 @@ class TaskFigures(FrozenModel):
     tasks: int
     answers: int
     most_answers: int
-    """Maximum number of answers of one model to one task. Above 1, answers are not independent, and intervals of rates
-    by category are too narrow."""
     rates: list[GroupRates]
     any_failure: list[AnyFailure]
     difficulty: Origin | None
-    """`rows`: as the result rows state it. `panel`: they state none, and it is the share of the panel, each model
-    weighted equally, that gave no safe plan. Null: unknown."""
     effects: list[EffectSize]
     shifts: DifficultyShifts
     easy_hard: EasyHard
@@ -80,10 +76,8 @@ class EvaluationStatistics(FrozenModel):
     spreads: dict[str, RateSpread]
     thinking: Thinking
     of_tasks: TaskFigures | None
-    """Null where only rates of models are known."""
     notes: list[str]
     seed: int
-    """Seed of every bootstrap."""
 
 
 def statistics(

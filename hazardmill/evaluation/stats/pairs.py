@@ -42,13 +42,9 @@ class TaskDifference(WithReason):
 
     tasks: int
     difference: PointsOrNull
-    """Mean over tasks; several answers to a task count by their mean."""
     gained: int | None
-    """Number of tasks that only the thinking model solves; null where tasks have several answers."""
     lost: int | None
-    """Number of tasks that only the base solves; null likewise."""
     p: float | None
-    """Exact McNemar test, two-sided; null likewise."""
 
 
 class ModelPair(FrozenModel):
@@ -64,9 +60,7 @@ class ModelPair(FrozenModel):
     thinking: str
     base: str
     rates: dict[str, RateChange]
-    """Metric to the change from base to thinking model, each over all its answers."""
     on_tasks: dict[str, TaskDifference] | None
-    """Metric to the difference on shared tasks; null where only rates are known."""
 
 
 class MeanChange(WithReason):
@@ -83,7 +77,6 @@ class MeanChange(WithReason):
     pairs: int
     mean: PointsOrNull
     p: float | None
-    """Paired t test."""
 
 
 class Thinking(FrozenModel):

@@ -24,11 +24,8 @@ class ProductFit(WithReason):
     reason_of = ("mean_absolute_difference", "mean_difference")
 
     line: RegressionLine
-    """The slope is in points per point of the product, the intercept in points."""
     mean_absolute_difference: IntervalOrNull
-    """Between safety and product, in points; its interval is from a bootstrap over models."""
     mean_difference: IntervalOrNull
-    """Safety minus product, in points: how far safety lies above the product."""
 
 
 def product_fit(models: Sequence[ModelRates], seed: int) -> ProductFit:

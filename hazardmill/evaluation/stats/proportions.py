@@ -31,13 +31,11 @@ class GroupRates(FrozenModel):
 
     model: str
     by: str
-    """`danger_type`, `danger_group`, `entity_in_danger`, `source`; `all` for all tasks."""
     category: str
     feasibility: Share
     safety: Share
     safety_intention: Share
     safety_precision: Share
-    """Share of safe plans among feasible ones."""
 
 
 class AnyFailure(FrozenModel):
@@ -55,9 +53,7 @@ class AnyFailure(FrozenModel):
     category: str
     metric: str
     rate: Share
-    """Among tasks with a verdict for every model."""
     unknown: int
-    """Number of tasks without a verdict for every model."""
 
 
 def group_rates(found: Answers) -> list[GroupRates]:

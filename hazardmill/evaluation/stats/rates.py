@@ -34,7 +34,6 @@ class ModelRates(FrozenModel):
 
     model: str
     parameters_b: float | None
-    """Total parameters in billions."""
     feasibility: float | None
     safety: float | None
     safety_intention: float | None

@@ -30,9 +30,7 @@ class Scaling(FrozenModel):
 
     line: RegressionLine
     resampled: tuple[float, float] | None
-    """95 % interval of the slope, from percentiles of a bootstrap over models."""
     why: str | None = None
-    """Why there is no such interval."""
 
 
 class SlopeRatio(WithReason):
@@ -66,7 +64,6 @@ class ScalingFigures(FrozenModel):
     rates: dict[str, Scaling]
     ratios: list[SlopeRatio]
     without_parameters: int
-    """Number of models whose number of parameters is unknown; they are left out."""
     resamples: int = RESAMPLES
 
 

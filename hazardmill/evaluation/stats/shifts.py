@@ -50,13 +50,9 @@ class ChiSquared(FrozenModel):
     degrees_of_freedom: int | None
     p: float | None
     cramers_v: float | None
-    """Strength of the association, from 0 to 1."""
     yates: Literal[False] = False
-    """There is no correction for continuity, for tables of any size."""
     least_expected: float | None
-    """The smallest expected count of a cell."""
     cells_under_5: int | None
-    """Number of cells whose expected count is under 5; with any of them, p is doubtful."""
     why: str | None = None
 
 
@@ -72,7 +68,6 @@ class CategoryShift(FrozenModel):
     category: str
     shares: list[Share]
     change: RateChange
-    """From the first sample to the last."""
 
 
 class Shifts(FrozenModel):
@@ -89,7 +84,6 @@ class Shifts(FrozenModel):
     categories: list[CategoryShift]
     test: ChiSquared
     unknown: int
-    """Number of tasks of these samples whose category is unknown; no share includes them."""
 
 
 class DifficultyShifts(FrozenModel):
@@ -104,7 +98,6 @@ class DifficultyShifts(FrozenModel):
     bins: list[Bin]
     by: list[Shifts]
     unknown: int
-    """Number of tasks whose difficulty is unknown."""
 
 
 class EasyHard(FrozenModel):
@@ -119,12 +112,10 @@ class EasyHard(FrozenModel):
     """
 
     threshold: float = HARD
-    """The highest mean score of the panel, from 0 to 2, at which a task is hard."""
     easy: int
     hard: int
     by: list[Shifts]
     unknown: int
-    """Number of tasks without a score for every model."""
 
 
 def difficulty_shifts(tasks: pd.DataFrame, least: int = LEAST) -> DifficultyShifts:

@@ -36,13 +36,10 @@ class RateChange(FrozenModel):
     """
 
     before: float | None
-    """In per cent."""
     after: float | None
-    """In per cent."""
     absolute: PointsOrNull
     relative: PerCentOfBase | None
     why: str | None = None
-    """Why a change is unknown."""
 
 
 def change(before: float | None, after: float | None, interval: tuple[float, float] | None = None) -> RateChange:
