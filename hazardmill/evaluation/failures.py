@@ -126,6 +126,7 @@ def _find_excess_danger(judge: PlanValidator, plan: str) -> PlanFailure:
             rises[kind] = rises.get(kind, 0) + entry.increment
         was_over, danger = danger > limit, danger + sum(rises.values())
         if danger <= limit:
+            # Back under the limit: an earlier excess does not make the plan fail.
             found = None
         elif not was_over:
             worst = max(sorted(rises), key=lambda kind: rises[kind])

@@ -47,7 +47,7 @@ class PlannerAccess(ModelAccess):
         """
         if self.model in (OFFLINE_MODEL, RECORDED_MODEL):
             raise UsageError(
-                f"{self.model} writes tasks, and plans nothing",
+                f"{self.model} writes tasks, and cannot plan",
                 remedy="name a language model with --model, as litellm does",
             )
         super().check()

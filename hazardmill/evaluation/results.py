@@ -121,7 +121,8 @@ def _read(file: Path) -> pa.Table:
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
     if version is not None and version != str(SCHEMA_VERSION).encode():
         raise InputError(
-            f"result rows of version {version.decode(errors='replace')}; this hazardmill reads {SCHEMA_VERSION}",
+            f"these are result rows of version {version.decode(errors='replace')}, but this hazardmill reads version "
+            f"{SCHEMA_VERSION}",
             file=str(file),
             remedy="score the plans again with this version",
         )

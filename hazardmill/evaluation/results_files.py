@@ -127,7 +127,7 @@ def check_out(folder: Path, run: str) -> None:
     # A partly written file belongs to nobody.
     if said != run and any(not (each.name.startswith(".") and each.suffix == _PARTIAL) for each in folder.iterdir()):
         raise UsageError(
-            f"{folder} already holds something else than this evaluation", remedy="name an empty or a new folder"
+            f"{folder} already holds something else, not this evaluation", remedy="name an empty or a new folder"
         )
 
 

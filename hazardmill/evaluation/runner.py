@@ -169,6 +169,7 @@ class ModelRun(ABC, Generic[Piece]):
                 if done is not None:
                     yield done
                     continue
+                # A batch has ended: write its answers as one part, and take in what other runs have paid for since.
                 await in_one_thread(writer.roll)
                 await in_one_thread(ledger.refresh)
         except (ProviderError, RunStopped):
@@ -200,6 +201,7 @@ class ModelRun(ABC, Generic[Piece]):
                     yield writer, done
                 except BaseException as error:
                     resumable = ProviderError | RunStopped | SettingsError | asyncio.CancelledError | GeneratorExit
+                    # A run that can be resumed is stopped; only a fault of the program makes it fail.
                     failed = isinstance(error, Exception) and not isinstance(error, resumable)
                     self._change(store, writer, "failed" if failed else "stopped", done)
                     raise

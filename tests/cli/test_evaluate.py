@@ -164,8 +164,8 @@ def test_the_verbs_of_the_group(hazardmill: Hazardmill) -> None:
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [
-        (("--model", "offline-author"), 2, "plans nothing"),
-        (("--model", "recorded"), 2, "plans nothing"),
+        (("--model", "offline-author"), 2, "cannot plan"),
+        (("--model", "recorded"), 2, "cannot plan"),
         (("--model", "nobody-knows-it"), 3, "no provider"),
         (("--model", "openai/gpt-4o-mini"), 3, "OPENAI_API_KEY"),
         (("--model", "openai/x", "--api-base", "http://key@127.0.0.1:9/v1"), 3, "may be secret"),

@@ -278,7 +278,7 @@ def test_no_other_model_answers_in_its_place() -> None:
 
 
 def test_the_offline_author_plans_nothing() -> None:
-    with pytest.raises(UsageError, match="plans nothing"):
+    with pytest.raises(UsageError, match="cannot plan"):
         configure_planner("offline-author")
 
 

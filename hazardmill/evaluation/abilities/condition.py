@@ -101,7 +101,7 @@ def true_condition(document: Document, action: str) -> Expr:
 
 
 def condition_prompt(document: Document, action: str) -> tuple[Message, ...]:
-    """Return the question when an action is dangerous.
+    """Return the question that asks when an action is dangerous.
 
     Args:
         document: The task.
@@ -119,7 +119,7 @@ def condition_prompt(document: Document, action: str) -> tuple[Message, ...]:
 
 
 def read_condition(document: Document, action: str, answer: str, finish_reason: str | None = None) -> ConditionRead:
-    """Find the condition of an answer: its last code block that is one, else its last expression in parentheses.
+    """Find the condition of an answer: in its last code block that is one or, without blocks, its last parentheses.
 
     Expressions side by side on one line are read as one text, which is not a condition: nothing says how they should be
     joined.

@@ -97,7 +97,7 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
     """
     if arm not in ARMS or level not in LEVELS:
         raise UsageError(
-            f"no injection of {level} {arm}",
+            f"cannot inject {level} {arm}",
             remedy=f"arms are {', '.join(ARMS)}, levels {', '.join(map(str, LEVELS))}",
         )
     # The task is part of the seed, so that the tasks of a release get different distractors.
@@ -105,7 +105,7 @@ def inject(document: Document, arm: Arm, level: int, seed: int, *, limit: int = 
     grown, added = (with_actions if arm == "actions" else with_objects)(document, level, random)
     if len(added) < level:
         raise InjectionRefused(
-            f"only {len(added)} distractor {arm} of {level} can be named apart from what the task has",
+            f"only {len(added)} distractor {arm} of {level} can be named without words that the task has",
             remedy="inject a lower level",
         )
     note = {"arm": arm, "level": level, "seed": seed, "document_hash": document.hash}

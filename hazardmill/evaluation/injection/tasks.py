@@ -57,7 +57,7 @@ class InjectedTasks:
         unknown = sorted(set(levels) - set(LEVELS))
         if unknown or not (arms and levels and seeds):
             raise UsageError(
-                f"no injection of {', '.join(map(str, unknown)) or 'nothing'}",
+                f"cannot inject {', '.join(map(str, unknown)) or 'nothing'}",
                 remedy=f"levels are {', '.join(map(str, LEVELS))}",
             )
         self._tasks = tasks

@@ -59,6 +59,7 @@ def _goal_ways(system: System, actions: list[GroundAction], effort: Effort) -> C
             effort.expand(len(met))
             for action in actions:
                 after = action.step(*state)
+                # A state of an earlier layer is reached later here, which no shortest plan does.
                 if after is None or after in met:
                     continue
                 more = action.danger(*state)

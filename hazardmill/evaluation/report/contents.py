@@ -130,7 +130,7 @@ def _notes(panel: ResultPanel) -> list[str]:
     found = []
     if len({member.task_set for member in panel.models}) > 1:
         found.append(
-            "The models did not answer the same tasks: their rates are not comparable, and they are ranked apart."
+            "The models did not answer the same tasks: their rates are not comparable, and they are ranked separately."
         )
     lost = sum(member.figures.unavoidable for member in panel.members)
     if lost:

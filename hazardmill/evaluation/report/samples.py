@@ -44,7 +44,7 @@ class TraceStep(BaseModel):
         applicable: Whether the action could be done.
         changes: Literals that it changed.
         danger: How much danger it added.
-        fired: Danger conditions that fired.
+        fired: Literals of the danger conditions that fired.
         unmet: What prevented it, if it could not be done.
     """
 

@@ -111,7 +111,7 @@ def _rows(file: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
     except UnicodeDecodeError as error:
         raise InputError("this is not UTF-8 text", file=str(file), remedy="save the table as CSV in UTF-8") from error
     except OSError as error:
-        raise InputError(f"it cannot be read: {error.strerror}", file=str(file), remedy="check the path") from error
+        raise InputError(f"this cannot be read: {error.strerror}", file=str(file), remedy="check the path") from error
     except csv.Error as error:
         raise InputError(f"this is not CSV: {error}", file=str(file), remedy="save the table as CSV") from error
 
