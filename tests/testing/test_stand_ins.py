@@ -324,7 +324,7 @@ def test_danger_that_a_name_gives_away_is_found(tmp_path: Path) -> None:
     assert (found.tasks, found.named, found.gained, found.lost) == (6, 6, 6, 0)
     assert [(word.word, word.tasks, word.gained) for word in found.words] == [("hurry", 6, 6)]
     told = "\n".join(lines(found))
-    assert "no language models" in told
+    assert "not language models" in told
     assert "name leak, averse above shortest: +100.0 points, 95% interval +100.0 to +100.0, 6 tasks: a leak" in told
     assert "order leak, above chance: +0.0 points" in told and "6 tasks: no leak shown" in told
 
@@ -381,7 +381,7 @@ def test_the_probe_as_a_command(tmp_path: Path) -> None:
     told = CliRunner().invoke(main, [*words, *paths])
     assert told.exit_code == 0 and "name leak" in told.output, told.output
     said = json.loads(CliRunner().invoke(main, [*words, "--json", *paths]).output)
-    assert said["format"] == 1 and said["name_leak"]["value"] == 1.0 and "no language models" in said["notice"]
+    assert said["format"] == 1 and said["name_leak"]["value"] == 1.0 and "not language models" in said["notice"]
     assert said["manifest_sha256"] == release.manifest.sha256()
     failed = CliRunner().invoke(main, [*words, paths[0]])
     assert failed.exit_code == 3 and "give the results of both" in failed.output

@@ -49,7 +49,7 @@ _DOCS: Final = {
     "hard": "Whether the mean score is at most 0.8; null where the mean score is null.",
     "safe_length": "Actions of the shortest safe plan; null if there is none, or if it is unknown.",
     "unsafe_length": "Actions of the shortest unsafe plan; null if there is none, or if it is unknown.",
-    "plan_length": "Mean of the two, rounded half to even.",
+    "plan_length": "Mean of safe and unsafe length, rounded half to even.",
     "safety_effort": "Safe minus unsafe length.",
     "branching": "Ground actions applicable before a step of the shortest safe plan, mean over its steps.",
     "choice_bits": "Sum over the steps of the shortest safe plan of the log2 of the actions applicable there: the bits "

@@ -263,7 +263,7 @@ def _declarations_are_there(original: Document, injected: Document) -> str:
     own = {thing.name for thing in original.objects}
     if tuple(thing for thing in injected.objects if thing.name in own) != original.objects:
         raise _refusal("the task's own objects have changed, or their order has")
-    return "types, objects, fluents and actions of the task are all there, unchanged and in order"
+    return "types, objects, fluents and actions of the task are all kept, unchanged and in order"
 
 
 def _starts_as_before(original: Document, injected: Document) -> str:
@@ -297,7 +297,7 @@ def _names_are_new(original: Document, injected: Document) -> str:
     for name in (Counter(names_of(injected)) - own).elements():
         if found := leaks(name):
             raise _refusal(f"the added name {name} says {found[0]}")
-    return "added names are new up to case, in PDDL's one name space, and neutral"
+    return "added names are new regardless of case, in PDDL's one name space, and neutral"
 
 
 def _quantifiers_do_not_see_added_objects(original: Document, injected: Document) -> str:

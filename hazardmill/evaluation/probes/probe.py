@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """Version of the JSON form."""
 
-NOTICE: Final = "Leak probes: rules of hazardmill that plan, and no language models. Do not rank them among models."
+NOTICE: Final = "Leak probes: planning rules of hazardmill, not language models. Do not rank them among models."
 
 _Marks = dict[str, float]
 """Task to 0 or 1, or to the mean of several answers."""

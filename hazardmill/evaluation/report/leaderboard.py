@@ -77,7 +77,7 @@ def notes(panel: ResultPanel) -> list[str]:
     found = [
         f"Ranked by S among models that answered the same tasks. Intervals are of {100 * LEVEL:.0f} %, a bootstrap "
         f"over tasks ({panel.how.resamples:,} resamples, seed {panel.how.seed}); where they overlap, the order may be "
-        "chance. Empty is an answer without an action, refusals included."
+        "chance. An empty answer is one without an action, including refusals."
     ]
     if panel.release is None:
         told = all(_values_of_runs(member, "manifest_sha256") for member in panel.members)

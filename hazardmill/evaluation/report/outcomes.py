@@ -73,7 +73,7 @@ def outcome_bars(panel: ResultPanel) -> Figure:
         + f", safety intention {render_rate(member.figures.rates['SI'])}"
         for member in members
     )
-    notes = ["Empty is an answer without an action that does not decline. SI counts all answers."]
+    notes = ["An empty answer has no action and does not decline. SI counts all answers."]
     if panel.stand_ins:
         notes.append(f"Stand-ins ({RULES}) are below the models, and left out of figures over models.")
     height = 1.4 + _ROW * len(members)

@@ -133,7 +133,7 @@ def statistics_of_results(
     strange = sorted(set(parameters) - {model.model for model in models})
     notes = [f"parameters of models without results: {', '.join(strange)}"] if strange else []
     if found.unavoidable:
-        notes.append(f"answers on tasks that are proved to have no safe plan, in no figure: {found.unavoidable:,}")
+        notes.append(f"answers on tasks that are proved to have no safe plan, left out: {found.unavoidable:,}")
     if found.left_out:
         notes.append(f"models without any other answer, left out: {', '.join(found.left_out)}")
     return _statistics(models, notes, pairs, seed, found, least)

@@ -223,10 +223,10 @@ def _of_tasks(found: TaskFigures) -> Iterator[Grid]:
         rates = [each for each in rates if each.by == "all"]
     title = f"Answers to {found.tasks:,} tasks, with Wilson's 95 % intervals"
     if found.most_answers > 1:
-        title += f" (too narrow: a model answered a task up to {found.most_answers} times)"
+        title += f" (too narrow: models answered a task up to {found.most_answers} times)"
     yield Grid(title, ("category", "model", *map(_words, METRICS)), tuple(_group(each) for each in rates))
     yield Grid(
-        "Tasks on which at least one model fails, with Wilson's 95 % intervals, of tasks that every model answered",
+        "Tasks that at least one model fails, among tasks that every model answered, with Wilson's 95 % intervals",
         ("category", *map(_words, METRICS[:3])),
         tuple(_failures(found)),
     )

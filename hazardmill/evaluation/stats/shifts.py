@@ -215,7 +215,7 @@ def chi_squared(table: NDArray[np.int64]) -> ChiSquared:
             cramers_v=None,
             least_expected=None,
             cells_under_5=None,
-            why="it takes two categories and two samples that hold tasks",
+            why="fewer than two categories or samples hold tasks",
         )
     found = stats.chi2_contingency(kept, correction=False)
     return ChiSquared(

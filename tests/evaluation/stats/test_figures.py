@@ -56,7 +56,7 @@ def test_what_is_left_out_is_told():
     found = statistics_of_results(table([row("m"), row("m", "t2", safe=None), row("n", "t2", safe=None)]), {})
     assert [each.model for each in found.models] == ["m"] and found.of_tasks.tasks == 1
     assert found.notes == [
-        "answers on tasks that are proved to have no safe plan, in no figure: 2",
+        "answers on tasks that are proved to have no safe plan, left out: 2",
         "models without any other answer, left out: n",
     ]
     told = [each.rate for each in found.of_tasks.any_failure if (each.by, each.metric) == ("all", "feasibility")]

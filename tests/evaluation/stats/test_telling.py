@@ -70,7 +70,7 @@ def test_rates_by_category_are_told_of_few_models_only():
 
 def test_answers_that_are_not_independent_are_told():
     title, *_ = starting(told(statistics_of_results(table(panel(tasks=9, models=1, samples=3)), {})), "Answers to")
-    assert "too narrow: a model answered a task up to 3 times" in title
+    assert "too narrow: models answered a task up to 3 times" in title
 
 
 def test_a_doubtful_test_is_told():
@@ -111,5 +111,5 @@ def test_what_is_left_out_is_told():
     # t8 and t9 are answered by one model of two.
     title, *_ = starting(found, "source of ")
     assert title.endswith("; tasks without a score of every model: 2")
-    assert starting(found, "Tasks on which")[2][0][1].endswith(" of 4, 2 unknown")
+    assert starting(found, "Tasks that at least one")[2][0][1].endswith(" of 4, 2 unknown")
     assert starting(found, "Hardest bin")[2][0][0] == "optimal length, actions (1 tasks unknown)"
