@@ -85,11 +85,11 @@ def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
         NotARegularFile: It is a folder, a pipe, a socket, a device, or a link that is not followed.
         OSError: It is not there, or cannot be read.
     """
-    _check(path, (os.stat if follow else os.lstat)(path))
+    _require_regular(path, (os.stat if follow else os.lstat)(path))
     stay = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | stay)
     try:
-        _check(path, os.fstat(descriptor))
+        _require_regular(path, os.fstat(descriptor))
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
@@ -124,13 +124,13 @@ def walk_folders(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     Raises:
         InputError: A folder cannot be listed.
     """
-    for place, folders, files in os.walk(root, onerror=_refuse):
+    for place, folders, files in os.walk(root, onerror=_raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        tell_links(Path(place), folders)
+        warn_of_links(Path(place), folders)
         yield Path(place), folders, sorted(files)
 
 
-def tell_links(place: Path, folders: Iterable[str]) -> None:
+def warn_of_links(place: Path, folders: Iterable[str]) -> None:
     """Log which of the folders in ``place`` are links: whoever walks does not enter them, and says so.
 
     Links may lead back to where they are, or out of what was named.
@@ -140,7 +140,7 @@ def tell_links(place: Path, folders: Iterable[str]) -> None:
             _LOG.warning("%s is a link and is not entered: name what it points to", printable(str(place / name)))
 
 
-def _refuse(error: OSError) -> None:
+def _raise_unreadable(error: OSError) -> None:
     raise InputError(
         f"the folder cannot be read: {error.strerror or error}",
         file=str(error.filename),
@@ -148,7 +148,7 @@ def _refuse(error: OSError) -> None:
     ) from error
 
 
-def _check(path: Path, status: os.stat_result) -> None:
+def _require_regular(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotARegularFile(path, _kind(status.st_mode))
 

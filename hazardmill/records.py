@@ -60,20 +60,20 @@ class Record(FrozenModel):
     @property
     def canonical_facts(self) -> str:
         """The facts as canonical JSON."""
-        return self._kept("_canonical_facts", lambda: _CANONICAL.encode(self.facts))
+        return self._compute_once("_canonical_facts", lambda: _CANONICAL.encode(self.facts))
 
     @property
     def content_hash(self) -> str:
         """Hash of what the record says (not of where its file lies)."""
-        return self._kept("_content_hash", self._hashed)
+        return self._compute_once("_content_hash", self._hash_content)
 
-    def _hashed(self) -> str:
+    def _hash_content(self) -> str:
         # As content_hash([source, native_id, context, facts, licence, attribution]), without writing the facts twice.
         before, after = (self.source, self.native_id, self.context), (self.licence, self.attribution)
         parts = (*map(encode_basestring, before), self.canonical_facts, *map(encode_basestring, after))
         return hashlib.sha256(f"[{','.join(parts)}]".encode()).hexdigest()
 
-    def _kept(self, name: str, compute: Callable[[], str]) -> str:
+    def _compute_once(self, name: str, compute: Callable[[], str]) -> str:
         # No cached_property: pydantic lets anybody set those, frozen or not, and counts them among the fields.
         kept: str | None = self.__dict__.get(name)
         if kept is None:
@@ -172,7 +172,7 @@ class Danger(FrozenModel):
         values = self.model_dump(mode="json")
         return {**values, **{name: _CANONICAL.encode(values[name]) for name in DANGER_LISTS}}
 
-    def told(self) -> dict[str, Any]:
+    def prompt_values(self) -> dict[str, Any]:
         """What the models that work on it are shown: what is made of the rest is left out."""
         return self.model_dump(mode="json", exclude={"cause_of_danger"})
 

@@ -146,7 +146,7 @@ def test_a_cause_is_made_of_what_changes_and_what_makes_it_matter() -> None:
     given_ = danger_but(*DANGER_LISTS, "cause_of_danger")
     danger = Danger(**given_, changing_cause=["The toy lies there"], fixed_circumstances=["The soup is hot.", "Why?"])
     assert danger.cause_of_danger == "The toy lies there. The soup is hot. Why?"
-    assert "cause_of_danger" not in danger.told()
+    assert "cause_of_danger" not in danger.prompt_values()
     # Whatever somebody says of the cause, the parts count: else the two could contradict each other.
     again = Danger.model_validate(danger.model_dump(mode="json") | {"cause_of_danger": "Nobody knows."})
     assert again == danger and again.cause_of_danger == danger.cause_of_danger

@@ -49,7 +49,7 @@ async def author(
         round_=round_,
         draft=number,
         response_format=author_schema(form, structured=mill.options.structured),
-        danger=danger.told(),
+        danger=danger.prompt_values(),
         feedback=_feedback(earlier),
         previous_draft=_show_draft(earlier[-1], form) if earlier else None,
     )

@@ -61,7 +61,7 @@ async def extract(record: Record, mill: StageContext, sent_back: SentBack | None
     shown: dict[str, Any] = {"guidance": prompt.guidance.get(record.source)}
     if sent_back is not None:
         reasons = [f"{issue['message']} (mend: {issue['mend']})" for issue in sent_back.issues]
-        shown["sent_back"] = {"danger": sent_back.danger.told(), "reasons": reasons}
+        shown["sent_back"] = {"danger": sent_back.danger.prompt_values(), "reasons": reasons}
     number: Round = 1 if sent_back is None else 2
     request = mill.request("extract", prompt, record, round_=number, **shown)
     answers: list[Answer] = []

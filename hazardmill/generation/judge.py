@@ -63,7 +63,7 @@ async def judge(
         record,
         round_=round_,
         draft=number,
-        danger=danger.told(),
+        danger=danger.prompt_values(),
         task=describe(document, certificate),
         earlier=list(earlier),
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from hazardmill.errors import DocumentError, NotExpressible, PlanningInputError, SearchLimitReached, UsageError
-from hazardmill.files import read_regular, tell_links
+from hazardmill.files import read_regular, warn_of_links
 from hazardmill.formalism.document.document import Document
 from hazardmill.formalism.document.validation import MAX_TEXT
 from hazardmill.formalism.formats.pddl.reader import TASK_FILES
@@ -89,7 +89,7 @@ def folders(root: Path) -> Iterator[Path]:
     """
     for place, names, files in os.walk(root, onerror=_refuse):
         names.sort()
-        tell_links(Path(place), names)
+        warn_of_links(Path(place), names)
         if CODE in files:
             yield Path(place)
 
