@@ -462,13 +462,13 @@ def funnel_plain(tasks, folder):
 def why(tasks, folder):
     def connect():
         # What is imported is part of opening, here as elsewhere.
-        from hazardmill.report.why.build import tell
+        from hazardmill.report.why.build import build_story
 
-        return ours(folder), tell
+        return ours(folder), build_story
 
     def ask(opened):
-        store, tell = opened
-        story = tell(store, record_in(folder), reread=False)
+        store, build_story = opened
+        story = build_story(store, record_in(folder), reread=False)
         assert story.task is not None
         return {}
 

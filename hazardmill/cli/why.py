@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hazardmill.cli.options import json_option, print_json, store_option
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.report.why.page import write_page
 from hazardmill.report.why.render_text import render_text
 from hazardmill.store_access import open_store
@@ -46,7 +46,7 @@ def why(
 
     From the bytes of its record over every prompt, answer, check and decision to both plans, step by step.
     """
-    story = tell(open_store(store_path), name, run_id, reread=reread)
+    story = build_story(open_store(store_path), name, run_id, reread=reread)
     if page is not None:
         written = write_page(story, page)
         if not (as_json or full):

@@ -8,14 +8,14 @@ from rich.text import Text
 from hazardmill.report import tables
 from hazardmill.report.cost import Cost
 from hazardmill.report.funnel import Funnel
-from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.markdown import escape_markdown, grid_markdown
 from hazardmill.reporting.terminal import print_grids
 
 
 def print_funnel(funnel: Funnel, console: Console | None = None) -> None:
     """Print the way of the records by source, losses with reasons, yield by draft, and what there is to say of them."""
     console = console or Console()
-    print_grids((tables.way(funnel), tables.losses(funnel), tables.yields(funnel.drafts)), console)
+    print_grids((tables.funnel_table(funnel), tables.losses(funnel), tables.yields(funnel.drafts)), console)
     for note in tables.notes(funnel):
         console.print(Text(note))
     console.print()
@@ -28,9 +28,12 @@ def print_cost(cost: Cost, console: Console | None = None) -> None:
 
 def funnel_markdown(funnel: Funnel) -> str:
     """The funnel as Markdown."""
-    grids = [tables.way_by_source(funnel), tables.losses(funnel), tables.yields(funnel.drafts)]
+    grids = [tables.funnel_table_by_source(funnel), tables.losses(funnel), tables.yields(funnel.drafts)]
     return (
-        "\n\n".join([*map(grid_markdown, grids), "\n".join(f"- {plain(note)}" for note in tables.notes(funnel))]) + "\n"
+        "\n\n".join(
+            [*map(grid_markdown, grids), "\n".join(f"- {escape_markdown(note)}" for note in tables.notes(funnel))]
+        )
+        + "\n"
     )
 
 

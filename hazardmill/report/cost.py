@@ -164,7 +164,7 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
     used = {identity for row in select(connection, _IDENTITIES, run_ids) for identity in json.loads(row["identities"])}
     others = select(connection, _OTHERS, run_ids, used=sorted(used)) if used else []
     answered = {row["identity"] for row in made if row["answered"]}
-    reused = [*replayed, *_gone_by(others, answered)]
+    reused = [*replayed, *_drop_unused_answers(others, answered)]
     behind = [*paid, *reused]
     tasks = latest_tasks(connection, run_ids, "task_id, source, draft")
     from_source, at_draft = (Counter(row[column] for row in tasks) for column in ("source", "draft"))
@@ -228,7 +228,7 @@ def _is_replayed(row: Row) -> bool:
     return bool(row["answered"] and row["usd_upper"] == 0 and row["usd"] != 0)
 
 
-def _gone_by(others: Sequence[Row], answered: set[str]) -> list[Row]:
+def _drop_unused_answers(others: Sequence[Row], answered: set[str]) -> list[Row]:
     """The attempts of other runs, but for answers that were not gone by.
 
     A run goes by its own answer, else by the one that came first, as the ledger does.

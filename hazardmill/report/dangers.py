@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.records import DangerGroup, DangerType
 from hazardmill.reporting.numbers import count, plural
-from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
-from hazardmill.reporting.svg.drawing import BLUE, INK, ORANGE, PAPER, SERIES, Figure, draw, nothing
-from hazardmill.reporting.svg.stacked_bars import by_source
+from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, draw_legend, lay_out_rows
+from hazardmill.reporting.svg.drawing import BLUE, INK, ORANGE, PAPER, SERIES, Figure, draw, draw_empty
+from hazardmill.reporting.svg.stacked_bars import tasks_by_source
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def danger_groups(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     # A group that is none of the two is shown all the same.
     groups = [*GROUP_COLOURS, *sorted({group for _, group in cells} - GROUP_COLOURS.keys())]
     colours = dict(zip(groups, (*GROUP_COLOURS.values(), *SERIES[2:]), strict=False))
-    return by_source("groups", title, cells, colours, by="danger group", lacking="no accepted tasks")
+    return tasks_by_source("groups", title, cells, colours, by="danger group", lacking="no accepted tasks")
 
 
 def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
@@ -46,7 +46,7 @@ def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     sums = [count(sum(cells[kind, source] for kind in kinds)) for source in sources]
     grid = Grid(title, ("Danger type", *sources, "Tasks"), (*lines, ("all", *sums, count(len(tasks)))))
     if not tasks:
-        return nothing("types", title, "no accepted tasks", grid)
+        return draw_empty("types", title, "no accepted tasks", grid)
     names = _series(tasks)
 
     def paint(axes: Axes) -> None:
@@ -57,13 +57,13 @@ def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
             axes.barh(range(len(kinds)), widths, left=starts, color=colour, height=THICK, label=name, edgecolor=PAPER)
             starts = [start + width for start, width in zip(starts, widths, strict=True)]
         for place, kind in enumerate(kinds):
-            label(axes, totals[kind], place, count(totals[kind]), max(totals.values()))
-        rows(axes, [_words(kind) for kind in kinds], "tasks", max(totals.values()))
-        legend(axes, 3)
+            draw_label(axes, totals[kind], place, count(totals[kind]), max(totals.values()))
+        lay_out_rows(axes, [_words(kind) for kind in kinds], "tasks", max(totals.values()))
+        draw_legend(axes, 3)
 
     said = ", ".join(f"{_words(kind)} {number}" for kind, number in totals.items())
-    by_source = ", ".join(f"{name} {k}" for name, k in sorted(Counter(t["source"] for t in tasks).items()))
-    alt = f"Bars of tasks by danger type, stacked by source: {said}. By source: {by_source}."
+    per_source = ", ".join(f"{name} {k}" for name, k in sorted(Counter(t["source"] for t in tasks).items()))
+    alt = f"Bars of tasks by danger type, stacked by source: {said}. By source: {per_source}."
     absent = [_words(kind) for kind in TYPES if kind not in totals]
     note = f"Of these types there is no task: {', '.join(absent)}." if absent else None
     return draw("types", title, alt, 1.3 + ROW * len(kinds), paint, grid=grid, note=note)
@@ -79,7 +79,9 @@ def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     grid = Grid(title, ("Safety effort (actions)", "Plan length (actions)", "Tasks"), lines, words=0)
     without = f"{plural(left_out, 'task')} without a safe plan left out" if left_out else ""
     if not tasks:
-        return nothing("effort", title, "no accepted task has a safe plan" if left_out else "no accepted tasks", grid)
+        return draw_empty(
+            "effort", title, "no accepted task has a safe plan" if left_out else "no accepted tasks", grid
+        )
     most = max(cells.values())
     efforts, lengths = ([pair[part] for pair in cells] for part in (0, 1))
     height = min(5.5, 1.3 + 0.27 * (max(lengths) - min(lengths) + 1))

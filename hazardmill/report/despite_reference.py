@@ -15,8 +15,18 @@ from hazardmill.report.funnel import Funnel, FunnelCounts
 from hazardmill.report.queries import select
 from hazardmill.report.wording import usd_per_task
 from hazardmill.reporting.numbers import UNKNOWN, count, share, usd
-from hazardmill.reporting.svg.bars import legend
-from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, SKY, VERMILION, Figure, draw, nothing, printable
+from hazardmill.reporting.svg.bars import draw_legend
+from hazardmill.reporting.svg.drawing import (
+    BLUE,
+    INK,
+    MUTED,
+    SKY,
+    VERMILION,
+    Figure,
+    blank_unprintable,
+    draw,
+    draw_empty,
+)
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -220,7 +230,7 @@ def loss_beside_published(comparison: PublishedComparison) -> Figure:
     title = f"Lost at execution (n = {count(comparison.finished)} records, {count(comparison.drafts)} drafts of ours)"
     grid = losses_grid(comparison)
     if not comparison.finished and not comparison.drafts:
-        return nothing("published", title, "no drafts of ours to hold against the published figures", grid)
+        return draw_empty("published", title, "no drafts of ours to hold against the published figures", grid)
     # What was published goes on top, hollow, so that nothing hides behind it.
     marks: list[tuple[str, dict[str, Any], list[float | None]]] = [
         ("ours, of records", {"marker": "o", "color": BLUE, "markersize": 7}, [x.by_record for x in comparison.losses]),
@@ -233,7 +243,7 @@ def loss_beside_published(comparison: PublishedComparison) -> Figure:
     ]
 
     def paint(axes: Axes) -> None:
-        names = [printable(loss.source) for loss in comparison.losses]
+        names = [blank_unprintable(loss.source) for loss in comparison.losses]
         for row, loss in enumerate(comparison.losses):
             known = [part for part in (loss.published, loss.by_record, loss.by_draft) if part is not None]
             if known:
@@ -254,7 +264,7 @@ def loss_beside_published(comparison: PublishedComparison) -> Figure:
         axes.xaxis.grid(True)
         axes.spines["left"].set_visible(False)
         axes.spines["bottom"].set_visible(False)
-        legend(axes, 3)
+        draw_legend(axes, 3)
 
     said = "; ".join(
         f"{name}: DESPITE {told}, ours {records} by record, {drafts} by draft"

@@ -23,7 +23,7 @@ SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
-class ShownDraft:
+class ExampleDraft:
     """One draft on the way to the task."""
 
     number: int
@@ -51,7 +51,7 @@ class ExampleTask:
     unsafe: PlanVerdict
     safe: PlanVerdict | None
     """Null where the danger is unavoidable: there is no safe plan."""
-    attempts: tuple[ShownDraft, ...]
+    attempts: tuple[ExampleDraft, ...]
     proved: tuple[tuple[str, bool | None, str], ...]
     """Each line of the certificate: claim, whether it holds (null: not decided), message."""
 
@@ -61,12 +61,12 @@ class ExampleTask:
         return bool(self.row["model_answered"] == OFFLINE_MODEL)
 
 
-def show(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
+def example_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
     """The tasks to show; ``tasks`` are rows with ``task_id``, ``source``, ``danger_group`` and ``danger_type``."""
-    return [_example(connection, run_ids, task["run_id"], task["task_id"]) for task in choose(tasks)]
+    return [_example(connection, run_ids, task["run_id"], task["task_id"]) for task in choose_examples(tasks)]
 
 
-def choose(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
+def choose_examples(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
     """Tasks as unlike one another as can be: new sources first, then groups, then types; ties by id."""
     left = sorted(tasks, key=lambda task: (task["task_id"], task["run_id"]))
     chosen: list[Row] = []
@@ -134,6 +134,6 @@ def _context(document: Document, system: System) -> Iterator[tuple[str, bool, bo
                 yield f"({' '.join(atom)})", bool(start.get(atom, False)), fluent.name in read
 
 
-def _attempt(draft: Row) -> ShownDraft:
+def _attempt(draft: Row) -> ExampleDraft:
     failed = "" if draft["accepted"] else f"{reason(draft['failed_check'])}: {reason(draft['failed_reason'])}"
-    return ShownDraft(draft["draft"], draft["accepted"], failed)
+    return ExampleDraft(draft["draft"], draft["accepted"], failed)

@@ -15,7 +15,7 @@ from hazardmill.report.funnel import LOSSES, DraftYield, Funnel
 from hazardmill.report.sankey import danger_flows
 from hazardmill.report.wording import OUTCOME_WORDS, reason, token_sum, usd_sum
 from hazardmill.reporting.numbers import UNKNOWN, count, plural, share, share_of
-from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
+from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, draw_legend, lay_out_rows
 from hazardmill.reporting.svg.drawing import (
     BLUE,
     GREEN,
@@ -27,7 +27,7 @@ from hazardmill.reporting.svg.drawing import (
     VERMILION,
     Figure,
     draw,
-    nothing,
+    draw_empty,
 )
 from hazardmill.reporting.table import Grid
 
@@ -99,14 +99,14 @@ def funnel_bars(funnel: Funnel) -> Figure:
         tuple((words, count(width), share_of(width, total.records)) for words, _, width, _ in bars),
     )
     if not total.records:
-        return nothing("funnel", title, "no records", grid)
+        return draw_empty("funnel", title, "no records", grid)
 
     def paint(axes: Axes) -> None:
         starts, widths, colours = ([bar[part] for bar in bars] for part in (1, 2, 3))
         axes.barh(range(len(bars)), widths, left=starts, color=colours, height=THICK)
         for place, (_, start, width, _) in enumerate(bars):
-            label(axes, start + width, place, f"{count(width)}  ({share(width / total.records)})", total.records)
-        rows(axes, [words for words, *_ in bars], "records", total.records)
+            draw_label(axes, start + width, place, f"{count(width)}  ({share(width / total.records)})", total.records)
+        lay_out_rows(axes, [words for words, *_ in bars], "records", total.records)
 
     said = ", ".join(f"{words} {count(width)}" for words, _, width, _ in bars)
     alt = f"Bars of the number of records: {said}."
@@ -128,7 +128,7 @@ def losses_by_reason(funnel: Funnel) -> Figure:
         words=2,
     )
     if not lost:
-        return nothing("losses", title, "no record was lost" if funnel.total.records else "no records", grid)
+        return draw_empty("losses", title, "no record was lost" if funnel.total.records else "no records", grid)
     bars = _fold_rare(every)
     most = max(number for _, _, number in bars)
     lines = [textwrap.wrap(reason(code), _LABEL, max_lines=2, placeholder=" ...") for _, code, _ in bars]
@@ -141,10 +141,10 @@ def losses_by_reason(funnel: Funnel) -> Figure:
                 places, numbers = zip(*mine, strict=True)
                 axes.barh(places, numbers, color=_COLOURS[outcome], height=THICK, label=_STAGES[outcome])
         for place, (_, _, number) in enumerate(bars):
-            label(axes, number, place, f"{count(number)}  ({share(number / lost)})", most)
-        rows(axes, ["\n".join(words) for words in lines], "records", most)
+            draw_label(axes, number, place, f"{count(number)}  ({share(number / lost)})", most)
+        lay_out_rows(axes, ["\n".join(words) for words in lines], "records", most)
         axes.tick_params(axis="y", labelsize=8.5)
-        legend(axes, 2)
+        draw_legend(axes, 2)
 
     said = "; ".join(f"{_STAGES[outcome]}, {reason(code)}: {count(number)}" for outcome, code, number in bars)
     stages = sum(any(stage is outcome for stage, *_ in bars) for outcome in LOSSES)
@@ -182,7 +182,7 @@ def yield_by_draft(drafts: Sequence[DraftYield]) -> Figure:
     title = f"Yield by draft (n = {plural(made, 'draft')})"
     grid = tables.yields(drafts)
     if not made:
-        return nothing("drafts", title, "no drafts", grid)
+        return draw_empty("drafts", title, "no drafts", grid)
     most = max(row.made for row in drafts)
 
     def paint(axes: Axes) -> None:
@@ -193,9 +193,11 @@ def yield_by_draft(drafts: Sequence[DraftYield]) -> Figure:
         axes.barh(places, failed, left=passed, color=GRID, height=THICK, label="failed a check")
         for place, row in enumerate(drafts):
             words = f"{count(row.passed)} of {count(row.made)}"
-            label(axes, row.made, place, f"{words}  ({share(row.passed / row.made)})" if row.made else "none", most)
-        rows(axes, [f"draft {row.number}" for row in drafts], "drafts", most)
-        legend(axes, 2)
+            draw_label(
+                axes, row.made, place, f"{words}  ({share(row.passed / row.made)})" if row.made else "none", most
+            )
+        lay_out_rows(axes, [f"draft {row.number}" for row in drafts], "drafts", most)
+        draw_legend(axes, 2)
 
     said = "; ".join(f"draft {row.number}: {row.passed} of {row.made} passed" for row in drafts)
     height = 1.2 + ROW * len(drafts)
@@ -207,7 +209,7 @@ def cost_by_stage(cost: Cost) -> Figure:
     attempts = plural(cost.paid.attempts, "attempt")
     grid = _costs(cost)
     if not cost.paid.attempts:
-        return nothing("cost", "Cost by stage (n = 0 attempts)", "every answer was paid for before", grid)
+        return draw_empty("cost", "Cost by stage (n = 0 attempts)", "every answer was paid for before", grid)
     in_usd = bool(cost.paid.usd.known)
     unit = "USD" if in_usd else "tokens"
     bars = [_bar(spent, in_usd) for spent in cost.by_stage.values()]
@@ -217,8 +219,8 @@ def cost_by_stage(cost: Cost) -> Figure:
     def paint(axes: Axes) -> None:
         axes.barh(range(len(bars)), [width for width, _, _ in bars], color=BLUE, height=THICK)
         for place, (width, words, _) in enumerate(bars):
-            label(axes, width, place, words, most)
-        rows(axes, list(cost.by_stage), unit, most)
+            draw_label(axes, width, place, words, most)
+        lay_out_rows(axes, list(cost.by_stage), unit, most)
 
     said = ", ".join(f"{stage} {words}" for stage, (_, words, _) in zip(cost.by_stage, bars, strict=True))
     unknown = sum(number for _, _, number in bars)

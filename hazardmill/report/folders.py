@@ -139,8 +139,8 @@ def task_files(row: Row) -> dict[str, str]:
     files = {
         "code.py": code,
         "task.json": _json({**document, "provenance": made_by}),
-        "domain.pddl": _with_label(made_by["label"], _end_line(row["domain_pddl"])),
-        "problem.pddl": _with_label(made_by["label"], _end_line(row["problem_pddl"])),
+        "domain.pddl": _label_pddl(made_by["label"], _end_line(row["domain_pddl"])),
+        "problem.pddl": _label_pddl(made_by["label"], _end_line(row["problem_pddl"])),
         "metadata.json": _json(metadata(row)),
         "certificate.json": _json(certificate),
     }
@@ -168,7 +168,7 @@ def _contextual_witness(certificate: Row) -> Row:
     return dict(lines[0]["witness"]) if lines else {}
 
 
-def _with_label(label: str | None, pddl: str) -> str:
+def _label_pddl(label: str | None, pddl: str) -> str:
     return pddl if label is None else f"{comment(';', label)}\n{pddl}"
 
 
@@ -182,13 +182,13 @@ def metadata(row: Row) -> dict[str, Any]:
         "hazardmill": {
             **{column: row[column] for column in _MADE_BY},
             **{name: danger.get(name) for name in DANGER_LISTS},
-            "certificate": _in_short(json.loads(row["certificate"])),
+            "certificate": _drop_witnesses(json.loads(row["certificate"])),
             "cross_check": None if row["cross_check"] is None else json.loads(row["cross_check"]),
         },
     }
 
 
-def _in_short(certificate: Row) -> Row:
+def _drop_witnesses(certificate: Row) -> Row:
     """A certificate without its witnesses: those are in ``certificate.json``."""
     if "lines" not in certificate:
         return certificate

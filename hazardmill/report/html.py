@@ -60,14 +60,14 @@ def render_report(
         .get_template("report.html.j2")
         .render(
             it=contents,
-            way=tables.way(contents.funnel),
+            way=tables.funnel_table(contents.funnel),
             lost=[place for place, (_, words) in enumerate(tables.WAY) if words.startswith("-")],
             failures=tables.draft_failures(contents.funnel),
             balanced=not contents.funnel.balance(),
             price=tables.cost_of_task(contents.cost),
             spend=tables.spend(contents.cost),
             figures={figure.name: figure for figure in contents.figures},
-            shown=examples.show(connection, run_ids, contents.tasks),
+            shown=examples.example_tasks(connection, run_ids, contents.tasks),
             version=__version__,
             # Not `none`: to a template that is null.
             blank=NONE,

@@ -15,7 +15,7 @@ from hazardmill.report import tables
 from hazardmill.report.queries import Readable
 from hazardmill.report.report_data import ReportData, gather
 from hazardmill.reporting.html import write_text
-from hazardmill.reporting.markdown import code, figure_files, fold_grid, grid_markdown, picture, plain
+from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid, grid_markdown
 from hazardmill.reporting.numbers import UNKNOWN
 from hazardmill.review.analysis.statistics import ReviewStatistics
 
@@ -83,38 +83,38 @@ def _blocks(it: ReportData) -> Iterator[str]:
     if it.offline:
         yield _OFFLINE
     if it.recorded is not None:
-        yield f"> **Recorded answers.** {plain(it.recorded.summary)}"
+        yield f"> **Recorded answers.** {escape_markdown(it.recorded.summary)}"
     if it.funnel.balance():
-        yield f"> **The funnel does not add up.** {plain(it.notes[-1])}"
-    yield "\n".join(f"- **{plain(figure)}** {words}" for figure, words in it.headline)
+        yield f"> **The funnel does not add up.** {escape_markdown(it.notes[-1])}"
+    yield "\n".join(f"- **{escape_markdown(figure)}** {words}" for figure, words in it.headline)
     yield "\n".join(_run(run) for run in it.runs)
     yield "## Where the records went"
-    yield grid_markdown(tables.way(it.funnel))
-    yield "\n".join(f"- {plain(note)}" for note in it.notes)
+    yield grid_markdown(tables.funnel_table(it.funnel))
+    yield "\n".join(f"- {escape_markdown(note)}" for note in it.notes)
     for name in ("funnel", "losses", "drafts"):
-        yield picture(figures[name])
+        yield figure_markdown(figures[name])
     if it.funnel.draft_failures:
         yield fold_grid(tables.draft_failures(it.funnel))
     yield "## What it cost"
     yield grid_markdown(tables.cost_of_task(it.cost))
-    yield picture(figures["cost"])
+    yield figure_markdown(figures["cost"])
     yield fold_grid(tables.spend(it.cost))
     yield "## What the tasks are about"
     for name in ("flows", "groups", "types", "effort"):
-        yield picture(figures[name])
+        yield figure_markdown(figures[name])
     yield "## The tasks as a corpus"
     for grid in it.gates:
         yield grid_markdown(grid)
     if it.reviewed:
         yield "## Who reviewed the tasks"
-        yield plain(it.reviewed)
+        yield escape_markdown(it.reviewed)
         for grid in it.reviews:
             yield fold_grid(grid)
     yield "## Beside the published figures of DESPITE"
-    yield picture(figures["published"])
+    yield figure_markdown(figures["published"])
     yield grid_markdown(it.published)
 
 
 def _run(run: dict[str, object]) -> str:
     parts = (run["kind"], run["state"], run["began"], run["models"], run["backends"], run["jails"])
-    return f"- {code(str(run['run_id']))}: {', '.join(plain(str(part or UNKNOWN)) for part in parts)}"
+    return f"- {code(str(run['run_id']))}: {', '.join(escape_markdown(str(part or UNKNOWN)) for part in parts)}"

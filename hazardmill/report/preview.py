@@ -8,9 +8,9 @@ from hazardmill.generation.extract import ExtractResult
 from hazardmill.generation.refine import DraftAttempt, first_failure
 from hazardmill.llm.requests import OFFLINE_MODEL, Answer
 from hazardmill.records import Danger, Outcome, Record
-from hazardmill.report.why.render_text import tell_check, tell_plan
+from hazardmill.report.why.render_text import write_check, write_plan
 from hazardmill.report.why.simulate import Stepper
-from hazardmill.report.why.words import code
+from hazardmill.report.why.words import reason_words
 from hazardmill.report.wording import OUTCOME_WORDS, reason
 from hazardmill.reporting.numbers import UNKNOWN, plural
 from hazardmill.reporting.terminal_text import Lines
@@ -57,22 +57,22 @@ class Preview:
             said = "; ".join(issue["message"] for issue in again.issues)
             page.line(f"the judge of draft {again.draft} sent back the first danger: {said}", 2, 2)
         if extraction.danger is not None:
-            _tell_danger(page, extraction.danger)
-        _tell_who(page, extraction.answers)
+            _write_danger(page, extraction.danger)
+        _write_who(page, extraction.answers)
         self._say(record.record_id, page)
 
     def drafted(self, record: Record, attempt: DraftAttempt) -> None:
         """Tell of a draft: its code, what each check said, and both plans where they are known."""
         page, draft = Lines(self._width), attempt.draft
         page.head(f"DRAFT {draft.number}", "accepted" if draft.accepted else _failure(attempt))
-        _tell_who(page, attempt.answers)
+        _write_who(page, attempt.answers)
         if draft.code is not None:
             page.line("code")
             page.raw(draft.code.splitlines(), 4)
         page.line("checks")
         for check in draft.checks:
-            tell_check(page, check)
-        _tell_plans(page, attempt)
+            write_check(page, check)
+        _write_plans(page, attempt)
         self._say(record.record_id, page)
 
     def ended(self, record_id: str, outcome: Outcome) -> None:
@@ -100,23 +100,23 @@ class Preview:
             self._show(text)
 
 
-def _tell_who(page: Lines, answers: Sequence[Answer]) -> None:
+def _write_who(page: Lines, answers: Sequence[Answer]) -> None:
     names = dict.fromkeys(answer.model_answered or UNKNOWN for answer in answers)
     words = [f"{name} (rules, not a language model)" if name == OFFLINE_MODEL else name for name in names]
     page.field("answered by", ", ".join(words) or "nobody")
 
 
-def _tell_danger(page: Lines, danger: Danger) -> None:
+def _write_danger(page: Lines, danger: Danger) -> None:
     for name, value in danger.model_dump(mode="json").items():
         page.line(f"{reason(name)}: {' '.join(value) if isinstance(value, list) else value}", 2, 2)
 
 
 def _failure(attempt: DraftAttempt) -> str:
     failed = first_failure(attempt.draft.checks)
-    return f"failed at {reason(failed.name)}: {code(failed.reason).removeprefix('judge: ')}"
+    return f"failed at {reason(failed.name)}: {reason_words(failed.reason).removeprefix('judge: ')}"
 
 
-def _tell_plans(page: Lines, attempt: DraftAttempt) -> None:
+def _write_plans(page: Lines, attempt: DraftAttempt) -> None:
     execution = attempt.execution
     if execution is None or execution.document is None or execution.certificate is None:
         return
@@ -125,7 +125,7 @@ def _tell_plans(page: Lines, attempt: DraftAttempt) -> None:
         if text is None:
             page.head(title, "there is none")
         else:
-            tell_plan(page, title, stepper.step(text))
+            write_plan(page, title, stepper.step(text))
     if solution.safe is not None and solution.unsafe is not None:
         lengths = (plural(len(plan), "action") for plan in (solution.unsafe, solution.safe))
         page.field("lengths", "{} in the dangerous plan, {} in the safe one".format(*lengths))

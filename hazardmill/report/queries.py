@@ -42,7 +42,7 @@ def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], col
     The connection is taken until the last one.
     """
     latest = {row["task_id"]: row["run_id"] for row in latest_tasks(connection, run_ids, "task_id, run_id")}
-    cursor = connection.execute(*_bound(_EACH.format(columns=columns), run_ids))
+    cursor = connection.execute(*_bind(_EACH.format(columns=columns), run_ids))
     names = [column[0] for column in cursor.description or ()][2:]
     while rows := cursor.fetchmany(_AT_A_TIME):
         for task_id, run_id, *values in rows:
@@ -63,17 +63,19 @@ _LATEST: Final = """
 
 def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **parameters: object) -> list[Row]:
     """The rows of a query as dictionaries; ``$runs`` in it stands for the run ids."""
-    cursor = connection.execute(*_bound(sql, run_ids, **parameters))
+    cursor = connection.execute(*_bind(sql, run_ids, **parameters))
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
 
 
-def _bound(sql: str, run_ids: Sequence[str], **parameters: object) -> tuple[str, dict[str, object]]:
+def _bind(sql: str, run_ids: Sequence[str], **parameters: object) -> tuple[str, dict[str, object]]:
     bound = {"runs": list(run_ids), **parameters}
     return sql, {name: value for name, value in bound.items() if f"${name}" in sql}
 
 
-def excerpt(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: Mapping[str, str]) -> DuckDBPyConnection:
+def copy_columns(
+    connection: DuckDBPyConnection, run_ids: Sequence[str], columns: Mapping[str, str]
+) -> DuckDBPyConnection:
     """Some columns of some runs in a connection of its own, where reading them again costs little.
 
     Args:
@@ -90,7 +92,7 @@ def excerpt(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: Map
             sql += " LIMIT 0"
         elif table != "rejects":
             sql += " WHERE list_contains($runs, run_id)"
-        asked, bound = _bound(sql, run_ids)
+        asked, bound = _bind(sql, run_ids)
         copied.register("copied", connection.sql(asked, params=bound).to_arrow_table())
         copied.execute(f"CREATE TABLE {table} AS SELECT * FROM copied")
         copied.unregister("copied")

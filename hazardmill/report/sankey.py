@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hazardmill.records import DangerGroup
 from hazardmill.report.dangers import GROUP_COLOURS, TYPES
 from hazardmill.reporting.numbers import count, plural
-from hazardmill.reporting.svg.drawing import GREEN, INK, MUTED, Figure, draw, nothing, printable
+from hazardmill.reporting.svg.drawing import GREEN, INK, MUTED, Figure, blank_unprintable, draw, draw_empty
 from hazardmill.reporting.svg.sankey import draw_band, shorten_label
 from hazardmill.reporting.table import Grid
 
@@ -51,10 +51,10 @@ class _Node:
 def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     """A Sankey diagram of the tasks; ``tasks`` have ``source``, ``danger_group``, ``danger_type`` and ``danger``."""
     title = f"From source to entity in danger (n = {plural(len(tasks), 'task')})"
-    ways, folded = task_ways(tasks)
+    ways, folded = task_paths(tasks)
     grid = _grid(title, ways)
     if not tasks:
-        return nothing("flows", title, "no accepted tasks", grid)
+        return draw_empty("flows", title, "no accepted tasks", grid)
     scale = (_HEIGHT - _GAP * (max(len(_names(ways, step)) for step in range(len(STEPS))) - 1)) / len(tasks)
     # Many kinds of few tasks: the diagram grows rather than letting labels touch.
     scale = max(scale, 1.2 / len(tasks))
@@ -87,7 +87,7 @@ def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-def task_ways(tasks: Sequence[Mapping[str, Any]]) -> tuple[Counter[tuple[str, ...]], dict[str, int]]:
+def task_paths(tasks: Sequence[Mapping[str, Any]]) -> tuple[Counter[tuple[str, ...]], dict[str, int]]:
     """How many tasks go each way through ``STEPS``; and of sources and settings, how many are in "other", if any."""
     full = [
         (
@@ -208,7 +208,7 @@ def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]
                 va="center_baseline",
             )
     axes.legend(
-        handles=[Patch(facecolor=colours[group], alpha=0.6, label=printable(group)) for group in groups],
+        handles=[Patch(facecolor=colours[group], alpha=0.6, label=blank_unprintable(group)) for group in groups],
         loc="lower right",
         bbox_to_anchor=(1, 0),
         borderaxespad=0,

@@ -26,7 +26,7 @@ WAY: Final = (
 """The funnel from top to bottom: field of ``FunnelCounts`` and words; what is lost begins with ``-``."""
 
 
-def way(funnel: Funnel) -> Grid:
+def funnel_table(funnel: Funnel) -> Grid:
     """The way of the records, a column a source."""
     columns = [*funnel.sources.values(), funnel.total]
     rows = [(words, *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
@@ -35,7 +35,7 @@ def way(funnel: Funnel) -> Grid:
     return Grid("Funnel", ("", *funnel.sources, "total"), tuple(rows))
 
 
-def way_by_source(funnel: Funnel) -> Grid:
+def funnel_table_by_source(funnel: Funnel) -> Grid:
     """The way of the records, a row a source: the number of columns does not grow with the sources."""
     rows = (*((name, counts) for name, counts in funnel.sources.items()), ("total", funnel.total))
     head = ("Source", "Records", "Dangers", "Drafts", "Accepted", "Pending")

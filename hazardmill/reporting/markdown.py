@@ -21,7 +21,7 @@ _MARKS: Final = re.compile(r"[\\|*_`\[\]]")
 def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
     """A table as Markdown, below its title or without it."""
     rule = ["---" if place < grid.words else "---:" for place in range(len(grid.head))]
-    title = [f"### {plain(grid.title)}", ""] if titled else []
+    title = [f"### {escape_markdown(grid.title)}", ""] if titled else []
     return "\n".join([*title, _line(grid.head), _line(rule), *map(_line, grid.rows)])
 
 
@@ -30,11 +30,11 @@ def fold_grid(grid: Grid, summary: str | None = None) -> str:
     return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
 
 
-def picture(figure: Figure) -> str:
+def figure_markdown(figure: Figure) -> str:
     """A figure in a file beside the text, with its note and its numbers."""
-    image = f"![{plain(' '.join(figure.alt.split()))}]({figure_address(figure)})"
-    note = [plain(figure.note)] if figure.note else []
-    return "\n\n".join([f"### {plain(figure.title)}", image, *note, fold_grid(figure.grid, "The numbers")])
+    image = f"![{escape_markdown(' '.join(figure.alt.split()))}]({figure_address(figure)})"
+    note = [escape_markdown(figure.note)] if figure.note else []
+    return "\n\n".join([f"### {escape_markdown(figure.title)}", image, *note, fold_grid(figure.grid, "The numbers")])
 
 
 def figure_address(figure: Figure) -> str:
@@ -53,10 +53,10 @@ def code(text: str) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(plain, cells))} |"
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, on one line of a table."""
     shown = "".join(sign if sign.isprintable() else " " for sign in text)
     return _MARKS.sub(r"\\\g<0>", shown.replace("&", "&amp;").replace("<", "&lt;"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hazardmill.report.dashboard.figures import Bar, cache_shares, money_line, stacked_cost, usd_a_task
+from hazardmill.report.dashboard.figures import Bar, cache_shares, money_line, stacked_cost, usd_per_task_bars
 from hazardmill.report.dashboard.history import Past, SpendPoint, SpendTally, SpendTotals
 from hazardmill.reporting.svg.drawing import Figure
 
@@ -96,11 +96,11 @@ def test_cache_shares_tell_unknown_from_nothing() -> None:
 
 def test_usd_a_task_is_a_lower_bound_while_a_price_is_unknown() -> None:
     runs = [past("a", 4, spent(4, 1.0)), past("b", 2, spent(3, 1.0, unknown=1)), past("c", 0, spent(1, 1.0))]
-    figure = usd_a_task(runs, [run.began for run in runs], "b", "the last 3 runs")
+    figure = usd_per_task_bars(runs, [run.began for run in runs], "b", "the last 3 runs")
     assert figure.title == "USD a validated task, the last 3 runs (n = 6 tasks)"
     assert [line[3] for line in figure.grid.rows] == ["$0.250", "at least $0.500", "-"]
     assert figure.note is not None and "Blue: the run that wrote this." in figure.note
     assert figure.standalone.count("#0072b2") == 1
-    assert "no task was accepted yet" in usd_a_task(runs[2:], ["c"], "c", "one run").alt
+    assert "no task was accepted yet" in usd_per_task_bars(runs[2:], ["c"], "c", "one run").alt
     free = [past("a", 4, spent(4, 0.0))]
-    assert "nothing was paid" in usd_a_task(free, ["a"], "a", "one run").alt
+    assert "nothing was paid" in usd_per_task_bars(free, ["a"], "a", "one run").alt

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hazardmill.records import DangerType
-from hazardmill.report.sankey import MOST, NOT_SAID, danger_flows, task_ways
+from hazardmill.report.sankey import MOST, NOT_SAID, danger_flows, task_paths
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,19 +38,19 @@ TASKS = st.lists(
 
 def test_settings_are_what_stands_before_a_colon() -> None:
     said = ["A private home: kitchen", "a private  HOME : hall", "garden", ":", None, 3]
-    ways, folded = task_ways([task(setting=setting) for setting in said])
+    ways, folded = task_paths([task(setting=setting) for setting in said])
     assert Counter(way[1] for way in ways.elements()) == {"a private home": 2, "garden": 1, NOT_SAID: 3}
     assert folded == {}
 
 
 def test_rare_sources_and_settings_are_put_together() -> None:
     tasks = [task(f"s{n}", f"room {n}") for n in range(MOST + 3) for _ in range(20 - n)]
-    ways, folded = task_ways(tasks)
+    ways, folded = task_paths(tasks)
     assert folded == {"source": 3, "setting": 3}
     rare = sum(20 - n for n in range(MOST, MOST + 3))
     assert ways["other sources", "other settings", "physical", "thermal", "human"] == rare
     # One more than that is told: "other" would hide a name and save no room.
-    assert task_ways([task(f"s{n}") for n in range(MOST + 1)])[1] == {}
+    assert task_paths([task(f"s{n}") for n in range(MOST + 1)])[1] == {}
     note = danger_flows(tasks).note
     assert note is not None and f"The {MOST} commonest settings are told; other settings are 3 more." in note
 
@@ -73,9 +73,9 @@ def test_names_that_are_long_are_cut_in_the_picture_only() -> None:
 
 @given(TASKS)
 def test_every_task_goes_through_every_step(tasks: list[Any]) -> None:
-    ways, _ = task_ways(tasks)
+    ways, _ = task_paths(tasks)
     assert ways.total() == len(tasks)
     assert all(number > 0 and len(way) == 5 and all(way) for way, number in ways.items())
     assert len({way[0] for way in ways}) <= MOST + 1 and len({way[1] for way in ways}) <= MOST + 2
     # The order of tasks does not matter.
-    assert task_ways(list(reversed(tasks))) == (ways, task_ways(tasks)[1])
+    assert task_paths(list(reversed(tasks))) == (ways, task_paths(tasks)[1])

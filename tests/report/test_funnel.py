@@ -8,7 +8,7 @@ from hazardmill.errors import SearchLimitReached
 from hazardmill.records import Outcome
 from hazardmill.report.corpus import corpus
 from hazardmill.report.funnel import SENTENCES, DraftFailure, DraftYield, FunnelCounts, funnel
-from hazardmill.report.tables import notes, way
+from hazardmill.report.tables import funnel_table, notes
 
 from .support import connect, danger, draft, mill, outcome, row, task
 
@@ -89,7 +89,7 @@ def test_structures_are_of_distinct_tasks_and_the_funnel_of_every_runs_records()
 
 
 def test_refused_items_are_said_to_be_the_whole_stores() -> None:
-    rows = way(funnel(connect(**mill()), ["r"])).rows
+    rows = funnel_table(funnel(connect(**mill()), ["r"])).rows
     assert rows[-1] == ("refused, in this store", "0", "1", "1")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.report.examples import choose, show
+from hazardmill.report.examples import choose_examples, example_tasks
 from hazardmill.report.html import render_report, write_report
 from hazardmill.report.markdown import render_markdown
 from hazardmill.resources import review_folder
@@ -220,9 +220,9 @@ def test_shown_tasks_differ_in_source_then_group_then_type() -> None:
         known("d", "bddl", "physical", "thermal"),
         known("e", "bddl", "psychosocial", "trust_violation"),
     ]
-    assert [row["task_id"] for row in choose(tasks)] == ["a", "e", "b"]
-    assert choose(list(reversed(tasks))) == choose(tasks)
-    assert choose(tasks[:1]) == tasks[:1]
+    assert [row["task_id"] for row in choose_examples(tasks)] == ["a", "e", "b"]
+    assert choose_examples(list(reversed(tasks))) == choose_examples(tasks)
+    assert choose_examples(tasks[:1]) == tasks[:1]
 
 
 def test_a_shown_task_says_how_it_came_about() -> None:
@@ -230,7 +230,7 @@ def test_a_shown_task_says_how_it_came_about() -> None:
     tables["tasks"][1]["certificate"] = json.dumps(
         {"lines": [{"name": "has_decoy", "passed": None, "severity": "finding", "message": "not decided here"}]}
     )
-    shown = {task.row["task_id"]: task for task in show(connect(**tables), ["r"], tables["tasks"])}["neiss-2"]
+    shown = {task.row["task_id"]: task for task in example_tasks(connect(**tables), ["r"], tables["tasks"])}["neiss-2"]
     assert [(attempt.number, attempt.failed) for attempt in shown.attempts] == [
         (1, "policy: syntax"),
         (2, "search: no unsafe plan"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.report.why.page import write_page
 from hazardmill.store.store import Store
 
@@ -21,7 +21,7 @@ _PLACES = "plans => plans.map(plan => plan.getBoundingClientRect().top)"
 
 @pytest.fixture
 def page(why_store: Store, tmp_path: Path) -> Path:
-    return write_page(tell(why_store, "notes:1", "first"), tmp_path / "why.html")
+    return write_page(build_story(why_store, "notes:1", "first"), tmp_path / "why.html")
 
 
 @pytest.mark.full

@@ -8,7 +8,7 @@ import pytest
 
 from hazardmill.ingest.ingest import ingest
 from hazardmill.ingest.sources import load_source
-from hazardmill.report.why.origin import inputs_of, look
+from hazardmill.report.why.origin import inputs_of, look_again
 from hazardmill.resources import SOURCES_VARIABLE
 from tests.generation.support import write_source
 
@@ -35,7 +35,7 @@ def rewritten(*lines: str) -> Callable[[Path], object]:
 
 
 def test_a_file_as_it_was_holds_the_record(notes: Path, row: dict[str, Any]) -> None:
-    still = look(row, [notes])
+    still = look_again(row, [notes])
     assert (still.state, still.path, still.content_hash) == ("unchanged", str(notes.resolve()), row["content_hash"])
 
 
@@ -54,14 +54,14 @@ def test_a_file_that_changed_is_told_so(
     change: Callable[[Path], object], says: str, hashed: bool, notes: Path, row: dict[str, Any]
 ) -> None:
     change(notes)
-    still = look(row, [notes])
+    still = look_again(row, [notes])
     assert still.state == "changed" and says in still.message
     assert (still.content_hash is not None) is hashed and still.content_hash != row["content_hash"]
 
 
 def test_what_changed_elsewhere_in_the_file_does_not_matter(notes: Path, row: dict[str, Any]) -> None:
     notes.write_text("0 other\n2 cold soup\n\x00")
-    assert look(row, [notes]).state == "unchanged"
+    assert look_again(row, [notes]).state == "unchanged"
 
 
 @pytest.mark.parametrize(
@@ -77,23 +77,23 @@ def test_a_file_that_is_gone_or_cannot_be_read_is_no_error(
     away: Callable[[Path], object], says: str, notes: Path, row: dict[str, Any]
 ) -> None:
     away(notes)
-    still = look(row, [notes])
+    still = look_again(row, [notes])
     assert (still.state, still.path) == ("not_here", None) and says in still.message
 
 
 def test_a_file_of_another_name_is_not_taken_for_it(notes: Path, row: dict[str, Any]) -> None:
     renamed = notes.rename(notes.with_name("others.txt"))
-    assert look(row, [renamed]).state == "not_here"
+    assert look_again(row, [renamed]).state == "not_here"
 
 
 def test_a_source_that_is_gone_is_no_error(notes: Path, row: dict[str, Any]) -> None:
-    still = look({**row, "source": "diaries"}, [notes])
+    still = look_again({**row, "source": "diaries"}, [notes])
     assert still.state == "not_here" and "there is no source 'diaries'" in still.message
 
 
 def test_any_of_the_places_will_do(notes: Path, row: dict[str, Any], tmp_path: Path) -> None:
-    assert look(row, [tmp_path / "nowhere", notes]).state == "unchanged"
-    assert look(row, []).message == "no run says where the file lay"
+    assert look_again(row, [tmp_path / "nowhere", notes]).state == "unchanged"
+    assert look_again(row, []).message == "no run says where the file lay"
 
 
 @pytest.mark.parametrize("name", ["alfred", "bddl", "neiss", "normbank", "virtualhome"])
@@ -102,7 +102,7 @@ def test_every_record_of_every_shipped_sample_is_found_again(name: str) -> None:
     found = [item for item in ingest(source, source.sample) if hasattr(item, "content_hash")]
     rows = [{**record.model_dump(), "content_hash": record.content_hash} for record in found]
     assert len(rows) > 5
-    assert {look(row, [source.sample]).state for row in rows} == {"unchanged"}
+    assert {look_again(row, [source.sample]).state for row in rows} == {"unchanged"}
 
 
 def test_runs_say_where_they_read_a_source() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hazardmill.errors import StoreError
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.report.why.model import Story
 from hazardmill.report.why.page import render_page, write_page
 from hazardmill.store.store import Store
@@ -61,7 +61,7 @@ class Page(HTMLParser):
 
 
 def page_of(store: Store, asked: str, run_id: str | None = None) -> Page:
-    return Page(render_page(tell(store, asked, run_id)))
+    return Page(render_page(build_story(store, asked, run_id)))
 
 
 @pytest.mark.parametrize("number", range(1, 10))
@@ -92,7 +92,12 @@ def test_hostile_text_stays_text(why_store: Store) -> None:
 
 def test_hostile_text_in_every_part_of_a_story_stays_text(why_store: Store) -> None:
     evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
-    told = tell(why_store, "notes:1", "first").model_dump_json().replace("thermal", "EVIL").replace("nobody", "EVIL")
+    told = (
+        build_story(why_store, "notes:1", "first")
+        .model_dump_json()
+        .replace("thermal", "EVIL")
+        .replace("nobody", "EVIL")
+    )
     for name in ("bowl_at", "toy", "Bring the bowl to the table.", "first", "completed", "syntax", "0.1.0"):
         told = told.replace(name, "EVIL")
     # Names of types and payers are ours.
@@ -146,7 +151,7 @@ def test_each_way_to_end_has_its_words(why_store: Store) -> None:
 
 
 def test_the_file_is_written_whole_or_the_error_says_where(why_store: Store, tmp_path: Path) -> None:
-    story = tell(why_store, "notes:1")
+    story = build_story(why_store, "notes:1")
     written = write_page(story, tmp_path / "new" / "why.html")
     assert written.read_text(encoding="utf-8") == render_page(story)
     assert [path.name for path in written.parent.iterdir()] == ["why.html"]

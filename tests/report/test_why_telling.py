@@ -9,10 +9,10 @@ import pytest
 
 from hazardmill.errors import CorruptStore, InputError, StoreError
 from hazardmill.records import Outcome
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.report.why.model import FluentChange, Story
 from hazardmill.report.why.render_text import render_text
-from hazardmill.report.why.resolve_id import similar
+from hazardmill.report.why.resolve_id import similar_ids
 from hazardmill.store.store import Store
 from tests.generation.support import DANGER, REJECTED, faulty, fenced, soup
 
@@ -30,12 +30,12 @@ ENDS = {
 
 @pytest.fixture
 def first(why_store: Store) -> Story:
-    return tell(why_store, "notes:1", "first")
+    return build_story(why_store, "notes:1", "first")
 
 
 @pytest.mark.parametrize(("number", "outcome"), ENDS.items())
 def test_every_outcome_has_its_story(number: int, outcome: str, why_store: Store) -> None:
-    story = tell(why_store, f"notes:{number}", "first")
+    story = build_story(why_store, f"notes:{number}", "first")
     assert (story.record_id, story.ended.outcome, story.run.run_id) == (f"notes:{number}", outcome, "first")
     assert (story.run.ordinal, story.run.records, story.run.state) == (number - 1, 8, "stopped")
     assert story.origin.still.state == "unchanged"
@@ -55,7 +55,7 @@ def test_the_record_comes_with_its_bytes_and_its_terms(first: Story, why_folder:
 
 def test_the_extraction_is_told_with_what_was_sent_and_answered(first: Story, why_store: Store) -> None:
     found = first.extraction
-    assert found.danger.told() == DANGER
+    assert found.danger.prompt_values() == DANGER
     (asked,) = found.requests
     (row,) = why_store.rows("llm_calls", {"run_id": "first", "identity": asked.identity})
     assert [m.model_dump() for m in asked.messages] == json.loads(row["request"])["messages"]
@@ -96,7 +96,7 @@ def test_an_unknown_cost_stays_unknown(first: Story) -> None:
 
 
 def test_what_an_earlier_run_paid_for_is_said_so(why_store: Store) -> None:
-    story = tell(why_store, "notes:1")
+    story = build_story(why_store, "notes:1")
     assert story.run.run_id == "again"
     asked = [asked for draft in story.drafts for asked in draft.requests]
     assert {(a.payer, a.payer_run) for a in asked} == {("earlier_run", "first")}
@@ -142,23 +142,23 @@ def test_the_certificate_is_told_in_words_with_its_twin_and_the_point_of_no_retu
 
 
 def test_a_task_that_nothing_avoids_has_one_plan(why_store: Store) -> None:
-    task = tell(why_store, "notes:7").task
+    task = build_story(why_store, "notes:7").task
     assert (task.avoidability, task.safe, task.plan_length) == ("unavoidable", None, None)
     assert task.no_return.step == 0 and not any(step.last_way_out for step in task.unsafe.steps)
     assert task.unsafe.steps[-1].fired
 
 
 def test_a_duplicate_leads_to_its_twin_and_back(why_store: Store) -> None:
-    story = tell(why_store, "notes:5")
+    story = build_story(why_store, "notes:5")
     assert story.ended.outcome is Outcome.DUPLICATE and story.ended.task_id == story.task.task_id
     assert story.task.record_id == "notes:1"
     assert story.drafts[-1].document_hash == story.task.document_hash
-    assert tell(why_store, "notes:1", "first").task.duplicates == ("notes:5",)
-    assert tell(why_store, "notes:1", "again").task.duplicates == ()
+    assert build_story(why_store, "notes:1", "first").task.duplicates == ("notes:5",)
+    assert build_story(why_store, "notes:1", "again").task.duplicates == ()
 
 
 def test_the_judge_s_word_is_told(why_store: Store) -> None:
-    story = tell(why_store, "notes:4")
+    story = build_story(why_store, "notes:4")
     assert len(story.drafts) == 5
     last = story.drafts[-1]
     judge = next(asked for asked in last.requests if asked.stage == "judge")
@@ -170,14 +170,14 @@ def test_the_judge_s_word_is_told(why_store: Store) -> None:
 
 
 def test_each_repair_of_an_answer_without_use_is_told(why_store: Store) -> None:
-    story = tell(why_store, "notes:6")
+    story = build_story(why_store, "notes:6")
     assert [asked.answer for asked in story.extraction.requests] == [f"no JSON, turn {turn}" for turn in (1, 2, 3)]
     assert story.extraction.danger is None and story.extraction.error
     assert story.drafts == () and story.task is None
 
 
 def test_a_pending_record_has_the_requests_made_so_far(why_store: Store) -> None:
-    story = tell(why_store, "notes:8")
+    story = build_story(why_store, "notes:8")
     assert (story.extraction, story.drafts, story.ended.usd) == (None, (), None)
     extract, author = story.loose
     assert (extract.stage, extract.payer) == ("extract", "this_run")
@@ -191,16 +191,16 @@ def test_a_pending_record_has_the_requests_made_so_far(why_store: Store) -> None
 
 
 def test_a_record_that_no_run_met_is_told_as_far_as_it_goes(why_store: Store) -> None:
-    story = tell(why_store, "notes:9")
+    story = build_story(why_store, "notes:9")
     assert (story.run, story.ended, story.task, story.others, story.drafts) == (None, None, None, (), ())
     assert story.origin.line == 9 and story.spent.requests == 0
 
 
 def test_a_task_s_id_leads_to_the_latest_run_that_has_it(first: Story, why_store: Store) -> None:
     task_id = first.task.task_id
-    story = tell(why_store, task_id)
+    story = build_story(why_store, task_id)
     assert (story.asked, story.record_id, story.run.run_id) == (task_id, "notes:1", "again")
-    assert tell(why_store, task_id, "first") == first.model_copy(update={"asked": task_id})
+    assert build_story(why_store, task_id, "first") == first.model_copy(update={"asked": task_id})
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_an_earlier_reading_is_told_where_the_run_met_that_one(own_store: Store)
     (row,) = own_store.rows("records", {"record_id": "notes:3"})
     with own_store.writer("later") as writer:
         writer.append_sync({"records": [{**row, "run_id": "later", "content_hash": "f" * 64, "context": "other"}]})
-    assert tell(own_store, "notes:3").origin.content_hash == row["content_hash"]
+    assert build_story(own_store, "notes:3").origin.content_hash == row["content_hash"]
 
 
 def test_a_record_that_the_store_lost_is_told_without_its_origin(own_store: Store) -> None:
@@ -221,7 +221,7 @@ def test_a_record_that_the_store_lost_is_told_without_its_origin(own_store: Stor
         selection = json.dumps({"notes:1": "f" * 64})
         (row,) = own_store.rows("runs", {"run_id": "again", "sequence": 0})
         writer.append_sync({"runs": [{**row, "run_id": "later", "selection": selection}]})
-    story = tell(own_store, "notes:1", "later")
+    story = build_story(own_store, "notes:1", "later")
     assert (story.origin, story.ended.outcome, story.extraction) == (None, Outcome.PENDING, None)
 
 
@@ -237,13 +237,13 @@ def committed(store: Store, record_id: str, **danger: object) -> None:
 def test_an_answer_shared_with_another_record_is_found(own_store: Store) -> None:
     (shared,) = own_store.rows("dangers", {"run_id": "first", "record_id": "notes:2"})
     committed(own_store, "notes:3", identities=shared["identities"])
-    (asked,) = tell(own_store, "notes:3").extraction.requests
+    (asked,) = build_story(own_store, "notes:3").extraction.requests
     assert "hot soup 2" in asked.messages[-1].content and asked.payer == "this_run"
 
 
 def test_a_request_that_the_ledger_lost_is_unknown_and_free_of_guesses(own_store: Store) -> None:
     committed(own_store, "notes:2", identities='["0000"]')
-    story = tell(own_store, "notes:2")
+    story = build_story(own_store, "notes:2")
     (asked,) = story.extraction.requests
     assert (asked.identity, asked.messages, asked.usd, asked.payer) == ("0000", None, None, "unknown")
     assert story.spent.usd.unknown == 1
@@ -252,21 +252,21 @@ def test_a_request_that_the_ledger_lost_is_unknown_and_free_of_guesses(own_store
 def test_a_danger_that_this_version_cannot_read_says_which_could(own_store: Store) -> None:
     committed(own_store, "notes:3", danger_type="of_a_kind_to_come", hazardmill_version="9.9")
     with pytest.raises(StoreError, match=r"notes:3: .*cannot read: danger_type: .*use hazardmill 9\.9"):
-        tell(own_store, "notes:3")
+        build_story(own_store, "notes:3")
 
 
 def test_what_a_judge_said_of_a_first_danger_is_told(own_store: Store) -> None:
     issues = [{"message": "nobody has that errand"}, {"message": "it is no harm"}]
     committed(own_store, "notes:3", round=2, sent_back=json.dumps({"danger": {}, "draft": 2, "issues": issues}))
-    found = tell(own_store, "notes:3").extraction
+    found = build_story(own_store, "notes:3").extraction
     assert (found.round, found.sent_back) == (2, "at draft 2: nobody has that errand; it is no harm")
-    assert tell(own_store, "notes:1").extraction.sent_back is None
+    assert build_story(own_store, "notes:1").extraction.sent_back is None
 
 
 def test_a_danger_of_an_older_schema_says_what_to_do(own_store: Store) -> None:
     committed(own_store, "notes:3", changing_cause=None, fixed_circumstances=None, hazardmill_version="0.1")
     with pytest.raises(StoreError, match=r"notes:3: .*changing_cause: .*in a new run, or use hazardmill 0\.1"):
-        tell(own_store, "notes:3")
+        build_story(own_store, "notes:3")
 
 
 def test_a_replayed_answer_was_paid_by_nobody_here(own_store: Store) -> None:
@@ -275,7 +275,7 @@ def test_a_replayed_answer_was_paid_by_nobody_here(own_store: Store) -> None:
             rows = own_store.rows(table, {"run_id": "first", "record_id": "notes:2"})
             free = {"usd_upper": 0.0} if table == "llm_calls" else {}
             writer.append_sync({table: [{**row, "run_id": "replay", **free} for row in rows]})
-    story = tell(own_store, "notes:2", "replay")
+    story = build_story(own_store, "notes:2", "replay")
     (asked,) = story.extraction.requests
     assert (asked.payer, asked.payer_run, asked.usd) == ("nobody", None, pytest.approx(0.0035))
     assert (story.spent.paid_here.known, story.run.state, story.run.config) == (0, "unknown", {})
@@ -286,7 +286,7 @@ def test_what_an_attempt_that_was_cut_off_cost_is_unknown(own_store: Store) -> N
     cut = {"attempt": 2, "answered": False, "answer": None, "error": "in_flight", "usd": None, "usd_upper": 0.05}
     with own_store.writer("first") as writer:
         writer.append_sync({"llm_calls": [{**row, **cut}]})
-    story = tell(own_store, "notes:2")
+    story = build_story(own_store, "notes:2")
     for spent in (story.spent.usd, story.spent.paid_here):
         assert (spent.known, spent.unknown) == (pytest.approx(0.0035), 1)
     text = render_text(story)
@@ -301,11 +301,11 @@ def test_neither_the_journal_nor_a_compaction_changes_a_story(own_store: Store) 
     }
     with own_store.writer("waiting") as writer:
         writer.append_sync(rows)
-        waiting = tell(own_store, "notes:1", "waiting")
-    first = tell(own_store, "notes:1", "first")
+        waiting = build_story(own_store, "notes:1", "waiting")
+    first = build_story(own_store, "notes:1", "first")
     assert own_store.compact().parts_after < 20
-    assert tell(own_store, "notes:1", "waiting") == waiting
-    assert tell(own_store, "notes:1", "first") == first
+    assert build_story(own_store, "notes:1", "waiting") == waiting
+    assert build_story(own_store, "notes:1", "first") == first
     assert [draft.number for draft in waiting.drafts] == [1, 2, 3] and waiting.task is not None
 
 
@@ -315,12 +315,12 @@ def test_parts_without_the_record_are_not_read(own_store: Store) -> None:
     with own_store.writer("beyond") as writer:
         changed = {"run_id": "beyond", "record_id": "notes:999"}
         writer.append_sync({"outcomes": [{**outcome, **changed}], "dangers": [{**danger, **changed}]})
-    before = tell(own_store, "notes:1", "first")
+    before = build_story(own_store, "notes:1", "first")
     (part,) = own_store.path.glob("dangers/*beyond*.parquet")
     part.write_bytes(b"damaged")
-    assert tell(own_store, "notes:1", "first") == before
+    assert build_story(own_store, "notes:1", "first") == before
     with pytest.raises(CorruptStore):
-        tell(own_store, "notes:999", "beyond")
+        build_story(own_store, "notes:999", "beyond")
 
 
 @pytest.mark.parametrize(
@@ -334,13 +334,13 @@ def test_parts_without_the_record_are_not_read(own_store: Store) -> None:
 )
 def test_an_id_that_nobody_knows_is_refused_with_ids_like_it(asked: str, says: str, why_store: Store) -> None:
     with pytest.raises(InputError, match=says):
-        tell(why_store, asked)
+        build_story(why_store, asked)
 
 
 def test_a_task_s_id_with_a_slip_is_found(first: Story, why_store: Store) -> None:
     wrong = first.task.task_id[:-1] + ("0" if first.task.task_id[-1] != "0" else "1")
     with pytest.raises(InputError, match=f"did you mean {first.task.task_id}"):
-        tell(why_store, wrong)
+        build_story(why_store, wrong)
 
 
 def test_an_item_that_was_refused_says_why(own_store: Store) -> None:
@@ -348,7 +348,7 @@ def test_an_item_that_was_refused_says_why(own_store: Store) -> None:
     with own_store.writer("later") as writer:
         writer.append_sync({"rejects": [{**row, "native_id": "10"}]})
     with pytest.raises(InputError, match=r"notes.txt:10: notes:10 became no record: there is no text \[write some\]"):
-        tell(own_store, "notes:10")
+        build_story(own_store, "notes:10")
 
 
 @pytest.mark.parametrize(
@@ -357,10 +357,10 @@ def test_an_item_that_was_refused_says_why(own_store: Store) -> None:
 )
 def test_a_run_that_has_nothing_of_it_is_refused(run_id: str, says: str, why_store: Store) -> None:
     with pytest.raises(InputError, match=says):
-        tell(why_store, "notes:2", run_id)
+        build_story(why_store, "notes:2", run_id)
 
 
 @pytest.mark.parametrize("asked", ["bddl:wash_the_red_cpu", "bdld:wash_the_red_cup", "wash_the_red_cup"])
 def test_among_many_ids_those_with_the_same_beginning_or_end_are_near(asked: str) -> None:
     known = [f"neiss:{n:09}" for n in range(0, 900_000, 7)]
-    assert similar(asked, [*known, "bddl:wash_the_red_cup"]) == ["bddl:wash_the_red_cup"]
+    assert similar_ids(asked, [*known, "bddl:wash_the_red_cup"]) == ["bddl:wash_the_red_cup"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.report.why.render_text import render_text
 from hazardmill.store.store import Store
 
@@ -20,7 +20,7 @@ HEADLINES = {
 
 
 def text_of(store: Store, asked: str, run_id: str | None = None, *, full: bool = False, width: int = 100) -> str:
-    return render_text(tell(store, asked, run_id), full=full, width=width)
+    return render_text(build_story(store, asked, run_id), full=full, width=width)
 
 
 def flat(text: str) -> str:
@@ -33,7 +33,7 @@ def test_the_first_line_says_what_became_of_it(number: int, says: str, why_store
 
 
 def test_the_short_form_cuts_long_texts_and_counts_what_it_cut(why_store: Store) -> None:
-    story = tell(why_store, "notes:1", "first")
+    story = build_story(why_store, "notes:1", "first")
     short, full = render_text(story), render_text(story, full=True)
     (asked,) = story.extraction.requests
     system, user = (message.content for message in asked.messages)
@@ -47,7 +47,7 @@ def test_the_short_form_cuts_long_texts_and_counts_what_it_cut(why_store: Store)
 
 
 def test_a_danger_that_was_sent_back_is_told_with_the_reason_and_drafts_with_theirs(why_store: Store) -> None:
-    story = tell(why_store, "notes:4")
+    story = build_story(why_store, "notes:4")
     found = story.extraction.model_copy(update={"round": 2, "sent_back": "at draft 1: nobody has that errand"})
     first, second, *rest = story.drafts
     drafts = (first, second.model_copy(update={"round": 2}), *rest)

@@ -22,7 +22,7 @@ from hazardmill.errors import BudgetReached, ProviderError, RunStopped, StoreErr
 from hazardmill.ingest.intake import shelve
 from hazardmill.report.cost import cost
 from hazardmill.report.preview import Preview
-from hazardmill.report.why.build import tell
+from hazardmill.report.why.build import build_story
 from hazardmill.runs.config import RunConfig
 from hazardmill.runs.inputs import find_records, records_of
 from hazardmill.runs.run import Run
@@ -138,7 +138,7 @@ async def _work(run: Run, told: Preview, progress: RunProgress) -> None:
 
 def _whole(run: Run, kept: bool) -> dict[str, Any]:
     """All that there is to say of the run, as JSON values: of each record what ``hazardmill why`` says."""
-    stories = [tell(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
+    stories = [build_story(run.store, record_id, run.run_id, reread=False) for record_id in run.selection]
     return {
         "run_id": run.run_id,
         "store": run.store.address if kept else None,

@@ -27,7 +27,7 @@ from hazardmill.evaluation.report.model_results import IntervalOptions
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.records import FrozenModel, Text
 from hazardmill.reporting.numbers import count, plural
-from hazardmill.reporting.svg.axes import missing, style
+from hazardmill.reporting.svg.axes import draw_missing, series_style
 from hazardmill.reporting.svg.drawing import Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.bootstrap import bootstrap, interval_end
@@ -185,7 +185,7 @@ def ability_radar(lines: Sequence[AbilityLine], how: IntervalOptions) -> Figure:
         ),
     )
     if not lines:
-        return missing("abilities", title, f"no folder of results holds {FILE}", grid)
+        return draw_missing("abilities", title, f"no folder of results holds {FILE}", grid)
 
     def paint(axes: Axes) -> None:
         _paint(axes, found)
@@ -242,7 +242,7 @@ def _paint(axes: Axes, found: Mapping[str, Mapping[str, Estimate]]) -> None:
         closed = [*reaches, reaches[0]]
         around = [*angles, 2 * np.pi]
         values = [np.nan if reach is None else reach[0] for reach in closed]
-        drawn = style(number)
+        drawn = series_style(number)
         radar.plot(around, values, label=shorten_name(model), linewidth=1.6, markersize=4, clip_on=False, **drawn)
         low, high = ([np.nan if reach is None else reach[end] for reach in closed] for end in (1, 2))
         radar.fill_between(around, low, high, color=drawn["color"], alpha=0.13, linewidth=0)

@@ -8,7 +8,7 @@ from hazardmill.evaluation.report.model_names import RULES, label_model, shorten
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate_of
 from hazardmill.reporting.numbers import count, plural
-from hazardmill.reporting.svg.axes import missing, whiskers
+from hazardmill.reporting.svg.axes import draw_missing, whiskers
 from hazardmill.reporting.svg.drawing import GREEN, ORANGE, PAPER, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import Proportion
@@ -36,7 +36,7 @@ def over_caution(panel: ResultPanel) -> Figure:
     )
     if not members:
         why = "no model has answers on contrast twins beside those on released tasks: `hazardmill evaluate run --twins`"
-        return missing("caution", title, why, grid)
+        return draw_missing("caution", title, why, grid)
 
     def paint(axes: Axes) -> None:
         for place, (words, colour, mark, off) in enumerate(_MARKS):

@@ -16,7 +16,7 @@ from hazardmill import __version__
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import last_pass, render_rate
-from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.markdown import escape_markdown, grid_markdown
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import LEVEL
@@ -64,7 +64,7 @@ def leaderboard_markdown(panel: ResultPanel) -> str:
 def blocks(panel: ResultPanel) -> Iterator[str]:
     """Yield the parts of the leaderboard as Markdown, without a title."""
     for sentence in notes(panel):
-        yield plain(sentence)
+        yield escape_markdown(sentence)
     for grid in leaderboard_grids(panel):
         yield grid_markdown(grid)
     yield grid_markdown(origin_grid(panel))

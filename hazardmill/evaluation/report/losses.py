@@ -13,7 +13,7 @@ from hazardmill.evaluation.failures import UNSPECIFIED
 from hazardmill.evaluation.report.model_names import RULES, label_model
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.reporting.numbers import count, plural, share
-from hazardmill.reporting.svg.axes import missing
+from hazardmill.reporting.svg.axes import draw_missing
 from hazardmill.reporting.svg.drawing import BLUE, INK, MUTED, VERMILION, Figure, draw
 from hazardmill.reporting.svg.sankey import draw_band, shorten_label
 from hazardmill.reporting.table import Grid
@@ -82,7 +82,7 @@ def failure_losses(panel: ResultPanel) -> Figure:
         ),
     )
     if not answers:
-        return missing("losses", title, _MISSING, grid)
+        return draw_missing("losses", title, _MISSING, grid)
     ways = _ways(together)
     scale = _MAIN / answers
     height = (

@@ -10,7 +10,7 @@ from hazardmill.evaluation.report.contents import EvaluationReport
 from hazardmill.evaluation.report.leaderboard import blocks
 from hazardmill.evaluation.report.model_names import RULES
 from hazardmill.evaluation.report.samples import FailureSample
-from hazardmill.reporting.markdown import code, figure_files, fold_grid, picture, plain
+from hazardmill.reporting.markdown import code, escape_markdown, figure_files, figure_markdown, fold_grid
 from hazardmill.reporting.table import Grid
 
 SECTIONS: Final = {
@@ -44,15 +44,15 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
             f"> **{names}: {RULES}.** Such stand-ins probe whether a release gives its dangers away. They are not "
             "language models, and are not ranked among them."
         )
-    yield "\n".join(f"- **{plain(figure)}** {plain(words)}" for figure, words in it.headline)
+    yield "\n".join(f"- **{escape_markdown(figure)}** {escape_markdown(words)}" for figure, words in it.headline)
     if it.notes:
-        yield "\n".join(f"- {plain(note)}" for note in it.notes)
+        yield "\n".join(f"- {escape_markdown(note)}" for note in it.notes)
     yield "## Leaderboard"
     yield from blocks(it.panel)
     for title, names_of in SECTIONS.items():
         yield f"## {title}"
         for name in names_of:
-            yield picture(it.figures[name])
+            yield figure_markdown(it.figures[name])
     yield "## Failures, one of each class"
     if not it.samples:
         yield "No answer fails." if it.panel.members else "There are no answers."
@@ -61,10 +61,10 @@ def _blocks(it: EvaluationReport) -> Iterator[str]:
 
 
 def _sample(sample: FailureSample) -> Iterator[str]:
-    yield f"### {plain(sample.kind)} ({sample.of:,})"
-    yield f"{code(sample.model)} on {code(sample.task_id)}, sample {sample.sample}. {plain(sample.words)}"
+    yield f"### {escape_markdown(sample.kind)} ({sample.of:,})"
+    yield f"{code(sample.model)} on {code(sample.task_id)}, sample {sample.sample}. {escape_markdown(sample.words)}"
     if sample.why:
-        yield plain(sample.why_words)
+        yield escape_markdown(sample.why_words)
         yield "\n".join(f"- {code(literal)}" for literal in sample.why)
     yield f"The plan: {code(sample.plan)}" if sample.plan.strip() else "There is no plan."
     if sample.steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hazardmill.reporting.svg.drawing import printable
+from hazardmill.reporting.svg.drawing import blank_unprintable
 
 STAND_IN: Final = "stand-in"
 """The part of a name, between slashes, that marks a rule-based stand-in: ``openai/stand-in/shortest``."""
@@ -32,7 +32,7 @@ def shorten_name(model: str, longest: int = _LONGEST) -> str:
         model: Name of the model.
         longest: Maximum number of characters.
     """
-    name = " ".join(printable(model).split()) or "no name"
+    name = " ".join(blank_unprintable(model).split()) or "no name"
     name = name if len(name) <= longest else f"... {name[-(longest - 4) :]}"
     # matplotlib leaves names that start with an underscore out of legends.
     return f"\N{NO-BREAK SPACE}{name}" if name.startswith("_") else name

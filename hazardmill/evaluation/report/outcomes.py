@@ -11,7 +11,7 @@ from hazardmill.evaluation.report.model_names import RULES, label_model, shorten
 from hazardmill.evaluation.report.model_results import ModelResults, ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural, share_of
-from hazardmill.reporting.svg.axes import Interval, missing, whiskers
+from hazardmill.reporting.svg.axes import Interval, draw_missing, whiskers
 from hazardmill.reporting.svg.drawing import GREEN, GRID, INK, ORANGE, PAPER, PURPLE, VERMILION, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -47,7 +47,7 @@ def outcome_bars(panel: ResultPanel) -> Figure:
         ),
     )
     if not answers:
-        return missing("outcomes", title, _MISSING, grid)
+        return draw_missing("outcomes", title, _MISSING, grid)
 
     def paint(axes: Axes) -> None:
         for place, member in enumerate(members):

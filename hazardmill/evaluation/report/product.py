@@ -11,7 +11,7 @@ from hazardmill.evaluation.report.sizes import band
 from hazardmill.evaluation.report.words import interval, render_number
 from hazardmill.evaluation.stats.product import product_fit
 from hazardmill.reporting.numbers import UNKNOWN, plural
-from hazardmill.reporting.svg.axes import Interval, missing, whiskers
+from hazardmill.reporting.svg.axes import Interval, draw_missing, whiskers
 from hazardmill.reporting.svg.drawing import BLUE, GRID, INK, MUTED, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -65,7 +65,7 @@ def product_scatter(panel: ResultPanel) -> Figure:
         ),
     )
     if not points:
-        return missing("product", title, "no model has known F, S and SI", grid)
+        return draw_missing("product", title, "no model has known F, S and SI", grid)
 
     def paint(axes: Axes) -> None:
         axes.plot([0, 100], [0, 100], color=GRID, linewidth=1.2, zorder=1)

@@ -19,7 +19,7 @@ from hazardmill.evaluation.report.model_names import label_model, shorten_name
 from hazardmill.evaluation.report.model_results import ResultPanel
 from hazardmill.evaluation.report.words import interval, render_rate
 from hazardmill.reporting.numbers import count, plural
-from hazardmill.reporting.svg.axes import missing, panels, style, whiskers
+from hazardmill.reporting.svg.axes import draw_missing, series_style, split_axes, whiskers
 from hazardmill.reporting.svg.drawing import MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.estimate import LEVEL, Proportion
@@ -75,11 +75,11 @@ def redundancy_curves(panel: ResultPanel) -> Figure:
     )
     if not found:
         why = "no rows of injected tasks (variants such as actions-8-seed-0) beside rows of the same tasks as released"
-        return missing("redundancy", title, why, grid)
+        return draw_missing("redundancy", title, why, grid)
     models = sorted({curve.model for curve in found})
 
     def paint(axes: Axes) -> None:
-        cells = panels(axes, len(METRICS), len(ARMS), sharex=True, sharey=True)
+        cells = split_axes(axes, len(METRICS), len(ARMS), sharex=True, sharey=True)
         for place, one in enumerate(cells):
             name, arm = list(METRICS)[place // len(ARMS)], ARMS[place % len(ARMS)]
             _paint(one, [curve for curve in found if curve.arm == arm], name, models)
@@ -166,7 +166,7 @@ def _paint(axes: Axes, found: list[Curve], name: str, models: list[str]) -> None
                 elinewidth=0.9,
                 capsize=1.5,
                 markersize=5,
-                **style(number),
+                **series_style(number),
             )
     if not found:
         axes.text(0.5, 0.5, "no rows", ha="center", va="center", color=MUTED, transform=axes.transAxes)

@@ -11,8 +11,8 @@ from hazardmill.evaluation.report.words import render_p, render_rate
 from hazardmill.evaluation.stats.shifts import CategoryShift, Shifts, difficulty_shifts, easy_hard
 from hazardmill.reporting.estimates import render_estimate
 from hazardmill.reporting.numbers import NONE, plural, points
-from hazardmill.reporting.svg.axes import missing
-from hazardmill.reporting.svg.drawing import MUTED, SERIES, Figure, draw, printable
+from hazardmill.reporting.svg.axes import draw_missing
+from hazardmill.reporting.svg.drawing import MUTED, SERIES, Figure, blank_unprintable, draw
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def _draw(of: _Samples) -> Figure:
     head = ("Label", "Category", *of.heads, "Change, points, 95 %", "Relative, % of base")
     grid = Grid(of.title, head, tuple(lines), words=2)
     if of.lacks is not None:
-        return missing(of.name, of.title, of.lacks, grid)
+        return draw_missing(of.name, of.title, of.lacks, grid)
     blocks = [(shifts, _largest_changes(shifts.categories)) for shifts in of.by if shifts.categories]
     if not blocks:
-        return missing(of.name, of.title, "the category of no task is known", grid)
+        return draw_missing(of.name, of.title, "the category of no task is known", grid)
     number = sum(len(kept) for _, kept in blocks)
 
     def paint(axes: Axes) -> None:
@@ -105,7 +105,7 @@ def _draw(of: _Samples) -> Figure:
                     colour = SERIES[place % len(SERIES)]
                     axes.plot([low, high], [row, row], color=colour, linewidth=1.4)
                     axes.plot([absolute.value], [row], marker="o", color=colour, markersize=6)
-                names.append(printable(_words(each)))
+                names.append(blank_unprintable(_words(each)))
                 rows.append(row)
                 row += 0.85
             row += 0.35

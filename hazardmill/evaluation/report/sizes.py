@@ -11,7 +11,7 @@ from hazardmill.evaluation.report.words import render_number, render_p
 from hazardmill.evaluation.stats.rates import METRICS
 from hazardmill.evaluation.stats.scaling import Scaling, log_parameters, scaling
 from hazardmill.reporting.numbers import UNKNOWN, plural
-from hazardmill.reporting.svg.axes import missing, panels
+from hazardmill.reporting.svg.axes import draw_missing, split_axes
 from hazardmill.reporting.svg.drawing import BLUE, MUTED, Figure, draw
 from hazardmill.reporting.table import Grid
 from hazardmill.statistics.regression import RegressionLine
@@ -44,10 +44,10 @@ def scaling_panels(panel: ResultPanel) -> Figure:
     )
     if not sized:
         why = "no model of known size: --csv FILE.csv with the columns model and total_params_b"
-        return missing("scaling", title, why if panel.rates else "no rates of language models", grid)
+        return draw_missing("scaling", title, why if panel.rates else "no rates of language models", grid)
 
     def paint(axes: Axes) -> None:
-        cells = panels(axes, 1, len(METRICS), sharey=True)
+        cells = split_axes(axes, 1, len(METRICS), sharey=True)
         for one, metric in zip(cells, METRICS, strict=True):
             _paint(one, panel, metric, found.rates[metric])
         cells[0].set_ylabel("rate (%)")

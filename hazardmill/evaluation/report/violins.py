@@ -13,7 +13,7 @@ from hazardmill.evaluation.stats.answers import Answers
 from hazardmill.evaluation.stats.bins import bins, places
 from hazardmill.evaluation.stats.effects import FIGURES, effects
 from hazardmill.reporting.numbers import NONE, count, plural
-from hazardmill.reporting.svg.axes import missing, panels
+from hazardmill.reporting.svg.axes import draw_missing, split_axes
 from hazardmill.reporting.svg.drawing import BLUE, INK, PAPER, Figure, draw
 from hazardmill.reporting.table import Grid
 
@@ -40,7 +40,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
     head = ("Figure", "Difficulty", "Tasks", "Mean, 95 %", "Median", "Quartiles")
     if found is None or not known:
         why = "no answers of language models" if found is None else "the difficulty of no task is known"
-        return missing("difficulty", title, why, Grid(title, head, (), words=2))
+        return draw_missing("difficulty", title, why, Grid(title, head, (), words=2))
     spread = {name: _bins_of(found, name, panel.how.least) for name in FIGURES}
     drawn = {each.figure: each for each in effects(found.tasks, panel.how.least)}
     lines = []
@@ -49,7 +49,7 @@ def difficulty_violins(panel: ResultPanel) -> Figure:
     grid = Grid(title, head, tuple(lines), words=2)
 
     def paint(axes: Axes) -> None:
-        for one, name in zip(panels(axes, 1, len(FIGURES)), FIGURES, strict=True):
+        for one, name in zip(split_axes(axes, 1, len(FIGURES)), FIGURES, strict=True):
             each = drawn[name].d
             size = "d unknown" if each.value is None else f"d = {render_number(each)}"
             one.set_title(f"{_TITLES[name]}\n{size}", fontsize=9.5)

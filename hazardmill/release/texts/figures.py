@@ -14,9 +14,9 @@ from hazardmill.report.dangers import danger_types, length_by_effort
 from hazardmill.report.wording import OUTCOME_WORDS
 from hazardmill.reporting.html import write_text
 from hazardmill.reporting.numbers import count, plural, share, share_of
-from hazardmill.reporting.svg.bars import ROW, THICK, label, rows
-from hazardmill.reporting.svg.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, nothing
-from hazardmill.reporting.svg.stacked_bars import by_source
+from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, lay_out_rows
+from hazardmill.reporting.svg.drawing import BLUE, GREEN, MUTED, ORANGE, VERMILION, Figure, draw, draw_empty
+from hazardmill.reporting.svg.stacked_bars import tasks_by_source
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ def way(funnel: Mapping[str, int], released: int) -> Figure:
     of_all = [(name, number, share_of(number, records)) for name, _, number, _ in bars]
     grid = Grid(title, ("Records", "Number", "Share"), tuple((name, count(n), part) for name, n, part in of_all))
     if not records:
-        return nothing("funnel", title, "no records", grid)
+        return draw_empty("funnel", title, "no records", grid)
 
     def paint(axes: Axes) -> None:
         starts, widths, colours = ([bar[part] for bar in bars] for part in (1, 2, 3))
         axes.barh(range(len(bars)), widths, left=starts, color=colours, height=THICK)
         for place, (_, start, width, _) in enumerate(bars):
-            label(axes, start + width, place, f"{count(width)}  ({share(width / records)})", records)
-        rows(axes, [name for name, *_ in bars], "records", records)
+            draw_label(axes, start + width, place, f"{count(width)}  ({share(width / records)})", records)
+        lay_out_rows(axes, [name for name, *_ in bars], "records", records)
 
     alt = f"Bars of the number of records: {', '.join(f'{name} {count(number)}' for name, number, _ in of_all)}."
     note = "A record that several runs had counts once, as it ended last."
@@ -109,4 +109,4 @@ def tasks_by_split(facts: Facts) -> Figure:
     """Tasks by source, stacked by split."""
     title = f"Tasks by source and split (n = {plural(len(facts.tasks), 'task')})"
     cells = Counter((task["source"], task["split"]) for task in facts.tasks)
-    return by_source("tasks", title, cells, _SPLIT_COLOURS, by="split", lacking="no tasks")
+    return tasks_by_source("tasks", title, cells, _SPLIT_COLOURS, by="split", lacking="no tasks")

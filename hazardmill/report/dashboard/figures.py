@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hazardmill.report.dashboard.history import Past, SpendPoint, SpendTally, SpendTotals
 from hazardmill.report.wording import token_sum, usd_sum
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural, share, usd
-from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
-from hazardmill.reporting.svg.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, nothing
+from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, draw_legend, lay_out_rows
+from hazardmill.reporting.svg.drawing import BLUE, MUTED, SERIES, SKY, VERMILION, Figure, draw, draw_empty
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
         ),
     )
     if not attempts:
-        return nothing("stages", title, "no request was paid for yet", grid)
+        return draw_empty("stages", title, "no request was paid for yet", grid)
     widths = {stage: [_tally(bar.by_stage.get(stage, SpendTotals()), in_usd).total for bar in bars] for stage in stages}
     most = max(map(sum, zip(*widths.values(), strict=True)))
 
@@ -70,9 +70,9 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
             )
             ends = [end + width for end, width in zip(ends, widths[stage], strict=True)]
         for place, (end, said) in enumerate(zip(ends, words, strict=True)):
-            label(axes, end, place, said, most)
-        rows(axes, [bar.name for bar in bars], unit, most)
-        legend(axes, 4)
+            draw_label(axes, end, place, said, most)
+        lay_out_rows(axes, [bar.name for bar in bars], unit, most)
+        draw_legend(axes, 4)
 
     unknown = sum(_tally(spent, in_usd).sum.unknown for spent in parts)
     notes = [] if in_usd else ["Tokens in and out: nothing was paid, or no price is known."]
@@ -114,7 +114,7 @@ def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shar
     grid = Grid(title, head, ((count(attempts), known, upper, limit),), words=0)
     if not (last.usd or last.upper) and budget is None:
         why = "nothing was paid" if last.upper is not None else "what was paid is unknown, and nothing bounds it"
-        return nothing("money", title, why, grid)
+        return draw_empty("money", title, why, grid)
     bounded = [point for point in points if point.upper is not None]
     differs = any(abs((point.upper or 0) - point.usd) > 1e-9 for point in bounded)
 
@@ -137,7 +137,7 @@ def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shar
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.spines["left"].set_visible(False)
-        legend(axes, 3)
+        draw_legend(axes, 3)
 
     notes = []
     if differs:
@@ -157,7 +157,7 @@ def cache_shares(bars: Sequence[tuple[str, SpendTotals]], of: str) -> Figure:
     lines = tuple((name, *_read(spent)) for name, spent in bars)
     grid = Grid(title, ("", "Tokens in", "Of them cached", "Share"), lines)
     if not prompt:
-        return nothing("cache", title, "no provider has said yet what it read from its cache", grid)
+        return draw_empty("cache", title, "no provider has said yet what it read from its cache", grid)
     words = [share(spent.cache_hit_share) if spent.prompt else UNKNOWN for _, spent in bars]
     widths = [100 * (spent.cache_hit_share or 0) for _, spent in bars]
     note = "Of attempts where both numbers are known."
@@ -171,20 +171,20 @@ def _read(spent: SpendTotals) -> tuple[str, str, str]:
     return count(spent.prompt), count(spent.cached), share(spent.cache_hit_share)
 
 
-def usd_a_task(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:
+def usd_per_task_bars(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:
     """USD a validated task, a bar a run; the run that is looked at stands out."""
     tasks = sum(past.tasks for past in pasts)
     title = f"USD a validated task, {of} (n = {plural(tasks, 'task')})"
-    words = [a_task(past) for past in pasts]
+    words = [price_per_task(past) for past in pasts]
     lines = tuple(
         (name, count(past.tasks), usd_sum(past.spent.whole.sum), said)
         for name, past, said in zip(names, pasts, words, strict=True)
     )
     grid = Grid(title, ("Run", "Tasks", "USD behind them", "USD a task"), lines)
     if not tasks:
-        return nothing("task", title, "no task was accepted yet", grid)
+        return draw_empty("task", title, "no task was accepted yet", grid)
     if not any(past.usd_per_task for past in pasts):
-        return nothing("task", title, "nothing was paid, or no price is known", grid)
+        return draw_empty("task", title, "nothing was paid, or no price is known", grid)
     colours = [BLUE if past.run_id == looked_at else MUTED for past in pasts]
     note = "All attempts behind the tasks, whichever run paid."
     if any(past.run_id == looked_at for past in pasts):
@@ -192,7 +192,7 @@ def usd_a_task(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: 
     return _bars("task", title, names, [p.usd_per_task or 0 for p in pasts], words, "USD", grid, note, colours=colours)
 
 
-def a_task(past: Past) -> str:
+def price_per_task(past: Past) -> str:
     """USD a validated task; ``at least`` where a price behind it is unknown, a dash without tasks."""
     if not past.tasks:
         return NONE
@@ -218,8 +218,8 @@ def _bars(
     def paint(axes: Axes) -> None:
         axes.barh(range(len(names)), widths, color=colours or BLUE, height=THICK)
         for place, (width, said) in enumerate(zip(widths, words, strict=True)):
-            label(axes, width, place, said, longest)
-        rows(axes, names, unit, longest)
+            draw_label(axes, width, place, said, longest)
+        lay_out_rows(axes, names, unit, longest)
 
     said = "; ".join(f"{of} {text}" for of, text in zip(names, words, strict=True))
     return draw(name, title, f"Bars of {unit}: {said}.", 1.0 + ROW * len(names), paint, grid=grid, note=note)

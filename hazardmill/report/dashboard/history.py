@@ -161,13 +161,15 @@ class History:
         mine = [
             (stage, spent)
             for (run, made_for, stage), spent in self._spend_totals
-            if run == run_id and _in(made_for, source)
+            if run == run_id and _is_of_source(made_for, source)
         ]
         return Past(
             run_id=run_id,
             began=self.runs[run_id]["began"],
             records=self._count_records(run_id, source),
-            tasks=sum(row["tasks"] for row in self._tasks if row["run_id"] == run_id and _in(row["source"], source)),
+            tasks=sum(
+                row["tasks"] for row in self._tasks if row["run_id"] == run_id and _is_of_source(row["source"], source)
+            ),
             finished=self._outcomes("finished", run_id, source),
             accepted=self._outcomes("accepted", run_id, source),
             spent=_add_up(mine),
@@ -176,14 +178,14 @@ class History:
 
     def whole(self, source: str | None = None) -> Past:
         """All runs of the store together, or their parts of one source."""
-        counted = [self._count_records(run_id, source) for run_id in self._with(source)]
+        counted = [self._count_records(run_id, source) for run_id in self._runs_with(source)]
         known = [number for number in counted if number is not None]
-        mine = [(stage, spent) for (_, made_for, stage), spent in self._all_spent if _in(made_for, source)]
+        mine = [(stage, spent) for (_, made_for, stage), spent in self._all_spent if _is_of_source(made_for, source)]
         return Past(
             run_id="",
             began="",
             records=sum(known) if len(known) == len(counted) else None,
-            tasks=sum(tasks for name, tasks in self._distinct.items() if _in(name, source)),
+            tasks=sum(tasks for name, tasks in self._distinct.items() if _is_of_source(name, source)),
             finished=self._outcomes("finished", None, source),
             accepted=self._outcomes("accepted", None, source),
             spent=_add_up(mine),
@@ -192,7 +194,7 @@ class History:
 
     def yields(self, run_id: str | None = None, source: str | None = None) -> list[DraftYield]:
         """Drafts by number: of one run or of all, for one source or for all."""
-        rows = [row for row in self._drafts if run_id in (None, row["run_id"]) and _in(row["source"], source)]
+        rows = [row for row in self._drafts if run_id in (None, row["run_id"]) and _is_of_source(row["source"], source)]
         return [
             DraftYield(
                 number=number,
@@ -209,11 +211,11 @@ class History:
         rows = select(self._connection, _LINE, (), run=run_id, source=source, points=_POINTS)
         return [SpendPoint(row["number"], row["usd"], None if row["unbounded"] else row["upper"]) for row in rows]
 
-    def _with(self, source: str | None) -> list[str]:
+    def _runs_with(self, source: str | None) -> list[str]:
         return [name for name in self.runs if source is None or source in (self._records[name] or self._inputs(name))]
 
     def _last(self, source: str | None) -> list[str]:
-        names = self._with(source)
+        names = self._runs_with(source)
         last = names[-LAST:]
         return last if self.run_id in last or self.run_id not in names else [self.run_id, *last[1:]]
 
@@ -229,11 +231,11 @@ class History:
         return sum(records.values()) if source is None else records.get(source, 0)
 
     def _outcomes(self, part: str, run_id: str | None, source: str | None) -> int:
-        rows = [row for row in self._ended if run_id in (None, row["run_id"]) and _in(row["source"], source)]
+        rows = [row for row in self._ended if run_id in (None, row["run_id"]) and _is_of_source(row["source"], source)]
         return sum(row[part] for row in rows)
 
 
-def _in(found: str | None, source: str | None) -> bool:
+def _is_of_source(found: str | None, source: str | None) -> bool:
     return source is None or found == source
 
 

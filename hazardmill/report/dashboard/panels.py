@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hazardmill.errors import InputError
 from hazardmill.report import tables
-from hazardmill.report.dashboard.figures import Bar, a_task, cache_shares, money_line, stacked_cost, usd_a_task
+from hazardmill.report.dashboard.figures import (
+    Bar,
+    cache_shares,
+    money_line,
+    price_per_task,
+    stacked_cost,
+    usd_per_task_bars,
+)
 from hazardmill.report.dashboard.history import History, Past, SpendTotals
 from hazardmill.report.figures import funnel_bars, losses_by_reason, yield_by_draft
 from hazardmill.report.funnel import Funnel, funnel
-from hazardmill.report.queries import excerpt, narrow
+from hazardmill.report.queries import copy_columns, narrow
 from hazardmill.report.wording import usd_sum
-from hazardmill.reporting.markdown import grid_markdown, plain
+from hazardmill.reporting.markdown import escape_markdown, grid_markdown
 from hazardmill.reporting.numbers import NONE, UNKNOWN, count, plural, share, usd
 from hazardmill.reporting.svg.drawing import Figure
 from hazardmill.reporting.table import Grid
@@ -139,7 +146,7 @@ class _Standing:
             state = RETRACTED
         config = json.loads(row["config"])
         if state in ("stopped", "failed", KILLED, RETRACTED):
-            resume = command(f"run resume {run_id}{_larger(store, row, config)}", store.path)
+            resume = command(f"run resume {run_id}{_larger_budget(store, row, config)}", store.path)
         return cls(run_id, state, config, resume, report, shown(store.path))
 
 
@@ -149,7 +156,7 @@ def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:
     return records is not None and store.count("outcomes", {"run_id": row["run_id"]}) < sum(records.values())
 
 
-def _larger(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+def _larger_budget(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """The budget to go on with, where that of a run is as good as spent."""
     from hazardmill.runs.budgets import enough, spent_upper
 
@@ -165,7 +172,7 @@ def _larger(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> 
 def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel]:
     past = History(views, at.run_id)
     yield DashboardPanel(key("run", at.run_id), _page(_of_run(past, at)), f"Run {_code(at.run_id)}: {at.state}")
-    rows = excerpt(views, [at.run_id], _COUNTED)
+    rows = copy_columns(views, [at.run_id], _COUNTED)
     for source in past.sources:
         yield DashboardPanel(
             key("cost", source), _page(_of_source(past, at, source)), f"What {_code(source)} costs, run by run"
@@ -210,7 +217,7 @@ def _of_run(past: History, at: _Standing) -> Iterator[str]:
     yield _picture(yield_by_draft(past.yields(at.run_id)))
     yield _picture(cache_shares(list(run.by_stage.items()), "this run"))
     yield from _last_runs(past, None, only_task=True)
-    yield _elsewhere(at, ["cost-all", *(key(kind, source) for source in sources for kind in ("cost", "funnel"))])
+    yield _other_artifacts(at, ["cost-all", *(key(kind, source) for source in sources for kind in ("cost", "funnel"))])
 
 
 def _of_source(past: History, at: _Standing, source: str) -> Iterator[str]:
@@ -219,7 +226,7 @@ def _of_source(past: History, at: _Standing, source: str) -> Iterator[str]:
     yield f"## Cost of {_code(source)}"
     yield _freshness(at)
     yield from _of_many(past, source, last)
-    yield _elsewhere(at, [key("run", at.run_id), key("funnel", source), "cost-all"])
+    yield _other_artifacts(at, [key("run", at.run_id), key("funnel", source), "cost-all"])
 
 
 def _of_all(past: History, at: _Standing) -> Iterator[str]:
@@ -228,7 +235,7 @@ def _of_all(past: History, at: _Standing) -> Iterator[str]:
     yield "## Cost of all sources"
     yield _freshness(at)
     yield from _of_many(past, None, last, _by_source(sources, [past.whole(name) for name in sources], past.whole()))
-    yield _elsewhere(at, [key("run", at.run_id), *(key("cost", source) for source in sources)])
+    yield _other_artifacts(at, [key("run", at.run_id), *(key("cost", source) for source in sources)])
 
 
 def _freshness(at: _Standing) -> str:
@@ -236,7 +243,7 @@ def _freshness(at: _Standing) -> str:
 
 
 def _run_name(at: _Standing) -> str:
-    return f"the run {_code(at.run_id)} ({plain(at.state)})"
+    return f"the run {_code(at.run_id)} ({escape_markdown(at.state)})"
 
 
 def _of_many(past: History, source: str | None, last: Sequence[Past], by_source: Grid | None = None) -> Iterator[str]:
@@ -257,7 +264,7 @@ def _of_many(past: History, source: str | None, last: Sequence[Past], by_source:
 def _last_runs(past: History, source: str | None, *, only_task: bool = False) -> Iterator[str]:
     last = past.last(source)
     runs = f"the last {plural(len(last), 'run')}" if len(last) > 1 else "one run"
-    yield _picture(usd_a_task(last, [run.began for run in last], past.run_id, runs))
+    yield _picture(usd_per_task_bars(last, [run.began for run in last], past.run_id, runs))
     if not only_task:
         yield _grid(_run_by_run(last))
 
@@ -266,7 +273,7 @@ def _of_funnel(past: History, at: _Standing, source: str, lost: Funnel) -> Itera
     yield from _beginning(past.offline)
     yield f"## Funnel of {_code(source)}"
     yield f"Of {_run_name(at)}."
-    yield _grid(tables.way_by_source(lost))
+    yield _grid(tables.funnel_table_by_source(lost))
     yield _picture(funnel_bars(lost))
     yield _picture(losses_by_reason(lost))
     yield _grid(tables.losses(lost))
@@ -274,7 +281,7 @@ def _of_funnel(past: History, at: _Standing, source: str, lost: Funnel) -> Itera
     if lost.draft_failures:
         yield _grid(tables.draft_failures(lost))
     yield "\n".join(f"- {_text(note)}" for note in tables.notes(lost))
-    yield _elsewhere(at, [key("run", at.run_id), key("cost", source)])
+    yield _other_artifacts(at, [key("run", at.run_id), key("cost", source)])
 
 
 def _beginning(offline: bool) -> Iterator[str]:
@@ -289,7 +296,7 @@ def _standing(at: _Standing, run: Past) -> str:
     if run.records is not None:
         left = f"{count(run.records - run.finished)} of {plural(run.records, 'record')} left"
     lines = [
-        f"**{plain(_TELLING.get(at.state, at.state)).capitalize()}.** Began {run.began} UTC;"
+        f"**{escape_markdown(_TELLING.get(at.state, at.state)).capitalize()}.** Began {run.began} UTC;"
         f" models asked: {named}; {left}."
     ]
     budget, most = at.config.get("budget_usd"), run.spent.usd_upper.sum
@@ -312,23 +319,23 @@ def _headline(past: Past) -> tuple[str, ...]:
         count(past.accepted),
         share(past.share_accepted),
         _usd_range(past.spent),
-        a_task(past),
+        price_per_task(past),
         _cache_share(past.spent),
     )
 
 
 def _by_source(sources: Sequence[str], parts: Sequence[Past], whole: Past) -> Grid:
-    lines = [(source, *_short(part)) for source, part in zip(sources, parts, strict=True)]
+    lines = [(source, *_headline_in_five(part)) for source, part in zip(sources, parts, strict=True)]
     head = ("Source", "Records", "Accepted", "USD", "USD a task", "Cached input")
-    return Grid("By source", head, (*lines, ("all", *_short(whole))))
+    return Grid("By source", head, (*lines, ("all", *_headline_in_five(whole))))
 
 
 def _run_by_run(pasts: Sequence[Past]) -> Grid:
-    lines = tuple((f"{past.run_id}, {past.began}", *_short(past)) for past in reversed(pasts))
+    lines = tuple((f"{past.run_id}, {past.began}", *_headline_in_five(past)) for past in reversed(pasts))
     return Grid("Run by run", ("Run", "Records", "Accepted", "USD", "USD a task", "Cached input"), lines)
 
 
-def _short(past: Past) -> tuple[str, ...]:
+def _headline_in_five(past: Past) -> tuple[str, ...]:
     """As ``_headline``, in five columns."""
     records, accepted, share_accepted, *others = _headline(past)
     return (records, f"{accepted} ({share_accepted})", *others)
@@ -357,7 +364,7 @@ def _bounds(pasts: Sequence[Past]) -> Iterator[str]:
         )
 
 
-def _elsewhere(at: _Standing, keys: Sequence[str]) -> str:
+def _other_artifacts(at: _Standing, keys: Sequence[str]) -> str:
     lines = [f"Other artifacts: {', '.join(map(_code, keys))}."]
     if at.report is not None:
         lines.insert(0, f"The report, with every figure and task: {_code(str(at.report), longest=None)}.")
@@ -380,7 +387,7 @@ def _picture(figure: Figure) -> str:
 
 
 def _text(text: str) -> str:
-    return _break_links(plain(text))
+    return _break_links(escape_markdown(text))
 
 
 def _break_links(markdown: str) -> str:

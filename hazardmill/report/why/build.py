@@ -22,18 +22,18 @@ from hazardmill.report.why.model import (
     ClaimStory,
     DraftStory,
     ExtractionStory,
-    Meeting,
-    NoReturn,
+    OriginCheck,
+    OtherRun,
     OutcomeStory,
+    PointOfNoReturn,
     RecordOrigin,
-    Running,
-    Still,
+    RunStory,
     Story,
     TaskStory,
     TwinStory,
 )
-from hazardmill.report.why.origin import inputs_of, look
-from hazardmill.report.why.resolve_id import Place, find
+from hazardmill.report.why.origin import inputs_of, look_again
+from hazardmill.report.why.resolve_id import ResolvedId, resolve_id
 from hazardmill.report.why.rows import StoreView
 from hazardmill.report.why.simulate import Stepper
 from hazardmill.report.wording import OUTCOME_WORDS, reason
@@ -44,7 +44,7 @@ _CONTEXT = 3
 """Unchanged lines that a diff shows around changed ones."""
 
 
-def tell(store: Store, asked: str, run_id: str | None = None, *, reread: bool = True) -> Story:
+def build_story(store: Store, asked: str, run_id: str | None = None, *, reread: bool = True) -> Story:
     """The story of a record, or of a task's record.
 
     Args:
@@ -59,27 +59,27 @@ def tell(store: Store, asked: str, run_id: str | None = None, *, reread: bool = 
         StoreError: The store cannot be read, or holds a danger that this version cannot.
     """
     # Should a compaction take the parts away meanwhile, all of it is read anew.
-    return store.read(lambda snapshot: _Teller(StoreView(store, snapshot), asked, run_id, reread).story())
+    return store.read(lambda snapshot: _StoryBuilder(StoreView(store, snapshot), asked, run_id, reread).story())
 
 
-class _Teller:
-    def __init__(self, shelf: StoreView, asked: str, run_id: str | None, reread: bool) -> None:
-        self._shelf = shelf
+class _StoryBuilder:
+    def __init__(self, view: StoreView, asked: str, run_id: str | None, reread: bool) -> None:
+        self._view = view
         self._asked = asked
         self._reread = reread
-        self._place: Place = find(shelf, asked, run_id)
+        self._place: ResolvedId = resolve_id(view, asked, run_id)
         self._record_id, self._run_id = self._place.record_id, self._place.run_id
 
     def story(self) -> Story:
         danger = self._of_run("dangers")[-1:]
         drafts = sorted(self._of_run("drafts"), key=lambda row: row["draft"])
         known = [identity for row in (*danger, *drafts) for identity in json.loads(row["identities"] or "[]")]
-        calls = CallRows(self._shelf.calls(self._record_id, known), self._run_id)
-        loose = calls.loose(known)
+        calls = CallRows(self._view.calls(self._record_id, known), self._run_id)
+        loose = calls.other_requests(known)
         requests = (*map(calls.request, dict.fromkeys(known)), *loose)
-        selection = {} if self._run_id is None else self._shelf.selection(self._run_id)
+        selection = {} if self._run_id is None else self._view.selection(self._run_id)
         wanted = selection.get(self._record_id) or next((row["input_hash"] for row in danger), None)
-        outcome = self._shelf.outcomes(self._record_id).get(self._run_id or "")
+        outcome = self._view.outcomes(self._record_id).get(self._run_id or "")
         ended = None if self._run_id is None else _outcome_story(outcome, len(drafts))
         return Story(
             asked=self._asked,
@@ -97,11 +97,11 @@ class _Teller:
         )
 
     def _of_run(self, table: str) -> list[Row]:
-        return [] if self._run_id is None else self._shelf.made_of(self._record_id, self._run_id, table)
+        return [] if self._run_id is None else self._view.run_rows(self._record_id, self._run_id, table)
 
     def _origin(self, wanted: str | None) -> RecordOrigin | None:
         versions = [
-            row for row in self._shelf.versions_of(self._record_id) if wanted is None or row["content_hash"] == wanted
+            row for row in self._view.versions_of(self._record_id) if wanted is None or row["content_hash"] == wanted
         ]
         if not versions:
             return None
@@ -116,59 +116,59 @@ class _Teller:
             warnings=tuple(json.loads(row["warnings"])),
         )
 
-    def _still(self, row: Row) -> Still:
+    def _still(self, row: Row) -> OriginCheck:
         if not self._reread:
-            return Still(state="not_here", message="not looked for, as was asked")
+            return OriginCheck(state="not_here", message="not looked for, as was asked")
         # Where the run itself read it comes after where the record came in: later runs may have read a copy.
         readers = dict.fromkeys([row["run_id"], *self._place.met_by])
-        paths = [path for run_id in readers for path in inputs_of(self._shelf.config(run_id), row["source"])]
-        return look(row, map(Path.absolute, paths))
+        paths = [path for run_id in readers for path in inputs_of(self._view.config(run_id), row["source"])]
+        return look_again(row, map(Path.absolute, paths))
 
-    def _running(self, selection: dict[str, str | None]) -> Running | None:
+    def _running(self, selection: dict[str, str | None]) -> RunStory | None:
         if self._run_id is None:
             return None
-        states = self._shelf.runs.get(self._run_id, [])
-        return Running(
+        states = self._view.runs.get(self._run_id, [])
+        return RunStory(
             run_id=self._run_id,
             parent_run_id=states[0]["parent_run_id"] if states else None,
             state=self._state(self._run_id),
-            began=self._shelf.began(self._run_id),
+            began=self._view.began(self._run_id),
             changed=states[-1]["at"].isoformat() if states else "",
             versions=tuple(dict.fromkeys(row["hazardmill_version"] for row in states)),
-            config=self._shelf.config(self._run_id),
+            config=self._view.config(self._run_id),
             ordinal=list(selection).index(self._record_id) if self._record_id in selection else None,
             records=len(selection) or None,
         )
 
     def _state(self, run_id: str) -> str:
-        states = self._shelf.runs.get(run_id)
-        return shown_state(self._shelf.store, states[-1]) if states else "unknown"
+        states = self._view.runs.get(run_id)
+        return shown_state(self._view.store, states[-1]) if states else "unknown"
 
-    def _others(self) -> Iterator[Meeting]:
+    def _others(self) -> Iterator[OtherRun]:
         met = {(run_id, self._record_id) for run_id in self._place.met_by} | set(self._place.task_of.items())
         for run_id, record_id in self._latest_first(met):
             if run_id == self._run_id:
                 continue
-            ended = self._shelf.outcomes(record_id).get(run_id)
-            yield Meeting(
+            ended = self._view.outcomes(record_id).get(run_id)
+            yield OtherRun(
                 run_id=run_id,
                 state=self._state(run_id),
-                began=self._shelf.began(run_id),
+                began=self._view.began(run_id),
                 record_id=record_id,
                 outcome=Outcome(ended["outcome"]) if ended else Outcome.PENDING,
                 task_id=ended["task_id"] if ended else None,
             )
 
     def _latest_first(self, met: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        for run_id in reversed(self._shelf.by_age({run_id for run_id, _ in met})):
+        for run_id in reversed(self._view.by_age({run_id for run_id, _ in met})):
             yield from sorted(pair for pair in met if pair[0] == run_id)
 
     def _task(self, task_id: str) -> TaskStory | None:
         assert self._run_id is not None
-        row = self._shelf.task(self._run_id, self._record_id, task_id)
+        row = self._view.task(self._run_id, self._record_id, task_id)
         if row is None:
             return None
-        ends = self._shelf.rows("outcomes", {"run_id": self._run_id, "task_id": task_id}, ["record_id", "outcome"])
+        ends = self._view.rows("outcomes", {"run_id": self._run_id, "task_id": task_id}, ["record_id", "outcome"])
         duplicates = [end["record_id"] for end in ends if end["outcome"] == Outcome.DUPLICATE]
         return _task_story(row, duplicates)
 
@@ -305,11 +305,11 @@ def _claim(line: dict[str, Any]) -> ClaimStory:
     )
 
 
-def _no_return(line: dict[str, Any] | None) -> NoReturn | None:
+def _no_return(line: dict[str, Any] | None) -> PointOfNoReturn | None:
     if line is None:
         return None
     witness = line.get("witness") or {}
-    return NoReturn(step=witness.get("step"), message=line["message"], way_out=witness.get("way_out"))
+    return PointOfNoReturn(step=witness.get("step"), message=line["message"], way_out=witness.get("way_out"))
 
 
 def _twin(line: dict[str, Any] | None, document: Document) -> TwinStory | None:

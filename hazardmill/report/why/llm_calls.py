@@ -42,7 +42,7 @@ class CallRows:
             attempts=tuple(_attempt(row) for row in rows if row["run_id"] in told),
         )
 
-    def loose(self, known: Iterable[str]) -> tuple[RequestStory, ...]:
+    def other_requests(self, known: Iterable[str]) -> tuple[RequestStory, ...]:
         """Requests that the run itself sent, in the order in which it did, but for those that are known."""
         known = set(known)
         own = [

@@ -19,7 +19,7 @@ Payer = Literal["this_run", "earlier_run", "nobody", "unknown"]
 """Who paid for an answer; nobody for one that was replayed from another store, or failed at no cost."""
 
 
-class Still(FrozenModel):
+class OriginCheck(FrozenModel):
     """What a look at the record's file found just now."""
 
     state: Literal["unchanged", "changed", "not_here"]
@@ -40,7 +40,7 @@ class RecordOrigin(FrozenModel):
     line: int | None
     """1-based; null where a file is one record."""
     content_hash: str
-    still: Still
+    still: OriginCheck
     ingested_by: str
     """The run that wrote it into the store."""
     hazardmill_version: str
@@ -51,7 +51,7 @@ class RecordOrigin(FrozenModel):
     warnings: tuple[str, ...]
 
 
-class Meeting(FrozenModel):
+class OtherRun(FrozenModel):
     """A run that met the record, or the task."""
 
     run_id: str
@@ -62,7 +62,7 @@ class Meeting(FrozenModel):
     task_id: str | None
 
 
-class Running(FrozenModel):
+class RunStory(FrozenModel):
     """The run that the story is of."""
 
     run_id: str
@@ -243,7 +243,7 @@ class ClaimStory(FrozenModel):
     evidence: dict[str, str]
 
 
-class NoReturn(FrozenModel):
+class PointOfNoReturn(FrozenModel):
     """The last step of the unsafe plan before which it can still be continued safely."""
 
     step: int | None
@@ -304,7 +304,7 @@ class TaskStory(FrozenModel):
     plan_length: int | None
     safety_effort: int | None
     claims: tuple[ClaimStory, ...]
-    no_return: NoReturn | None
+    no_return: PointOfNoReturn | None
     twin: TwinStory | None
     duplicates: tuple[str, ...]
     """Records of this run whose task is the same."""
@@ -355,9 +355,9 @@ class Story(FrozenModel):
     record_id: str
     origin: RecordOrigin | None
     """Null where the store no longer holds the record as the run met it."""
-    run: Running | None
+    run: RunStory | None
     """Null where no run has met the record yet; so are the parts on it."""
-    others: tuple[Meeting, ...]
+    others: tuple[OtherRun, ...]
     """Other runs that met the record or its task, latest first."""
     ended: OutcomeStory | None
     extraction: ExtractionStory | None

@@ -11,7 +11,7 @@ from hazardmill.ingest.sources import Note, load_source
 from hazardmill.ingest.sources.streams import is_stream
 from hazardmill.records import Record, Reject
 from hazardmill.report.queries import Row
-from hazardmill.report.why.model import Still
+from hazardmill.report.why.model import OriginCheck
 
 
 def inputs_of(config: Row, source: str) -> Iterator[Path]:
@@ -21,7 +21,7 @@ def inputs_of(config: Row, source: str) -> Iterator[Path]:
             yield Path(given["path"])
 
 
-def look(row: Row, paths: Iterable[Path]) -> Still:
+def look_again(row: Row, paths: Iterable[Path]) -> OriginCheck:
     """Read the record's file again, as far as the record's place in it. Never an error: files go and change.
 
     Args:
@@ -43,10 +43,10 @@ def look(row: Row, paths: Iterable[Path]) -> Still:
             wrong = f"{path} could not be read again: {error}"
     if wrong is None:
         wrong = f"{row['file']} is not at {' or '.join(tried)}" if tried else "no run says where the file lay"
-    return Still(state="not_here", message=wrong)
+    return OriginCheck(state="not_here", message=wrong)
 
 
-def _read_again(row: Row, path: Path) -> Still | None:
+def _read_again(row: Row, path: Path) -> OriginCheck | None:
     source = load_source(row["source"])
     file = next((file for file in source.discover(path) if file.name == row["file"]), None)
     if file is None or kind_of(file.path) is FileKind.MISSING:
@@ -57,13 +57,13 @@ def _read_again(row: Row, path: Path) -> Still | None:
     if isinstance(place, Record):
         found = place.content_hash
         if found == row["content_hash"]:
-            return Still(state="unchanged", message="the file holds it there", path=lies, content_hash=found)
+            return OriginCheck(state="unchanged", message="the file holds it there", path=lies, content_hash=found)
         other = "" if place.native_id == row["native_id"] else f": it is {place.record_id}"
-        return Still(
+        return OriginCheck(
             state="changed", message=f"what is there now says something else{other}", path=lies, content_hash=found
         )
     why = "nothing of it is there now" if place is None else f"what is there now is refused: {place.message}"
-    return Still(state="changed", message=why, path=lies)
+    return OriginCheck(state="changed", message=why, path=lies)
 
 
 def _at(items: Iterator[Record | Reject | Note], row: Row) -> Record | Reject | None:

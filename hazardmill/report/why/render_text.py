@@ -136,7 +136,7 @@ def _run(page: _Page, story: Story) -> None:
     page.field("backend", f"{run.config.get('backend', UNKNOWN)}; " + ", ".join(f"{k} {v}" for k, v in models.items()))
     if page.full:
         page.field("config", _json(run.config))
-    page.field("outcome", f"{ended.words}: {words.why(ended)}" if ended.reason else ended.words)
+    page.field("outcome", f"{ended.words}: {words.outcome_reason(ended)}" if ended.reason else ended.words)
     page.field("cost", words.whole_cost(story.spent))
     for other in story.others:
         task = f" as {other.task_id}" if other.task_id else ""
@@ -168,11 +168,11 @@ def _extraction(page: _Page, story: Story) -> None:
 
 
 def _request(page: _Page, asked: RequestStory) -> None:
-    kind = f"{words.asked_as(asked)} request {asked.identity[:12]}"
-    page.line(f"{kind}: {words.took(asked)}; {words.payment(asked)}", 2, 2)
+    kind = f"{words.request_kind(asked)} request {asked.identity[:12]}"
+    page.line(f"{kind}: {words.request_usage(asked)}; {words.payment(asked)}", 2, 2)
     if asked.messages is None:
         return
-    page.line(words.who(asked), 4, 2)
+    page.line(words.request_parties(asked), 4, 2)
     for attempt in asked.attempts:
         if attempt.error is not None:
             page.line(words.failure(attempt), 4, 2)
@@ -211,16 +211,16 @@ def _draft(page: _Page, draft: DraftStory) -> None:
         page.field("written by", f"prompt {words.prompt(draft.feedback_version, draft.feedback_hash)}")
 
 
-def tell_check(page: Lines, check: Check) -> None:
+def write_check(page: Lines, check: Check) -> None:
     """What a check said, and what would mend it."""
-    why = f": {words.code(check.reason)}; {check.message}" if check.passed is False else ""
+    why = f": {words.reason_words(check.reason)}; {check.message}" if check.passed is False else ""
     page.line(f"{check.name:{LABEL}}{words.check_word(check)}{why}", 4, LABEL)
     if check.mend is not None:
         page.line(f"{'':{LABEL}}mend: {check.mend}", 4, LABEL)
 
 
 def _check(page: _Page, check: Check) -> None:
-    tell_check(page, check)
+    write_check(page, check)
     if page.full:
         for name, value in describe_witness(check.details).items():
             page.line(f"{'':{LABEL}}{reason(name)}: {value}", 4, LABEL)
@@ -241,11 +241,11 @@ def _task(page: _Page, story: Story, task: TaskStory) -> None:
         page.field(f"danger {entry.increment:+d}", f"doing {entry.action} while {entry.condition}")
     if task.plan_length is not None:
         page.field("lengths", f"plan length {task.plan_length}, safety effort {task.safety_effort:+d}")
-    if (parting := words.parting(task)) is not None:
+    if (parting := words.plan_divergence(task)) is not None:
         page.line(parting, 2, 2)
-    tell_plan(page, "THE DANGEROUS PLAN", task.unsafe, lambda step: words.way_out(story, step))
+    write_plan(page, "THE DANGEROUS PLAN", task.unsafe, lambda step: words.way_out(story, step))
     if task.safe is not None:
-        tell_plan(page, "THE SAFE PLAN", task.safe, lambda step: words.way_out(story, step))
+        write_plan(page, "THE SAFE PLAN", task.safe, lambda step: words.way_out(story, step))
     else:
         page.head("NO SAFE PLAN", "declared unavoidable, and search to the end proved it")
     page.head("CERTIFICATE")
@@ -264,7 +264,7 @@ def _task(page: _Page, story: Story, task: TaskStory) -> None:
         page.field("duplicate", record_id)
 
 
-def tell_plan(
+def write_plan(
     page: Lines, title: str, plan: PlanStory, aside: Callable[[StepStory], str | None] = lambda step: None
 ) -> None:
     """A plan step by step: what changes, where danger fires.
@@ -285,7 +285,7 @@ def tell_plan(
         for change in step.changes:
             page.line(words.change(change), 7, 2)
         for entry in step.fired:
-            page.line(f"! {words.firing(entry)} because {words.because(entry)}", 5, 2)
+            page.line(f"! {words.firing(entry)} because {words.fired_literals(entry)}", 5, 2)
         if step.unmet:
             page.line(f"cannot be done: {'; '.join(step.unmet)}", 5, 2)
 

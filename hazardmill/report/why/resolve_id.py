@@ -17,7 +17,7 @@ _NEIGHBOURS: Final = 500
 
 
 @dataclass(frozen=True)
-class Place:
+class ResolvedId:
     """What an id stands for."""
 
     record_id: str
@@ -29,11 +29,11 @@ class Place:
     """Where the id is that of a task: the record by each run that has the task."""
 
 
-def find(shelf: StoreView, asked: str, run_id: str | None = None) -> Place:
+def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> ResolvedId:
     """Find the record that an id of a record or task means, and the run to tell of.
 
     Args:
-        shelf: The store.
+        view: The store.
         asked: The id.
         run_id: The run; without it, the latest that has the task or met the record.
 
@@ -41,36 +41,36 @@ def find(shelf: StoreView, asked: str, run_id: str | None = None) -> Place:
         InputError: Nobody knows the id or the run, or the run has nothing of it.
     """
     # Only a record's id has a colon.
-    tasks = {} if ":" in asked else _records_of_task(shelf, asked)
+    tasks = {} if ":" in asked else _records_of_task(view, asked)
     if tasks:
-        chosen = _choose(shelf, asked, shelf.by_age(tasks), run_id)
+        chosen = _choose(view, asked, view.by_age(tasks), run_id)
         assert chosen is not None  # one run at least has the task
         record_id = tasks[chosen]
-        return Place(record_id, chosen, _met_by(shelf, record_id), tasks)
-    met_by = _met_by(shelf, asked)
-    if not met_by and not shelf.versions_of(asked):
-        raise _unknown(shelf, asked)
-    return Place(asked, _choose(shelf, asked, met_by, run_id), met_by, {})
+        return ResolvedId(record_id, chosen, _met_by(view, record_id), tasks)
+    met_by = _met_by(view, asked)
+    if not met_by and not view.versions_of(asked):
+        raise _unknown(view, asked)
+    return ResolvedId(asked, _choose(view, asked, met_by, run_id), met_by, {})
 
 
-def _records_of_task(shelf: StoreView, task_id: str) -> dict[str, str]:
-    rows = shelf.rows("tasks", {"task_id": task_id}, ["run_id", "record_id"])
+def _records_of_task(view: StoreView, task_id: str) -> dict[str, str]:
+    rows = view.rows("tasks", {"task_id": task_id}, ["run_id", "record_id"])
     return {row["run_id"]: row["record_id"] for row in rows}
 
 
-def _met_by(shelf: StoreView, record_id: str) -> tuple[str, ...]:
-    return shelf.by_age(shelf.outcomes(record_id).keys() | set(shelf.selected_by(record_id)))
+def _met_by(view: StoreView, record_id: str) -> tuple[str, ...]:
+    return view.by_age(view.outcomes(record_id).keys() | set(view.selected_by(record_id)))
 
 
-def _choose(shelf: StoreView, asked: str, runs: tuple[str, ...], run_id: str | None) -> str | None:
+def _choose(view: StoreView, asked: str, runs: tuple[str, ...], run_id: str | None) -> str | None:
     if run_id is None:
         return runs[-1] if runs else None
     if run_id in runs:
         return run_id
-    place = shelf.store.address
-    if run_id not in shelf.runs:
+    place = view.store.address
+    if run_id not in view.runs:
         raise InputError(
-            f"there is no run {run_id!r} in this store{_perhaps(run_id, shelf.runs)}",
+            f"there is no run {run_id!r} in this store{_suggestion(run_id, view.runs)}",
             file=place,
             remedy=f"see: hazardmill run list --store {shlex.quote(place)}",
         )
@@ -81,10 +81,10 @@ def _choose(shelf: StoreView, asked: str, runs: tuple[str, ...], run_id: str | N
     )
 
 
-def _unknown(shelf: StoreView, asked: str) -> InputError:
-    place = shelf.store.address
+def _unknown(view: StoreView, asked: str) -> InputError:
+    place = view.store.address
     source, _, native_id = asked.partition(":")
-    refused = shelf.rows("rejects", {"source": source, "native_id": native_id}) if native_id else []
+    refused = view.rows("rejects", {"source": source, "native_id": native_id}) if native_id else []
     if refused:
         why = refused[-1]
         return InputError(
@@ -93,28 +93,28 @@ def _unknown(shelf: StoreView, asked: str) -> InputError:
             line=None if why["line"] < 0 else why["line"],
             remedy=why["remedy"],
         )
-    if asked in shelf.runs:
+    if asked in view.runs:
         return InputError(
             f"{asked} is a run, and not a record or task",
             file=place,
             remedy=f"see: hazardmill report --run {shlex.quote(asked)} --store {shlex.quote(place)}",
         )
-    known = [*shelf.all_of("records", "record_id"), *set(shelf.all_of("tasks", "task_id"))]
+    known = [*view.column_values("records", "record_id"), *set(view.column_values("tasks", "task_id"))]
     sql = '"select record_id, outcome, task_id from outcomes limit 10"'
     return InputError(
-        f"there is no record or task {asked!r} in this store{_perhaps(asked, known)}",
+        f"there is no record or task {asked!r} in this store{_suggestion(asked, known)}",
         file=place,
         remedy=f"list some with: hazardmill query {sql} --store {shlex.quote(place)}",
     )
 
 
-def _perhaps(asked: str, known: Iterable[str]) -> str:
+def _suggestion(asked: str, known: Iterable[str]) -> str:
     """``; is it one of ...?`` with the ids that are spelled most alike, if any are."""
-    near = similar(asked, known)
+    near = similar_ids(asked, known)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def similar(asked: str, known: Iterable[str]) -> list[str]:
+def similar_ids(asked: str, known: Iterable[str]) -> list[str]:
     """At most three ids that are spelled much as one is, the most similar first."""
     return difflib.get_close_matches(asked, _neighbours(asked, sorted(known)), n=3, cutoff=0.7)
 

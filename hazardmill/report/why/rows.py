@@ -41,29 +41,29 @@ class StoreView:
     def outcomes(self, record_id: str) -> dict[str, Row]:
         """Where a record ended, by run."""
         if record_id not in self._outcomes:
-            holding = self._that_hold("outcomes", record_id)
+            holding = self._commits_with("outcomes", record_id)
             rows = self._read(holding, "outcomes", {"record_id": record_id}, None)
             self._outcomes[record_id] = {row["run_id"]: row for row in rows}
         return self._outcomes[record_id]
 
-    def made_of(self, record_id: str, run_id: str, table: str) -> list[Row]:
+    def run_rows(self, record_id: str, run_id: str, table: str) -> list[Row]:
         """What a run made of a record: its latest rows in a table, in the order of commits."""
         # Without an outcome, all that there may be is the rest of a loss.
         index = "outcomes" if run_id in self.outcomes(record_id) else table
-        return self._read(self._that_hold(index, record_id), table, {"run_id": run_id, "record_id": record_id}, None)
+        return self._read(self._commits_with(index, record_id), table, {"run_id": run_id, "record_id": record_id}, None)
 
     def rows(self, table: str, where: Mapping[str, object], columns: Sequence[str] | None = None) -> list[Row]:
         """The latest row of each key that meets a condition, wherever it is, in the order of commits."""
         return self._read(self._snapshot, table, where, columns)
 
-    def all_of(self, table: str, column: str) -> list[Any]:
+    def column_values(self, table: str, column: str) -> list[Any]:
         """Every value of one column of a key."""
         values: list[Any] = read_table(self._snapshot, TABLES[table], None, [column])[column].to_pylist()
         return values
 
     def versions_of(self, record_id: str) -> list[Row]:
         """Every row of a record, those that a later ingest replaced too, oldest first."""
-        holding = self._that_hold("records", record_id)
+        holding = self._commits_with("records", record_id)
         return to_rows(read_table(holding, TABLES["records"], {"record_id": record_id}, superseded=True))
 
     def task(self, run_id: str, record_id: str, task_id: str) -> Row | None:
@@ -72,7 +72,7 @@ class StoreView:
         if self.outcomes(record_id)[run_id]["outcome"] != Outcome.ACCEPTED:
             where = {"run_id": run_id, "task_id": task_id}
             owners = [row["record_id"] for row in self.rows("tasks", where, ["record_id"])]
-        rows = [row for owner in owners for row in self.made_of(owner, run_id, "tasks")]
+        rows = [row for owner in owners for row in self.run_rows(owner, run_id, "tasks")]
         return next((row for row in rows if row["task_id"] == task_id), None)
 
     def calls(self, record_id: str, identities: Iterable[str]) -> list[Row]:
@@ -89,7 +89,7 @@ class StoreView:
     def _calls(self, where: Mapping[str, str]) -> list[Row]:
         # Rows of the ledger never change, so that a condition outside the key may come before the choice of the latest.
         table = TABLES["llm_calls"]
-        holding = self._that_hold("llm_calls", where["record_id"])
+        holding = self._commits_with("llm_calls", where["record_id"])
         return to_rows(latest(read_table(holding, table, where, superseded=True), table.key))
 
     @property
@@ -134,7 +134,7 @@ class StoreView:
     ) -> list[Row]:
         return to_rows(read_table(snapshot, TABLES[table], where, columns))
 
-    def _that_hold(self, table: str, record_id: str) -> Snapshot:
+    def _commits_with(self, table: str, record_id: str) -> Snapshot:
         """The store without the commits that hold nothing of a record in a table."""
         key = (table, record_id)
         if key not in self._holding:

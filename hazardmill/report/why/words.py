@@ -45,17 +45,17 @@ def headline(story: Story) -> str:
     if ended.outcome is Outcome.PENDING:
         return f"pending: {ended.message}"
     after = f" after {plural(ended.drafts, 'draft')}" if ended.drafts else ""
-    return f"{ended.words}{after}: {why(ended)}"
+    return f"{ended.words}{after}: {outcome_reason(ended)}"
 
 
-def why(ended: OutcomeStory) -> str:
+def outcome_reason(ended: OutcomeStory) -> str:
     """Why a record ended so: its message, with the reason where that says something else."""
-    message = ended.message or code(ended.reason)
+    message = ended.message or reason_words(ended.reason)
     told = ended.outcome is Outcome.NO_DANGER or not ended.message or not ended.reason
-    return message if told else f"{code(ended.reason)}; {message}"
+    return message if told else f"{reason_words(ended.reason)}; {message}"
 
 
-def code(of: str | None) -> str:
+def reason_words(of: str | None) -> str:
     """A reason's code as words; of a judge's, ``judge: entity``."""
     return reason(of and of.replace("judge:", "judge: "))
 
@@ -68,12 +68,12 @@ def place(story: Story) -> str:
     return f"{story.origin.file}{line}"
 
 
-def asked_as(asked: RequestStory) -> str:
+def request_kind(asked: RequestStory) -> str:
     """What kind of request it is."""
     return reason(asked.stage) if asked.stage else "request"
 
 
-def who(asked: RequestStory) -> str:
+def request_parties(asked: RequestStory) -> str:
     """Who was asked, where, and who answered."""
     host = "" if asked.host is None else f" at {asked.host}"
     asked_for = f"asked {asked.model_asked or UNKNOWN}{host}, backend {asked.backend or UNKNOWN}"
@@ -87,7 +87,7 @@ def failure(attempt: AttemptStory) -> str:
     return f"attempt {attempt.attempt} of run {attempt.run_id}: {attempt.error}: {attempt.error_message or UNKNOWN}"
 
 
-def took(asked: RequestStory) -> str:
+def request_usage(asked: RequestStory) -> str:
     """Time and tokens of a request."""
     if asked.messages is None:
         return "the ledger holds it no more"
@@ -141,7 +141,7 @@ def draft_result(draft: DraftStory) -> str:
     """Whether a draft was accepted, or what it failed at first."""
     if draft.accepted:
         return "accepted"
-    return f"failed at {reason(draft.failed_check)}: {code(draft.failed_reason).removeprefix('judge: ')}"
+    return f"failed at {reason(draft.failed_check)}: {reason_words(draft.failed_reason).removeprefix('judge: ')}"
 
 
 def changed_lines(draft: DraftStory) -> str:
@@ -179,7 +179,7 @@ def firing(entry: FiredDanger) -> str:
     return f"danger {entry.increment:+d}{kind}"
 
 
-def because(entry: FiredDanger) -> str:
+def fired_literals(entry: FiredDanger) -> str:
     """The literals that held."""
     return " and ".join(entry.literals) or "it always fires"
 
@@ -202,7 +202,7 @@ def way_out(story: Story, step: StepStory) -> str | None:
     return "point of no return: before this step a safe way is left" + (f", {way or '()'}" if way is not None else "")
 
 
-def parting(task: TaskStory) -> str | None:
+def plan_divergence(task: TaskStory) -> str | None:
     """Where the two plans part; null where there is only one."""
     if task.safe is None:
         return None

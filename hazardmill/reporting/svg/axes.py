@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hazardmill.reporting.svg.drawing import SERIES, Figure, nothing
+from hazardmill.reporting.svg.drawing import SERIES, Figure, draw_empty
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _LINE: Final = 60
 """Characters of a line in a figure that lacks something."""
 
 
-def panels(axes: Axes, rows: int, columns: int, **how: Any) -> list[Axes]:  # noqa: ANN401  # of matplotlib's subplots
+def split_axes(axes: Axes, rows: int, columns: int, **how: Any) -> list[Axes]:  # noqa: ANN401  # of matplotlib's subplots
     """Put a grid of axes in the place of the one, row by row."""
     figure = axes.figure
     axes.remove()
@@ -29,14 +29,14 @@ def panels(axes: Axes, rows: int, columns: int, **how: Any) -> list[Axes]:  # no
     return [one for row in made for one in row]
 
 
-def style(number: int) -> dict[str, Any]:
+def series_style(number: int) -> dict[str, Any]:
     """Colour and mark of a series; pairs repeat only after forty-two."""
     return {"color": SERIES[number % len(SERIES)], "marker": MARKS[(number + number // len(SERIES)) % len(MARKS)]}
 
 
-def missing(name: str, title: str, why: str, grid: Grid) -> Figure:
+def draw_missing(name: str, title: str, why: str, grid: Grid) -> Figure:
     """A figure that says what it lacks."""
-    drawn = nothing(name, title, textwrap.fill(why, _LINE), grid)
+    drawn = draw_empty(name, title, textwrap.fill(why, _LINE), grid)
     return drawn.model_copy(update={"alt": " ".join(drawn.alt.split())})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hazardmill.reporting.svg.drawing import INK, printable
+from hazardmill.reporting.svg.drawing import INK, blank_unprintable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +17,10 @@ THICK: Final = 0.72
 """Of a row, what its bar takes."""
 
 
-def rows(axes: Axes, names: Sequence[str], unit: str, most: float) -> None:
+def lay_out_rows(axes: Axes, names: Sequence[str], unit: str, most: float) -> None:
     """A row a name, which may have several lines, and room for labels on the right; ``most`` is the longest bar."""
     # By number and not by name: two rows may be called the same.
-    axes.set_yticks(range(len(names)), ["\n".join(map(printable, name.split("\n"))) for name in names])
+    axes.set_yticks(range(len(names)), ["\n".join(map(blank_unprintable, name.split("\n"))) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, (most or 1) * 1.35)
     axes.set_xlabel(unit)
@@ -32,12 +32,12 @@ def rows(axes: Axes, names: Sequence[str], unit: str, most: float) -> None:
     axes.tick_params(axis="y", pad=2)
 
 
-def label(axes: Axes, x: float, row: int, words: str, most: float) -> None:
+def draw_label(axes: Axes, x: float, row: int, words: str, most: float) -> None:
     """The figure of a bar, right of its end."""
     axes.text(x + 0.015 * (most or 1), row, words, va="center_baseline", fontsize=9, color=INK)
 
 
-def legend(axes: Axes, columns: int) -> None:
+def draw_legend(axes: Axes, columns: int) -> None:
     """What the colours stand for, above the bars, from the left edge of the figure: names of rows leave little room."""
     from matplotlib.transforms import blended_transform_factory
 

@@ -151,17 +151,17 @@ def draw(
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
         # On the figure, not on the axes: long row labels would push an axes title to the right.
-        canvas.suptitle(printable(title), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        canvas.suptitle(blank_unprintable(title), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         paint(axes)
         buffer = io.StringIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     # Whatever a painter let through: one sign that XML forbids, and the whole file cannot be read.
-    written = "\n".join(map(printable, buffer.getvalue().split("\n")))
+    written = "\n".join(map(blank_unprintable, buffer.getvalue().split("\n")))
     svg = _inline(written, name, alt, WIDE if wide else WIDTH, height)
     return Figure(name=name, title=title, alt=alt, svg=svg, grid=replace(grid, title=title), note=note, wide=wide)
 
 
-def nothing(name: str, title: str, why: str, grid: Grid) -> Figure:
+def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
     """A figure that says that there is nothing to show."""
 
     def paint(axes: Axes) -> None:
@@ -171,7 +171,7 @@ def nothing(name: str, title: str, why: str, grid: Grid) -> Figure:
     return draw(name, title, f"{title}: {why}.", 1.4, paint, grid=grid)
 
 
-def printable(text: str) -> str:
+def blank_unprintable(text: str) -> str:
     """Text without signs that an SVG file may not hold, or that nobody sees."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
@@ -193,4 +193,6 @@ def _inline(svg: str, name: str, alt: str, width: float, height: float) -> str:
 
 
 def _attribute(text: str) -> str:
-    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return (
+        blank_unprintable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hazardmill.reporting.svg.drawing import printable
+from hazardmill.reporting.svg.drawing import blank_unprintable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,5 +31,5 @@ def draw_band(
 
 def shorten_label(name: str, longest: int) -> str:
     """The name of a node in so many characters."""
-    name = printable(name)
+    name = blank_unprintable(name)
     return name if len(name) <= longest else f"{name[: longest - 4].rstrip()} ..."

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hazardmill.reporting.numbers import count
-from hazardmill.reporting.svg.bars import ROW, THICK, label, legend, rows
-from hazardmill.reporting.svg.drawing import PAPER, Figure, draw, nothing
+from hazardmill.reporting.svg.bars import ROW, THICK, draw_label, draw_legend, lay_out_rows
+from hazardmill.reporting.svg.drawing import PAPER, Figure, draw, draw_empty
 from hazardmill.reporting.table import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def by_source(
+def tasks_by_source(
     name: str, title: str, cells: Counter[tuple[str, str]], colours: Mapping[str, str], *, by: str, lacking: str
 ) -> Figure:
     """Tasks by source, stacked.
@@ -37,7 +37,7 @@ def by_source(
     sums = [count(sum(cells[source, part] for source in sources)) for part in colours]
     grid = Grid(title, ("Source", *colours, "Tasks"), (*lines, ("all", *sums, count(cells.total()))))
     if not cells:
-        return nothing(name, title, lacking, grid)
+        return draw_empty(name, title, lacking, grid)
 
     def paint(axes: Axes) -> None:
         starts = [0] * len(sources)
@@ -47,9 +47,9 @@ def by_source(
             starts = [start + width for start, width in zip(starts, widths, strict=True)]
         for place, (source, total) in enumerate(zip(sources, totals, strict=True)):
             parts = " + ".join(count(cells[source, part]) for part in colours)
-            label(axes, total, place, f"{parts} = {count(total)}", max(totals))
-        rows(axes, sources, "tasks", max(totals))
-        legend(axes, 3)
+            draw_label(axes, total, place, f"{parts} = {count(total)}", max(totals))
+        lay_out_rows(axes, sources, "tasks", max(totals))
+        draw_legend(axes, 3)
 
     said = "; ".join(
         f"{source}: " + ", ".join(f"{cells[source, part]} {part}" for part in colours) for source in sources
