@@ -1,8 +1,8 @@
-"""The errors hazardmill raises, all of one tree.
+"""The errors that hazardmill raises, all in one tree.
 
     HazardmillError
-    ├── UsageError                     wrong call of a command              (exit 2)
-    ├── InputError (ValueError)        what was read is not usable          (exit 3)
+    ├── UsageError                     a command was called wrongly         (exit 2)
+    ├── InputError (ValueError)        input from outside is not usable     (exit 3)
     │   ├── SourceError                a source's file or record
     │   ├── DocumentError              a task document
     │   ├── PlanningInputError         PDDL, sidecar or plan file
@@ -10,35 +10,36 @@
     │   └── SettingsError              settings file or environment
     ├── AuthoringError (ValueError)    a mistake in a task's Python code
     ├── FormalismError
-    │   ├── SearchLimitReached         the search refused to go on
-    │   ├── ProofKilled                proving was ended by memory or time: a bug
-    │   ├── NotExpressible             a target format cannot say this task
+    │   ├── SearchLimitReached         the task is too large for the search
+    │   ├── ProofKilled                the prover ran out of memory or time: a bug
+    │   ├── NotExpressible             a target format cannot express this task
     │   └── EngineError (RuntimeError) an external planner failed
     ├── SandboxError (RuntimeError)
     │   └── JailUnavailable            the jail cannot contain code here
     ├── StoreError (OSError)           the store cannot be read or written  (exit 3)
     │   ├── StoreLocked                another process writes this run      (exit 4)
     │   ├── CorruptStore               a journal, part or manifest is damaged
-    │   │   └── PartGone               a part is not there (any more)
+    │   │   └── PartGone               a part is missing
     │   └── SchemaMismatch             written by an incompatible version
-    ├── ProviderError                  an LLM request came to nothing       (exit 5)
+    ├── ProviderError                  an LLM request failed                (exit 5)
     │   ├── RateLimited, ProviderDown, ConnectionFailed                     (retryable)
-    │   │   └── AnswerTooLarge         more bytes than an answer may have (a ProviderDown)
+    │   │   └── AnswerTooLarge         the answer exceeds the byte limit (a ProviderDown)
     │   ├── RequestRefused             authentication, credit
-    │   │   ├── RedirectRefused        the provider sends requests to another host
+    │   │   ├── RedirectRefused        the provider redirects to another host
     │   │   ├── ModelRefused           unknown or forbidden model
-    │   │   └── PromptRefused          this one request: filtered, too long, not valid
-    │   ├── BreakerOpen                the provider does not answer; nothing more is sent
-    │   ├── UnusableAnswer             empty, cut, refused or malformed answer
-    │   ├── ReplayMiss                 the ledger holds no such request
-    │   └── NotRecorded                no answer to this request was recorded; other records go on
-    ├── RunStopped                     stopped on purpose, resumable        (exit 4)
-    │   └── BudgetReached              no money left for the next request
-    ├── ReleaseRefused                 gates stopped a release              (exit 1)
-    └── HubError                       a hub cannot be asked, or refuses    (exit 5)
+    │   │   └── PromptRefused          only this request: filtered, too long, not valid
+    │   ├── BreakerOpen                the provider seems to be down; nothing more is sent
+    │   ├── UnusableAnswer             the answer is empty, cut off, refused or malformed
+    │   ├── ReplayMiss                 the ledger does not hold the request
+    │   └── NotRecorded                no answer to this request was recorded
+    ├── RunStopped                     stopped on purpose; can be resumed   (exit 4)
+    │   └── BudgetReached              the budget does not cover the next request
+    ├── ReleaseRefused                 a release may not go out             (exit 1)
+    └── HubError                       a hub cannot be reached, or refuses  (exit 5)
 
-Every error says what was wrong, where, and what to do: ``str(error)`` joins the three, and the parts stay
-readable as attributes. Standard library only, because the jail and the verdict path import this module.
+Every error says what was wrong, where, and what to do: ``str(error)`` joins the three, and the parts can be read
+as attributes. Exit codes are inherited; a class without one above it exits with 1. This module imports only the
+standard library, because the jail and the code that judges plans import it.
 """
 
 from __future__ import annotations
@@ -47,14 +48,18 @@ from typing import ClassVar
 
 
 class HazardmillError(Exception):
-    """Base of all errors raised on purpose.
+    """Base of all errors that hazardmill raises on purpose.
 
     Args:
-        message: What was wrong, one sentence.
-        file: The file concerned, if any.
+        message: What was wrong, in one sentence.
+        file: The file, folder or address concerned, if any.
         line: 1-based line in that file, if known.
         record_id: The record concerned, if any.
         remedy: What the reader can do about it.
+
+    Attributes:
+        retryable: Whether the same request may succeed if it is sent again; true only for some ``ProviderError``.
+        exit_code: Exit code of a command that ends with this error.
     """
 
     retryable: ClassVar[bool] = False
@@ -78,7 +83,7 @@ class HazardmillError(Exception):
 
     @property
     def where(self) -> str:
-        """``file:line (record id)``, as much of it as is known."""
+        """The place as ``file:line (record id)``, without the parts that are not known; empty if none is."""
         place = self.file or ""
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
@@ -103,98 +108,155 @@ def _rebuild(cls: type[HazardmillError], message: str, state: dict[str, object])
 
 
 class UsageError(HazardmillError):
-    """A command was called with words that do not go together."""
+    """A command or function was called with arguments that do not fit together.
+
+    The remedy names the argument to change.
+    """
 
     exit_code = 2
 
 
 class InputError(HazardmillError, ValueError):
-    """Something read from outside is not usable."""
+    """Input from outside hazardmill cannot be used: a file, a record, a template or a setting.
+
+    Also a ``ValueError``, so that callers who do not know this tree can catch it. Raised directly where no subclass
+    fits, such as for an id that the store does not hold.
+    """
 
     exit_code = 3
 
 
 class SourceError(InputError):
-    """A source's file or record does not have the published format."""
+    """A source is unknown or does not load, or its input or download cannot be used.
+
+    A single item of the wrong format raises nothing: it becomes a ``Reject``.
+    """
 
 
 class DocumentError(InputError):
-    """A task document breaks its schema or the formalism."""
+    """A task document violates its schema or a rule of the formalism.
+
+    Raised when a document is read or built, for example by ``Document.from_json``.
+    """
 
 
 class PlanningInputError(InputError):
-    """A PDDL file, danger sidecar or plan file cannot be read."""
+    """A PDDL file, danger sidecar or plan file cannot be read.
+
+    ``file`` and ``line`` point at the place where reading failed.
+    """
 
 
 class PromptError(InputError):
-    """A prompt template or its front matter is wrong."""
+    """A prompt template, its front matter or a guidance file is not valid.
+
+    ``file`` names it.
+    """
 
 
 class SettingsError(InputError):
-    """The settings file or an environment variable is wrong."""
+    """The settings file or an environment variable is not valid, or settings rule each other out.
+
+    Also raised where an installation lacks files of its own (see ``hazardmill.resources``).
+    """
 
 
 class AuthoringError(HazardmillError, ValueError):
-    """A mistake in the Python code of a task; ``line`` is the line in that code."""
+    """A mistake in the Python code of a task.
+
+    ``line`` is the 1-based line in that code. The message goes back to the author of the code as feedback.
+    """
 
 
 class FormalismError(HazardmillError):
-    """Base of what search, writers and engines refuse."""
+    """Base of the errors of search, of the writers of formats, and of planning engines."""
 
 
 class SearchLimitReached(FormalismError):
-    """The exact search met its expansion limit before it had an answer."""
+    """A search, a grounding or a structure id exceeded its effort limit before it had an answer.
+
+    It means "not decided", never "there is no plan". A higher limit, a smaller task or another engine may help.
+    """
 
 
 class ProofKilled(FormalismError):
-    """Proving took more memory or processor time than it may, though no bound had refused the task: a bug."""
+    """The proving process was ended because it exceeded its memory or processor time.
+
+    Bounds on the size of a task should have refused it earlier, so that this is a bug of hazardmill.
+    """
 
 
 class NotExpressible(FormalismError):
-    """The target format has no way to say this task."""
+    """The target format cannot express this task.
+
+    The remedy names the construct to avoid, or another format.
+    """
 
 
 class EngineError(FormalismError, RuntimeError):
-    """An external planner crashed, timed out or answered nonsense."""
+    """An external planner crashed, timed out or gave an answer that cannot be used.
+
+    Also a ``RuntimeError``.
+    """
 
 
 class SandboxError(HazardmillError, RuntimeError):
-    """The jail itself failed; says nothing of the code that was to run in it."""
+    """The jail or the proving process itself failed, which says nothing about the code that was to run in it.
+
+    Also a ``RuntimeError``. Catch ``JailUnavailable`` first where both matter.
+    """
 
 
 class JailUnavailable(SandboxError):
-    """The jail cannot contain untrusted code on this machine."""
+    """The jail cannot contain untrusted code on this machine, so it runs none.
+
+    ``hazardmill doctor`` lists what is missing.
+    """
 
 
 class StoreError(HazardmillError, OSError):
-    """The store on disk cannot be read or written."""
+    """The store, or another output folder, cannot be read or written.
+
+    Also an ``OSError``.
+    """
 
     exit_code = 3
 
 
 class StoreLocked(StoreError):
-    """Another process writes what this one wants to write."""
+    """Another process holds the lock of what this one wants to write.
+
+    It passes when that process ends; nothing is damaged.
+    """
 
     exit_code = 4
 
 
 class CorruptStore(StoreError):
-    """A journal, part or manifest is damaged."""
+    """A journal, part, manifest or shared budget is damaged.
+
+    The remedy names the command that repairs it where there is one.
+    """
 
 
 class PartGone(CorruptStore):
-    """A part is not there: lost, or replaced by a compaction since the store was looked at."""
+    """A part of a table is missing: lost, or replaced by a compaction since the snapshot was taken.
+
+    ``Store.read`` takes a new snapshot and tries again, so that callers see this only if the part is lost.
+    """
 
 
 class SchemaMismatch(StoreError):
-    """The store was written by an incompatible version."""
+    """The store was written by an incompatible version of hazardmill."""
 
 
 class ProviderError(HazardmillError):
-    """A request to a language model came to nothing.
+    """A request to a language model brought no usable answer.
 
     Args:
-        retry_after: Seconds the provider asked to wait, if it did.
+        message: What was wrong, in one sentence, without secrets.
+        retry_after: Seconds that the provider asked to wait; null if it did not.
+        where: ``file``, ``line``, ``record_id`` and ``remedy``, as for ``HazardmillError``.
     """
 
     exit_code = 5
@@ -205,44 +267,70 @@ class ProviderError(HazardmillError):
 
 
 class RateLimited(ProviderError):
-    """HTTP 429: too many requests or tokens."""
+    """HTTP 429: too many requests or tokens in a period.
+
+    Retried until the deadline, with no limit on the number of attempts, and counted as having cost nothing.
+    """
 
     retryable = True
 
 
 class ProviderDown(ProviderError):
-    """HTTP 5xx, overloaded, or an answer that is not from the API (an HTML page, half a body)."""
+    """The provider is down or overloaded (HTTP 5xx), or what it sent is not an answer of its API.
+
+    An HTML page and half a body count as such.
+    """
 
     retryable = True
 
 
 class AnswerTooLarge(ProviderDown):
-    """An answer with more bytes than any may have; it was not read to its end."""
+    """The answer has more bytes than ``--max-answer-bytes`` allows, so it was not read to its end.
+
+    It may have cost money: the budget counts the most that it can have cost.
+    """
 
 
 class ConnectionFailed(ProviderError):
-    """No connection, a reset one, or a timeout."""
+    """No connection could be made, it was reset, or the answer did not arrive in time.
+
+    Whether the request cost anything is not known.
+    """
 
     retryable = True
 
 
 class RequestRefused(ProviderError):
-    """Authentication or credit is wrong: asking again cannot help, and no other request would fare better."""
+    """The provider refuses the request for a reason that holds for all of them, such as a wrong key or no credit.
+
+    Neither another attempt nor another request would fare better, so the run stops. The subclasses are refusals of
+    one model or one request.
+    """
 
 
 class RedirectRefused(RequestRefused):
-    """The provider redirects to another host, which nobody chose to show prompts and key to: nothing was sent there."""
+    """The provider redirects to another host, port or scheme; nothing was sent there.
+
+    Nobody chose that host, so it must not see prompts and keys. A redirect from http to https on the same host passes.
+    """
 
 
 class ModelRefused(RequestRefused):
-    """This model cannot be asked: unknown, or forbidden to this key. Another one may."""
+    """This model cannot be asked: it is unknown, or this key may not use it.
+
+    The next fallback model is asked instead, if there is one.
+    """
 
 
 class PromptRefused(RequestRefused):
-    """This one request is turned away before anything is generated. Another model may take it, and this one others.
+    """The provider turns this one request away before it generates anything.
+
+    Another model may accept the request, and this model may accept others.
 
     Args:
-        filtered: Whether the provider's filter did it; else it calls the request too long, or not valid.
+        message: What was wrong, in one sentence, without secrets.
+        filtered: Whether the provider's content filter refused it; otherwise it is too long or not valid.
+        where: ``file``, ``line``, ``record_id`` and ``remedy``, as for ``HazardmillError``.
     """
 
     def __init__(self, message: str, *, filtered: bool = False, **where: str | int | None) -> None:
@@ -251,36 +339,56 @@ class PromptRefused(RequestRefused):
 
 
 class BreakerOpen(ProviderError):
-    """Too many attempts in a row came to nothing: the provider is taken for down, and nothing more is sent."""
+    """Too many attempts in a row failed, so the model is taken to be down and nothing more is sent to it.
+
+    The next fallback model is asked instead, if there is one.
+    """
 
 
 class UnusableAnswer(ProviderError):
-    """The model answered, but with nothing the stage can use (empty, cut off, refused, wrong shape)."""
+    """The model answered, but with nothing that the stage can use: empty, cut off, refused or of the wrong shape.
+
+    The answer was paid for. docs/answers.md lists what becomes of each kind.
+    """
 
 
 class ReplayMiss(ProviderError):
-    """The replay backend was asked for a request that the ledger does not hold."""
+    """The replay backend was asked for a request whose answer the ledger does not hold.
+
+    A prompt, a model or a parameter differs from those of the run that is replayed.
+    """
 
 
 class NotRecorded(ProviderError):
-    """There is no recorded answer to this one request: its record stays pending, and others go on."""
+    """The recordings hold no answer to this request.
+
+    The record stays pending, and the run continues with the others.
+    """
 
 
 class RunStopped(HazardmillError):
-    """The run was stopped on purpose and can be resumed."""
+    """The run was stopped on purpose and can be resumed.
+
+    What was paid for or downloaded so far is kept.
+    """
 
     exit_code = 4
 
 
 class BudgetReached(RunStopped):
-    """What is left of the budget cannot pay for the next request. A normal end: the run goes on with more money."""
+    """What is left of the budget does not cover the most that the next request can cost.
+
+    This is a normal end of a run: resume it with a larger budget.
+    """
 
 
 class ReleaseRefused(HazardmillError):
-    """Gates stopped a release.
+    """A release may not be written or pushed: a gate did not pass, its version is too low, or its tasks are no dataset.
 
     Args:
-        findings: What they found, one line each, in the order of the gates.
+        message: What was wrong, in one sentence.
+        findings: What was found, one line per finding, in the order of the gates.
+        where: ``file``, ``line``, ``record_id`` and ``remedy``, as for ``HazardmillError``.
     """
 
     def __init__(self, message: str, *, findings: tuple[str, ...] = (), **where: str | int | None) -> None:
@@ -289,6 +397,9 @@ class ReleaseRefused(HazardmillError):
 
 
 class HubError(HazardmillError):
-    """A hub of datasets cannot be asked, or refuses what it was asked."""
+    """A dataset hub cannot be reached, or refuses a request.
+
+    The message never holds the token.
+    """
 
     exit_code = 5

@@ -1,7 +1,7 @@
-"""Opening the files that people name: regular ones, and never a wait for something that only looks like one.
+"""Open the files that people name: only regular ones, and without ever waiting for something that looks like one.
 
-Standard library only. A link to a regular file is one; a folder, a pipe, a socket and a device are none, whatever
-they are called.
+A link to a regular file counts as one. A folder, a pipe, a socket and a device do not, whatever their names. This
+module needs only the standard library.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from hazardmill.text.printable import printable
 _LOG: Final = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 64_000_000
-"""Of a file that is read whole: those of the largest task that is accepted have less."""
+"""Largest file that is read whole, in bytes. The files of the largest acceptable task are smaller."""
 
 
 class FileKind(StrEnum):
-    """What stands under a name, links followed. The value ends the sentence "it is ..."."""
+    """What a path leads to, links followed.
+
+    The value ends a sentence that begins with "it is".
+    """
 
     REGULAR = "a regular file"
     FOLDER = "a folder"
@@ -35,19 +38,19 @@ class FileKind(StrEnum):
     DEVICE = "a device"
     MISSING = "not there"
     LINK = "a link"
-    """Only where links are not followed."""
+    """Occurs only where links are not followed."""
     DANGLING = "a link to something that is not there"
     LOOP = "a link that leads back to itself"
     UNREADABLE = "out of reach"
-    """Nobody can say what it is: a folder on the way is closed, or a name is too long."""
+    """It is not known what it is: a folder on the way is closed, or a name is too long."""
 
 
 class NotARegularFile(OSError):
-    """There is something of this name, and it is no file that one reads from beginning to end.
+    """The path exists, but is not a file that can be read from beginning to end.
 
     Args:
-        path: What was to be opened.
-        kind: What it is.
+        path: The path that was to be opened.
+        kind: What it leads to.
     """
 
     def __init__(self, path: Path, kind: FileKind) -> None:
@@ -55,12 +58,15 @@ class NotARegularFile(OSError):
         self.kind = kind
 
     def __reduce__(self) -> tuple[type[NotARegularFile], tuple[Path, FileKind]]:
-        """An OSError is pickled by its own arguments, which are not these."""
+        """Pickle by our own arguments: an ``OSError`` would be rebuilt from its three."""
         return type(self), (Path(self.filename), self.kind)
 
 
 def kind_of(path: Path) -> FileKind:
-    """What stands under a name. Never an error, and nothing is opened."""
+    """Return what a path leads to, without opening it.
+
+    Never raises: what cannot be looked at is ``UNREADABLE``.
+    """
     try:
         return _kind(path.stat().st_mode)
     except FileNotFoundError:
@@ -72,18 +78,21 @@ def kind_of(path: Path) -> FileKind:
 
 
 def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
-    """A regular file, open for reading.
+    """Open a regular file for reading.
 
-    What it is shows before it is opened, because opening a device may do something, and again afterwards, because
-    another may have taken its place: not even then does this wait for somebody to write into a pipe.
+    The kind is checked before opening, because opening a device may have an effect, and again afterwards, because
+    another file may have taken its place meanwhile. Opening never blocks, not even on a pipe without a writer.
 
     Args:
         path: The file.
-        follow: Whether a link to a regular file is one.
+        follow: Whether a link to a regular file counts as one.
+
+    Returns:
+        The open file, in binary mode; the caller closes it.
 
     Raises:
         NotARegularFile: It is a folder, a pipe, a socket, a device, or a link that is not followed.
-        OSError: It is not there, or cannot be read.
+        OSError: It does not exist, or cannot be read.
     """
     _require_regular(path, (os.stat if follow else os.lstat)(path))
     stay = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
@@ -97,16 +106,19 @@ def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int = MOST_BYTES, *, follow: bool = True) -> bytes:
-    """What is in a regular file, as long as it was when it was opened.
+    """Read a regular file whole.
 
     Args:
         path: The file.
-        most: Most bytes that it may have.
-        follow: Whether a link to a regular file is one.
+        most: Maximum size in bytes.
+        follow: Whether a link to a regular file counts as one.
+
+    Returns:
+        The content, up to the size that the file had when it was opened: what is appended meanwhile is not read.
 
     Raises:
-        NotARegularFile: As ``open_regular``.
-        OSError: It is not there, cannot be read, or is too large.
+        NotARegularFile: It is a folder, a pipe, a socket, a device, or a link that is not followed.
+        OSError: It does not exist, cannot be read, or is larger than ``most``.
     """
     with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
@@ -116,10 +128,15 @@ def read_regular(path: Path, most: int = MOST_BYTES, *, follow: bool = True) -> 
 
 
 def walk_folders(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """As ``os.walk``, in the order of names and without hidden folders.
+    """Walk a folder as ``os.walk`` does, in order of names and without hidden folders.
+
+    Links to folders are not entered; a warning is logged for each.
+
+    Args:
+        root: Where to begin.
 
     Yields:
-        Each folder, the folders in it, and whatever else is in it. Links are not entered, which is logged.
+        A folder, the names of the folders in it, and the names of everything else in it, hidden files included.
 
     Raises:
         InputError: A folder cannot be listed.
@@ -131,9 +148,13 @@ def walk_folders(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
 
 
 def warn_of_links(place: Path, folders: Iterable[str]) -> None:
-    """Log which of the folders in ``place`` are links: whoever walks does not enter them, and says so.
+    """Log a warning for each folder in ``place`` that is a link, because walking does not enter it.
 
-    Links may lead back to where they are, or out of what was named.
+    Links may lead back to a folder above them, or out of the folder that was named.
+
+    Args:
+        place: The folder that is walked.
+        folders: Names of the folders in it.
     """
     for name in folders:
         if (place / name).is_symlink():

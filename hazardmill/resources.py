@@ -1,4 +1,4 @@
-"""Where prompts, sources and the rubric lie: at the top of a checkout, or bundled inside the installed package."""
+"""Find prompts, sources and the review rubric: at the top of a checkout, or bundled in the installed package."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from hazardmill.errors import SettingsError
 
 SOURCES_VARIABLE = "HAZARDMILL_SOURCES"
-"""Environment variable that names further folders of sources, joined by ``os.pathsep``."""
+"""Environment variable with further folders of sources, joined by ``os.pathsep``."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
 
 def _own_folder(name: str) -> Path:
-    # An installed package has other people's files beside it, so that a folder there counts only in a checkout.
+    # In site-packages the neighbouring folders belong to other packages: they count only in a checkout.
     checkout = _PACKAGE.parent
     if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
         return checkout / name
@@ -29,7 +29,7 @@ def _own_folder(name: str) -> Path:
 
 
 def prompts_folder() -> Path:
-    """The folder of prompt templates.
+    """Return the folder of prompt templates.
 
     Raises:
         SettingsError: The installation is incomplete.
@@ -38,7 +38,7 @@ def prompts_folder() -> Path:
 
 
 def review_folder() -> Path:
-    """The folder that holds ``rubric.md``, to be copied into the folder of a review.
+    """Return the folder with ``rubric.md``, which is copied into the folder of a review.
 
     Raises:
         SettingsError: The installation is incomplete.
@@ -47,10 +47,10 @@ def review_folder() -> Path:
 
 
 def sources_folders() -> tuple[Path, ...]:
-    """The folders that hold sources: our own first, then those of ``HAZARDMILL_SOURCES`` in order.
+    """Return the folders of sources: our own first, then those of ``HAZARDMILL_SOURCES`` in order, without repeats.
 
     Raises:
-        SettingsError: The installation is incomplete, or the variable names something that is no folder.
+        SettingsError: The installation is incomplete, or the variable names something other than a folder.
     """
     folders = [_own_folder("sources")]
     for entry in os.environ.get(SOURCES_VARIABLE, "").split(os.pathsep):
@@ -59,9 +59,9 @@ def sources_folders() -> tuple[Path, ...]:
         folder = Path(entry.strip()).expanduser()
         if not folder.is_dir():
             raise SettingsError(
-                f"{SOURCES_VARIABLE} names {str(folder)!r}, which is no folder",
+                f"{SOURCES_VARIABLE} names {str(folder)!r}, which is not a folder",
                 file=str(folder),
-                remedy=f"correct or unset {SOURCES_VARIABLE}: it lists folders that hold one folder a source",
+                remedy=f"correct or unset {SOURCES_VARIABLE}: it lists folders that hold one folder per source",
             )
         if folder.resolve() not in [known.resolve() for known in folders]:
             folders.append(folder)

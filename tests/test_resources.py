@@ -57,5 +57,5 @@ def test_the_variable_adds_folders_in_order_once(
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(resources.SOURCES_VARIABLE, str(tmp_path / "missing"))
-    with pytest.raises(SettingsError, match=r"missing.*which is no folder.*HAZARDMILL_SOURCES"):
+    with pytest.raises(SettingsError, match=r"missing.*which is not a folder.*HAZARDMILL_SOURCES"):
         resources.sources_folders()

@@ -1,1 +1,1 @@
-"""Text in and out: numbers and names read strictly, and any text made fit to print."""
+"""Parsing Python, writing large integers and commands, and making any text safe to print."""

@@ -1,8 +1,8 @@
-"""Parsing Python that is not ours, one at a time.
+"""Parse Python code that others wrote, one module at a time.
 
-The parser of Python 3.11 keeps its recursion depth for the whole interpreter: two threads that parse at once can make
-it raise ``SystemError: AST constructor recursion depth mismatch``. A doubtful escape in the code is no error either,
-whatever this process does with warnings.
+The parser of Python 3.11 keeps one recursion depth for the whole interpreter: two threads that parse at the same time
+can make it raise ``SystemError: AST constructor recursion depth mismatch``. Warnings, such as for an invalid escape in
+the code, are ignored even where this process turns warnings into errors.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ import warnings
 from typing import Final
 
 MAX_BYTES: Final = 200_000
-"""Of a module in UTF-8: more is neither run nor handed to anybody."""
+"""Largest module, in bytes of UTF-8: a larger one is neither run nor released."""
 MAX_NODES: Final = 20_000
-"""Of a module's syntax tree."""
+"""Most nodes in the syntax tree of a module."""
 
 _one_at_a_time = threading.Lock()
 
 
 def parse(code: str) -> ast.Module:
-    """The syntax tree of a module.
+    """Return the syntax tree of a module. Threads wait for one another.
+
+    Args:
+        code: Source text. Its length is not checked: see ``MAX_BYTES``.
 
     Raises:
-        SyntaxError: It is no Python.
-        MemoryError, RecursionError, ValueError: It is nested too deep, or holds a null character.
+        SyntaxError: It is not Python.
+        MemoryError: It is nested too deep.
+        RecursionError: It is nested too deep.
+        ValueError: It holds a null character.
     """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -33,9 +38,13 @@ def parse(code: str) -> ast.Module:
 
 
 def nodes(tree: ast.Module) -> list[ast.AST]:
-    """As ``ast.walk`` gives them, in half the time."""
+    """Return all nodes of a tree in the order of ``ast.walk``, breadth first, in half the time.
+
+    Args:
+        tree: The root; it comes first.
+    """
     found: list[ast.AST] = [tree]
-    for node in found:  # grows meanwhile
+    for node in found:  # grows while it is read
         for value in node.__dict__.values():
             if isinstance(value, ast.AST):
                 found.append(value)

@@ -1,4 +1,4 @@
-"""Commands of hazardmill as a person types them."""
+"""Commands of hazardmill as people type them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,9 @@ import shlex
 
 
 def command(*words: object) -> str:
-    """A command of ours as it is to be typed."""
+    """Return a ``hazardmill`` command line, quoted for a POSIX shell.
+
+    Args:
+        words: What comes after ``hazardmill``; each is converted with ``str``.
+    """
     return shlex.join(["hazardmill", *map(str, words)])
