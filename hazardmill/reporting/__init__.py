@@ -1,1 +1,1 @@
-"""What every report is made with: tables, number formats, drawing, and text for terminal, Markdown and HTML."""
+"""The parts that all reports share: tables, number formats, figures, and output to terminal, Markdown and HTML."""

@@ -1,4 +1,4 @@
-"""Estimates in words: a value with its interval behind it, in whatever form its unit takes."""
+"""Write estimates as text: a value followed by its interval."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from hazardmill.reporting.numbers import UNKNOWN, share
 from hazardmill.statistics.estimate import Estimate
 
 Form = Callable[[float], str]
-"""Writes one number: ``share``, ``per_cent``, ``points``, or so many ``decimals``."""
+"""A function that writes one number, such as ``share``, ``per_cent``, ``points`` or ``decimals(2)``."""
 
 
 def render_estimate(
     found: Estimate, form: Form, ends: Form | None = None, *, unknown: str | None = None, without: str | None = None
 ) -> str:
-    """``12.01 (4.75 to 19.26)``, or why not.
+    """Write an estimate as ``12.01 (4.75 to 19.26)``, or say why it is not known.
 
     Args:
         found: The estimate.
-        form: How its value is written.
-        ends: How the ends of its interval are written; as its value if not given.
-        unknown: What to say where it has no value; the reason if not given.
-        without: What stands in brackets where it has no interval; the reason if not given.
+        form: Writes its value.
+        ends: Writes the ends of its interval; null: as the value.
+        unknown: The text where there is no value; null: "unknown" with the reason.
+        without: The text in brackets where there is no interval; null: "no interval" with the reason.
     """
     if found.value is None:
         return f"{UNKNOWN}: {found.why}" if unknown is None else unknown
@@ -31,12 +31,25 @@ def render_estimate(
 
 
 def render_interval(found: Estimate, form: Form) -> str | None:
-    """``4.75 to 19.26``; null where there is none."""
+    """Write the interval of an estimate as ``4.75 to 19.26``.
+
+    Args:
+        found: The estimate.
+        form: Writes one end.
+
+    Returns:
+        The text; null where an end is not known.
+    """
     if found.low is None or found.high is None:
         return None
     return f"{form(found.low)} to {form(found.high)}"
 
 
 def render_share(found: Estimate, unknown: str) -> str:
-    """``81.2 % (78.0 to 84.1)``, or ``unknown`` where it has no value."""
+    """Write the estimate of a share as ``81.2 % (78.0 to 84.1)``.
+
+    Args:
+        found: An estimate between 0 and 1.
+        unknown: The text where it has no value.
+    """
     return render_estimate(found, share, lambda end: f"{100 * end:.1f}", unknown=unknown, without="no interval")

@@ -1,4 +1,4 @@
-"""What every page is made with: shared templates, escaping, and a file that is whole or not there."""
+"""What all pages share: templates, escaping, and writing a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from hazardmill.text.printable import STEERING, printable
 TEMPLATES: Final = Path(__file__).resolve().parent / "templates"
 
 UNSEEN: Final = re.compile(f"{STEERING.pattern}|[\ud800-\udfff]")
-"""What nobody sees, or no file can hold. Other kinds of blanks are left: a page shows them as what they are."""
+"""Characters that nobody sees or that UTF-8 cannot encode. Blanks of other kinds stay: a page shows them as blanks."""
 
 
 def environment(*folders: Path) -> Environment:
-    """The templates of ``folders``, then the shared ones.
+    """Return a Jinja environment that finds templates in ``folders``, then among the shared ones.
 
-    All that is put into them is escaped, and what would steer a reader's screen is written out.
+    Everything that a template inserts is escaped, and characters that would steer the reader's screen are written out
+    as Python escapes. A name that a template does not get is an error (``jinja2.UndefinedError``), never empty text.
+
+    Args:
+        folders: Folders of templates; the first that has a name wins.
     """
     return Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
@@ -34,19 +38,21 @@ def environment(*folders: Path) -> Environment:
 
 
 def _write_out_unseen(value: object) -> object:
-    """Text with steering characters and half surrogates as escapes of Python; what is HTML already is left alone."""
+    """Replace unseen characters of a text by Python escapes; other values, and text that is HTML already, stay."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return UNSEEN.sub(lambda found: printable(found[0]), value.replace("\r\n", "\n"))
 
 
 def write_text(path: Path, text: str, what: str = "report") -> None:
-    """Write a file whole or not at all; its folder is made.
+    """Write a text file whole or not at all, as UTF-8 with line feeds at line ends.
+
+    The text goes to a hidden file beside it first, which then takes its place. Missing folders are created.
 
     Args:
-        path: The file.
-        text: What it is to hold.
-        what: What an error calls it.
+        path: The file; an existing one is replaced.
+        text: Its new content.
+        what: What to call it in an error.
 
     Raises:
         StoreError: The file cannot be written.

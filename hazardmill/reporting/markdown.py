@@ -1,4 +1,4 @@
-"""Tables and text as Markdown."""
+"""Write tables, figures and text as Markdown."""
 
 from __future__ import annotations
 
@@ -12,43 +12,66 @@ from hazardmill.reporting.table import Grid
 from hazardmill.text.printable import printable
 
 FIGURES: Final = "report-figures"
-"""Folder of the figures of a text, beside it."""
+"""Name of the folder, beside a Markdown file, that holds its figures."""
 
 _MARKS: Final = re.compile(r"[\\|*_`\[\]]")
-"""Signs that mean something within a line of Markdown."""
+"""Characters that have a meaning within a line of Markdown."""
 
 
 def grid_markdown(grid: Grid, *, titled: bool = True) -> str:
-    """A table as Markdown, below its title or without it."""
+    """Write a table as Markdown: words flush left, figures flush right.
+
+    Args:
+        grid: The table.
+        titled: Whether its title precedes it, as a heading of level 3.
+    """
     rule = ["---" if place < grid.words else "---:" for place in range(len(grid.head))]
     title = [f"### {escape_markdown(grid.title)}", ""] if titled else []
     return "\n".join([*title, _line(grid.head), _line(rule), *map(_line, grid.rows)])
 
 
 def fold_grid(grid: Grid, summary: str | None = None) -> str:
-    """A table that a reader opens, below its title or a summary."""
+    """Write a table inside ``<details>``, so that it is folded until the reader opens it.
+
+    Args:
+        grid: The table.
+        summary: The line that stays visible, as HTML; null: the table's title.
+    """
     return f"<details>\n<summary>{summary or grid.title}</summary>\n\n{grid_markdown(grid, titled=False)}\n\n</details>"
 
 
 def figure_markdown(figure: Figure) -> str:
-    """A figure in a file beside the text, with its note and its numbers."""
+    """Write a figure as an image in a file beside the text, with its title, its note and a folded table of its numbers.
+
+    ``figure_files`` has the file.
+    """
     image = f"![{escape_markdown(' '.join(figure.alt.split()))}]({figure_address(figure)})"
     note = [escape_markdown(figure.note)] if figure.note else []
     return "\n\n".join([f"### {escape_markdown(figure.title)}", image, *note, fold_grid(figure.grid, "The numbers")])
 
 
 def figure_address(figure: Figure) -> str:
-    """Where its file lies, seen from the text."""
+    """Return the path of a figure's file relative to the text."""
     return f"{FIGURES}/{figure.name}.svg"
 
 
 def figure_files(figures: Iterable[Figure]) -> dict[str, str]:
-    """The files of figures: address to content."""
+    """Return the files of figures.
+
+    Args:
+        figures: The figures; their names must differ.
+
+    Returns:
+        Path relative to the text, to a complete SVG file with fixed colours.
+    """
     return {figure_address(figure): f"{figure.standalone}\n" for figure in figures}
 
 
 def code(text: str) -> str:
-    """Text as code: within backticks nothing means anything but a backtick."""
+    """Write text as inline code, in which only a backtick has a meaning.
+
+    Backticks become blanks, and characters that are not printable Python escapes. Blank text becomes ``-``.
+    """
     return f"`{printable(text).replace('`', ' ')}`" if text.strip() else NONE
 
 
@@ -57,6 +80,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line of a table."""
+    """Escape text so that Markdown shows it unchanged, on one line and inside a table.
+
+    Characters that are not printable become blanks; ``&`` and ``<`` become HTML entities.
+    """
     shown = "".join(sign if sign.isprintable() else " " for sign in text)
     return _MARKS.sub(r"\\\g<0>", shown.replace("&", "&amp;").replace("<", "&lt;"))

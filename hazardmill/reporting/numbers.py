@@ -1,4 +1,4 @@
-"""Numbers as words: counts, shares, dollars."""
+"""Write numbers as text: counts, shares, dollars."""
 
 from __future__ import annotations
 
@@ -8,41 +8,64 @@ from typing import Final
 
 UNKNOWN: Final = "unknown"
 NONE: Final = "-"
-"""Where there is nothing to say: a share of nothing, a price a task without tasks."""
+"""Stands where a figure is not defined, such as a share of nothing or a price per task without tasks."""
 
 
 def count(number: int) -> str:
-    """``12,345``."""
+    """Write a count as ``12,345``."""
     return f"{number:,}"
 
 
 def share(value: float | None) -> str:
-    """``46.0 %``, or a dash for a share of nothing."""
+    """Write a share as ``46.0 %``.
+
+    Args:
+        value: Between 0 and 1; null for a share of nothing, which is written as a dash.
+    """
     return NONE if value is None else f"{100 * value:.1f} %"
 
 
 def share_of(part: float, whole: float) -> str:
-    """The share of a part, or a dash where there is no whole."""
+    """Write the share of a part in a whole as ``46.0 %``, or a dash where the whole is zero."""
     return share(part / whole if whole else None)
 
 
 def per_cent(value: float) -> str:
-    """``46.0%``, as terminals have it."""
+    """Write a share as ``46.0%``, without the blank that ``share`` puts before the sign.
+
+    Args:
+        value: Between 0 and 1.
+    """
     return f"{value:.1%}"
 
 
 def points(value: float) -> str:
-    """``+3.0``, of what is in per cent already."""
+    """Write a difference in percentage points as ``+3.0``.
+
+    Args:
+        value: In per cent already, not a share.
+    """
     return f"{value:+.1f}"
 
 
 def decimals(digits: int) -> Callable[[float], str]:
-    """Writes numbers with so many decimals."""
+    """Return a function that writes numbers with a fixed number of decimals.
+
+    Args:
+        digits: How many digits follow the point.
+    """
     return lambda value: f"{value:.{digits}f}"
 
 
 def usd(value: float | None) -> str:
-    """``$0.0112``: two decimals, and below a dollar three significant figures."""
+    """Write an amount of US dollars, such as ``$12.50`` or ``$0.0112``.
+
+    Args:
+        value: Dollars; null is written as ``unknown``.
+
+    Returns:
+        Two decimals from a dollar on, three significant figures below it.
+    """
     if value is None:
         return UNKNOWN
     if value == 0 or value >= 1:
@@ -51,5 +74,10 @@ def usd(value: float | None) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 task``, ``1,200 tasks``."""
+    """Write a count with its noun: ``1 task``, ``1,200 tasks``.
+
+    Args:
+        number: The count.
+        noun: In the singular; its plural must end in a plain ``s``.
+    """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

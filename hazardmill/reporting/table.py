@@ -1,4 +1,4 @@
-"""A table, before anybody decides whether it is shown in a terminal, in Markdown or on a page."""
+"""A table of text, independent of whether it is shown in a terminal, in Markdown or on a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: title, head and rows; the first ``words`` columns are words, the others figures."""
+    """A table of formatted text.
+
+    Attributes:
+        title: Title above the table; may be empty.
+        head: Headings of the columns.
+        rows: Rows with as many cells as there are columns.
+        words: How many columns, from the left, hold words; the others hold figures and are set flush right.
+    """
 
     title: str
     head: tuple[str, ...]

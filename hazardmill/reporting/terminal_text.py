@@ -1,4 +1,4 @@
-"""Lines of text for a terminal: paragraphs, named values, plain tables, and text of others as it is."""
+"""Lay out text for a terminal: paragraphs, named values, plain tables, and quoted text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from hazardmill.reporting.table import Grid
 from hazardmill.text.printable import printable
 
 LABEL: Final = 15
-"""Columns of a field's name."""
+"""Width of a field's name, in columns."""
 
 
 def render_grid(grid: Grid) -> Iterator[str]:
-    """The lines of a table without rules: its title, an empty line, its columns flush left, an empty line."""
+    """Write a table without rules, its columns flush left.
+
+    Yields:
+        The title, an empty line, the head unless there are only two columns, the rows, an empty line.
+    """
     yield printable(grid.title)
     yield ""
-    # Heads of two columns say nothing that the title does not.
+    # The head of two columns would only repeat the title.
     rows = [grid.head, *grid.rows] if len(grid.head) > 2 else list(grid.rows)
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(len(grid.head))]
     for row in rows:
@@ -27,10 +31,10 @@ def render_grid(grid: Grid) -> Iterator[str]:
 
 
 class Lines:
-    """Lines of text, none of which can do anything to a terminal.
+    """A page of text whose characters are all printable, so that nothing in it can steer a terminal.
 
     Args:
-        width: Columns of the terminal.
+        width: Width of the terminal in columns.
     """
 
     def __init__(self, width: int = 100) -> None:
@@ -39,11 +43,17 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """All lines, each ended."""
+        """All lines, each with a line end."""
         return "\n".join(self._lines) + "\n"
 
     def line(self, text: str, indent: int = 2, hang: int = 0) -> None:
-        """One paragraph, wrapped."""
+        """Add a paragraph, wrapped to the width.
+
+        Args:
+            text: The paragraph.
+            indent: Columns before every line.
+            hang: Further columns before every line but the first.
+        """
         wrapped = textwrap.wrap(
             printable(text, keep="\t"),
             max(20, self._width - indent),
@@ -54,18 +64,18 @@ class Lines:
         self._lines += [" " * indent + part for part in wrapped or [""]]
 
     def skip(self) -> None:
-        """An empty line."""
+        """Add an empty line."""
         self._lines.append("")
 
     def head(self, title: str, text: str = "") -> None:
-        """A part begins."""
+        """Add an empty line and the heading of a part, with an optional text after it."""
         self.skip()
         self.line(f"{title}  {text}".rstrip(), 0, 2)
 
     def field(self, name: str, text: str, indent: int = 2) -> None:
-        """A named value."""
+        """Add a named value; its lines after the first are aligned with the value."""
         self.line(f"{name:{LABEL}}{text}", indent, LABEL)
 
     def raw(self, lines: Iterable[str], indent: int) -> None:
-        """Lines as they are."""
+        """Add quoted lines, unwrapped, each behind a bar."""
         self._lines += [" " * indent + "| " + printable(line, keep="\t") for line in lines]

@@ -1,1 +1,1 @@
-"""Figures as inline SVG: how they are drawn, and bars."""
+"""Figures as inline SVG: one style of drawing, axes, bars and Sankey diagrams."""

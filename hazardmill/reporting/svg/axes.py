@@ -1,4 +1,4 @@
-"""Several axes in one figure, points with intervals on them, and figures that lack what they are to show."""
+"""Several axes in one figure, points with intervals, and placeholders for figures that cannot be drawn."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Interval = tuple[float, float, float]
-"""Value, low, high."""
+"""Value, lower end, upper end."""
 
 MARKS: Final = ("o", "s", "D", "^", "v", "P", "X")
 
 _LINE: Final = 60
-"""Characters of a line in a figure that lacks something."""
+"""Characters per line of the text in a placeholder."""
 
 
 def split_axes(axes: Axes, rows: int, columns: int, **how: Any) -> list[Axes]:  # noqa: ANN401  # of matplotlib's subplots
-    """Put a grid of axes in the place of the one, row by row."""
+    """Replace axes by a grid of axes.
+
+    Args:
+        axes: The axes of the figure; they are removed.
+        rows: How many rows the grid has.
+        columns: How many columns it has.
+        how: Options of ``matplotlib.figure.Figure.subplots``.
+
+    Returns:
+        The new axes, row by row.
+    """
     figure = axes.figure
     axes.remove()
     made = figure.subplots(rows, columns, squeeze=False, **how)
@@ -30,19 +40,37 @@ def split_axes(axes: Axes, rows: int, columns: int, **how: Any) -> list[Axes]:  
 
 
 def series_style(number: int) -> dict[str, Any]:
-    """Colour and mark of a series; pairs repeat only after forty-two."""
+    """Return colour and marker of a series, as options of ``Axes.plot``.
+
+    Args:
+        number: Of the series, from 0. A pair repeats only after 42 series.
+    """
     return {"color": SERIES[number % len(SERIES)], "marker": MARKS[(number + number // len(SERIES)) % len(MARKS)]}
 
 
 def draw_missing(name: str, title: str, why: str, grid: Grid) -> Figure:
-    """A figure that says what it lacks."""
+    """Draw a placeholder that says what is missing.
+
+    Args:
+        name: Of the figure, as for ``draw``.
+        title: Above it.
+        why: What is missing; it is wrapped.
+        grid: The numbers behind the figure, as far as there are any.
+    """
     drawn = draw_empty(name, title, textwrap.fill(why, _LINE), grid)
     return drawn.model_copy(update={"alt": " ".join(drawn.alt.split())})
 
 
 def whiskers(found: Sequence[Interval]) -> list[list[float]]:
-    """How far intervals reach below and above their values, as matplotlib's error bars take them."""
-    # A bootstrap interval may leave its value out by rounding.
+    """Return how far intervals reach below and above their values.
+
+    Args:
+        found: One interval per point.
+
+    Returns:
+        Two lists, lower and upper lengths, as ``Axes.errorbar`` takes them; never negative.
+    """
+    # By rounding, a bootstrap interval may exclude its own value.
     return [
         [max(0.0, value - low) for value, low, _ in found],
         [max(0.0, high - value) for value, _, high in found],

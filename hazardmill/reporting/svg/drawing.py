@@ -1,7 +1,7 @@
-"""How every figure is drawn: SVG with text as text, one style, the same bytes each time.
+"""Draw figures as SVG: text stays text, all share one style, and the same data give the same bytes.
 
-Colours are CSS variables with a fallback (``var(--figure-ink, #1f2328)``), so that a figure inside the page
-follows its light or dark scheme; ``Figure.standalone`` fixes them for a file of its own or a ``data:`` address.
+Colours are CSS variables with a fallback (``var(--figure-ink, #1f2328)``), so that a figure inside a page follows the
+light or dark scheme of the page. ``Figure.standalone`` fixes the colours for a separate file or a ``data:`` address.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ VARIABLES: Final = {
     "sky": SKY,
     "vermilion": VERMILION,
 }
-"""Name of the CSS variable (``--figure-NAME``) to its colour on white."""
+"""CSS variables (``--figure-NAME``) by name, with their colours on white."""
 
 SERIES: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
-"""Colours of series, told apart by colour-blind readers (Okabe and Ito's set, without yellow and black)."""
+"""Colours of series that colour-blind readers can distinguish (the set of Okabe and Ito, without yellow and black)."""
 
 WIDTH: Final = 5.4
-"""Inches. Narrow, so that text stays readable where a page scales the figure to a phone's width."""
+"""Width of a figure in inches: narrow, so that text stays readable where a phone scales the figure down."""
 
 WIDE: Final = 10.6
-"""Inches of a figure that takes the whole width; a phone scrolls it."""
+"""Width, in inches, of a figure that takes the whole page; on a phone it is scrolled sideways."""
 
 _FONT: Final = "system-ui, sans-serif"
 
-# matplotlib types the names of its settings as one long Literal.
+# Any, because matplotlib types the names of its settings as one long Literal.
 _STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -86,23 +86,29 @@ _STYLE: Final[dict[Any, Any]] = {
 
 
 class Figure(FrozenModel):
-    """A figure: inline SVG for a page, with the words for those who do not see it, and its numbers."""
+    """A drawn figure: SVG for a page, a description for those who cannot see it, and the numbers behind it.
+
+    Attributes:
+        name: Short name, unique on a page; it prefixes all ids in the SVG.
+        title: Says what is counted, and n.
+        alt: What the figure shows, in words.
+        svg: The bare ``svg`` element, without a size and with colours as CSS variables.
+        grid: The numbers behind the figure.
+        note: What the figure leaves out, or what is not known; null if there is nothing to add.
+        wide: Whether it takes the whole width of a page.
+    """
 
     name: str
     title: str
-    """What is counted, and n."""
     alt: str
     svg: str
     grid: Grid
-    """The numbers behind it."""
     note: str | None = None
-    """What is not in it, or not known."""
     wide: bool = False
-    """Whether it takes the whole width of a page."""
 
     @property
     def standalone(self) -> str:
-        """The SVG as a file of its own, on white, its colours fixed, with a size: else each page gives it another."""
+        """The SVG as a separate file: on white, with fixed colours, and with a size."""
         fixed = re.sub(r"var\(--figure-[a-z]+, (#[0-9a-f]{6})\)", r"\1", self.svg)
         _, _, width, height = fixed.split('viewBox="', 1)[1].split('"', 1)[0].split()
         size = " ".join(f'{name}="{float(side):g}pt"' for name, side in (("width", width), ("height", height)))
@@ -125,16 +131,16 @@ def draw(
     note: str | None = None,
     wide: bool = False,
 ) -> Figure:
-    """Draw one figure.
+    """Draw a figure with matplotlib, in the shared style whatever the reader's ``matplotlibrc`` says.
 
     Args:
-        name: Short and unique in a page; prefixes the ids inside.
+        name: Short name, unique on a page; it prefixes the ids inside, and seeds them.
         title: Written above the axes; says what is counted, and n.
         alt: What the figure shows, in words.
-        height: Inches.
-        paint: Draws on the axes.
-        grid: The numbers behind it; it takes the figure's title.
-        note: What is not in it, or not known.
+        height: Height in inches; the width is ``WIDTH`` or ``WIDE``.
+        paint: Draws on the axes that it is given.
+        grid: The numbers behind the figure; its title is replaced by the figure's.
+        note: What the figure leaves out, or what is not known.
         wide: Whether it takes the whole width of a page.
     """
     import matplotlib
@@ -142,27 +148,34 @@ def draw(
     from matplotlib.figure import Figure as Canvas
 
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # The reader's own fonts draw the text: that the measuring font lacks a sign only makes its width a guess.
+        # The reader's fonts draw the text. A glyph that is missing here only makes its width a guess.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        # The reader's own matplotlibrc has no say.
+        # Ignore the matplotlibrc of whoever runs this.
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
         canvas = Canvas(figsize=(WIDE if wide else WIDTH, height), layout="constrained", facecolor=PAPER)
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
-        # On the figure, not on the axes: long row labels would push an axes title to the right.
+        # On the figure, not on the axes: long names of rows would push a title of the axes to the right.
         canvas.suptitle(blank_unprintable(title), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         paint(axes)
         buffer = io.StringIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    # Whatever a painter let through: one sign that XML forbids, and the whole file cannot be read.
+    # A single character that XML forbids would make the whole file unreadable, whoever let it through.
     written = "\n".join(map(blank_unprintable, buffer.getvalue().split("\n")))
     svg = _inline(written, name, alt, WIDE if wide else WIDTH, height)
     return Figure(name=name, title=title, alt=alt, svg=svg, grid=replace(grid, title=title), note=note, wide=wide)
 
 
 def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
-    """A figure that says that there is nothing to show."""
+    """Draw a figure that says that there is nothing to show.
+
+    Args:
+        name: As for ``draw``.
+        title: As for ``draw``.
+        why: Why there is nothing, written in its middle.
+        grid: The numbers behind the figure, as far as there are any.
+    """
 
     def paint(axes: Axes) -> None:
         axes.set_axis_off()
@@ -172,15 +185,18 @@ def draw_empty(name: str, title: str, why: str, grid: Grid) -> Figure:
 
 
 def blank_unprintable(text: str) -> str:
-    """Text without signs that an SVG file may not hold, or that nobody sees."""
+    """Replace each character that is not printable by a blank.
+
+    An SVG file may not hold some of them, and nobody sees the others. Line ends become blanks too.
+    """
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _inline(svg: str, name: str, alt: str, width: float, height: float) -> str:
-    """The bare ``svg`` element: no prologue, no fixed size, ids of its own, colours as variables."""
+    """Return the bare ``svg`` element: no prologue, no fixed size, prefixed ids, colours as variables."""
     _, body = svg[svg.index("<svg ") :].rstrip().split(">", 1)
     box = f"0 0 {72 * width:g} {72 * height:g}"
-    # In a page, this style of matplotlib's would hold for everything: the root says it instead.
+    # Inside a page, matplotlib's style element would apply to everything: the root element carries it instead.
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
     body = re.sub(r"\bid=\"", f'id="{name}-', body)
     body = re.sub(r"url\(#", f"url(#{name}-", body)

@@ -1,4 +1,4 @@
-"""Parts of a Sankey diagram: bands from one step to the next, and the labels of their nodes."""
+"""Parts of a Sankey diagram: bands from one step to the next, and labels of nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 def draw_band(
     axes: Axes, start: tuple[float, float], end: tuple[float, float], thick: float, colour: str, alpha: float
 ) -> None:
-    """A band between two upper corners, level where it leaves and where it comes."""
+    """Draw a curved band that is horizontal at both ends.
+
+    Args:
+        axes: The axes; y grows downwards.
+        start: Upper left corner, x and y, where the band leaves.
+        end: Upper right corner, where it arrives.
+        thick: Height of the band, in the unit of y.
+        colour: Its colour.
+        alpha: Its opacity, from 0 to 1.
+    """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -30,6 +39,11 @@ def draw_band(
 
 
 def shorten_label(name: str, longest: int) -> str:
-    """The name of a node in so many characters."""
+    """Cut the name of a node to a length.
+
+    Args:
+        name: The name; characters that are not printable become blanks.
+        longest: Most characters; a longer name ends in " ...".
+    """
     name = blank_unprintable(name)
     return name if len(name) <= longest else f"{name[: longest - 4].rstrip()} ..."

@@ -1,4 +1,4 @@
-"""Bars of tasks by source, stacked by something else: danger group in a report, split on a card."""
+"""Bars of tasks by source, stacked by a second property: danger group in a report, split on a release's card."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def tasks_by_source(
     name: str, title: str, cells: Counter[tuple[str, str]], colours: Mapping[str, str], *, by: str, lacking: str
 ) -> Figure:
-    """Tasks by source, stacked.
+    """Draw the number of tasks by source as bars, stacked by a second property.
 
     Args:
-        name: Of the figure.
-        title: Above it.
-        cells: Tasks by source and part.
-        colours: By part, in the order in which parts are stacked.
-        by: What a part is, in words.
-        lacking: What to say where there are no tasks.
+        name: Short name of the figure.
+        title: Title above it.
+        cells: Number of tasks by source and part.
+        colours: Colour of each part, in the order of stacking; every part in ``cells`` has one.
+        by: What the parts are, in words.
+        lacking: What to say if there are no tasks.
     """
     sources = sorted({source for source, _ in cells})
     totals = [sum(cells[source, part] for part in colours) for source in sources]
