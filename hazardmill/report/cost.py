@@ -1,4 +1,4 @@
-"""What the requests of some runs cost. A part that is unknown is counted beside the sum, never taken for zero."""
+"""Add up what the requests of some runs cost. Unknown parts are counted beside a sum, never taken as zero."""
 
 from __future__ import annotations
 
@@ -17,16 +17,22 @@ if TYPE_CHECKING:
 
 
 class Sum(FrozenModel):
-    """A sum of which some parts may be unknown."""
+    """A sum some of whose parts may be unknown.
+
+    Attributes:
+        known: Sum of the known parts; null if all parts are unknown, zero if there are none.
+        unknown: Number of unknown parts.
+    """
 
     known: int | float | None
-    """Sum of the known parts; null if there are parts and all are unknown."""
     unknown: int
-    """How many parts are unknown."""
 
     @classmethod
     def of(cls, parts: Iterable[float | None]) -> Sum:
-        """Add up ``parts``; null is unknown. Integers stay integers, and the order of floats does not matter."""
+        """Add up parts, of which null ones are unknown.
+
+        Integers stay integers; floats are added exactly (``math.fsum``), so that their order does not matter.
+        """
         parts = list(parts)
         known = [part for part in parts if part is not None]
         add = sum if all(isinstance(part, int) for part in known) else math.fsum
@@ -34,30 +40,30 @@ class Sum(FrozenModel):
 
 
 class Spend(FrozenModel):
-    """Attempts at requests, and what they took. Tokens as the provider counted them."""
+    """Attempts at requests, and the tokens and dollars that they took. Tokens are as the provider counted them."""
 
     attempts: int
     failed: int
     """Attempts that ended without an answer."""
     in_flight: int
-    """Attempts of which nobody knows how they ended: under way, or cut off by a kill."""
+    """Attempts whose end is not known: they are under way, or the process was killed."""
     prompt_tokens: Sum
     cached_tokens: Sum
-    """Of the prompt tokens, those read from the provider's cache."""
+    """Those prompt tokens that the provider read from its cache."""
     completion_tokens: Sum
     usd: Sum
     usd_upper: Sum
-    """Most that it can have been: the cost where that is known, else what was reserved."""
+    """Upper bound: the cost where it is known, else the amount that was reserved."""
     usd_overrun: Sum
-    """By how much attempts cost more than a budget had reserved for them."""
+    """Dollars that attempts cost beyond what the budget had reserved for them."""
     overruns: int
-    """How many did."""
+    """Attempts that did so."""
     cache_hit_share: float | None
-    """Cached of prompt tokens, over the attempts where both are known; null if there are none."""
+    """Cached share of the prompt tokens, over the attempts where both are known; null if there are none."""
 
     @classmethod
     def of(cls, attempts: Sequence[Row]) -> Spend:
-        """Add up ledger rows."""
+        """Add up rows of the ledger, one per attempt."""
         over = [a["usd_overrun"] for a in attempts if a["usd_overrun"] is not None]
         both = [a for a in attempts if a["prompt_tokens"] is not None and a["cached_tokens"] is not None]
         prompt = sum(a["prompt_tokens"] for a in both)
@@ -77,69 +83,78 @@ class Spend(FrozenModel):
 
 
 class AmortisedCost(FrozenModel):
-    """What some requests cost, over the tasks that they are for; failed attempts and whichever run paid included."""
+    """What some requests cost, spread over the tasks that came of them.
+
+    Attributes:
+        usd: US dollars of all attempts, failed ones included, whichever run paid.
+        tasks: Number of tasks.
+    """
 
     usd: Sum
     tasks: int
 
     @property
     def usd_per_task(self) -> float | None:
-        """A lower bound while ``usd.unknown`` is not zero; null without tasks, or if no price is known."""
+        """Dollars per task: a lower bound while ``usd.unknown`` is not zero; null without tasks or known prices."""
         return self.usd.known / self.tasks if self.tasks and self.usd.known is not None else None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return JSON values, with the price per task."""
         return {**self.model_dump(mode="json"), "usd_per_task": self.usd_per_task}
 
 
 class DraftCost(AmortisedCost):
-    """What the drafts of one number cost: whether it is worth it is its price a task beside that of all drafts.
+    """What the drafts with one number cost, such as all third drafts.
 
-    ``tasks`` are those accepted at this number, ``usd`` is what its drafts and their judging took.
+    Comparing its price per task with that of all drafts shows whether one more draft is worth its price. ``tasks``
+    counts the tasks accepted at this number; ``usd`` is what its drafts and judging them took.
     """
 
     number: int
     made: int
-    """Drafts of this number."""
+    """Drafts with this number."""
 
 
 class Cost(FrozenModel):
-    """What the requests of some runs cost."""
+    """What the requests of some runs cost, in US dollars, tokens and attempts.
+
+    Where a key of a mapping is null, the requests were made for no single record, or outside drafts.
+    """
 
     run_ids: tuple[str, ...]
     paid: Spend
-    """Attempts that these runs made."""
+    """Attempts that these runs made and paid for."""
     reused: Spend
-    """Paid for before, not again: attempts of other runs at requests whose answers these runs used, and replayed ones.
+    """Attempts that were paid for earlier: by other runs whose answers these runs used, or before a replay.
 
-    Of each answer once: what another run paid for an answer that these runs did not go by is that run's own affair.
+    Each answer counts once. What another run paid for an answer that these runs did not use is left out.
     """
     by_stage: dict[str, Spend]
     by_source: dict[str | None, Spend]
-    """Null: requests made for no one record."""
+    """Null: requests that were made for no single record."""
     by_draft: dict[int | None, Spend]
     """Null: requests outside drafts, such as extraction."""
     task_by_stage: dict[str, AmortisedCost]
-    """USD a validated task that went to each stage."""
+    """Cost per validated task, by stage."""
     task_by_source: dict[str | None, AmortisedCost]
-    """Over the tasks of each source; null: requests made for no one record."""
+    """Cost per validated task, by source; null: requests that were made for no single record."""
     task_by_draft: tuple[DraftCost, ...]
-    """By number. What comes before the first draft is in none of them."""
+    """By number. Requests before the first draft, such as extraction, are not included."""
     whole: Sum
-    """USD of all attempts behind the results, whichever run paid."""
+    """Dollars of all attempts behind the results, whichever run paid."""
     accepted: int
-    """Distinct tasks: one that several of these runs accepted counts once, as its requests do."""
+    """Distinct tasks: a task that several of these runs accepted counts once, as its requests do."""
 
     @property
     def usd_per_task(self) -> float | None:
-        """USD a validated task, all attempts amortised, whichever run paid.
+        """Dollars per validated task, with all attempts included, whichever run paid.
 
-        A lower bound while ``whole.unknown`` is not zero; null without tasks, or if no price is known.
+        It is a lower bound while ``whole.unknown`` is not zero; null without tasks, or if no price is known.
         """
         return self.whole.known / self.accepted if self.accepted and self.whole.known is not None else None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values; keys that are null become ``none``."""
+        """Return JSON values, with prices per task; keys that are null become ``none``."""
         return {
             **self.model_dump(mode="json", exclude={"by_source", "by_draft", *_AMORTISED}),
             "by_source": {key or "none": spend.model_dump(mode="json") for key, spend in self.by_source.items()},
@@ -158,7 +173,12 @@ _AMORTISED: Final = frozenset({"task_by_stage", "task_by_source", "task_by_draft
 
 
 def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
-    """Add up the ledger for ``run_ids``; ``connection`` has one view a table."""
+    """Add up what the requests of some runs cost.
+
+    Args:
+        connection: A connection with one view per table.
+        run_ids: The runs.
+    """
     made = select(connection, _MADE, run_ids)
     paid, replayed = ([row for row in made if _is_replayed(row) is told] for told in (False, True))
     used = {identity for row in select(connection, _IDENTITIES, run_ids) for identity in json.loads(row["identities"])}
@@ -200,7 +220,7 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
 
 STAGES: Final = ("extract", "author", "judge", "evaluate")
 
-# Turned away at the door: that is known to have cost nothing.
+# An attempt that was turned away is known to have cost nothing, though the ledger has no price for it.
 _ATTEMPTS: Final = """
     SELECT run_id, identity, stage, nullif(split_part(record_id, ':', 1), '') AS source, draft, answered, error,
            prompt_tokens, cached_tokens, completion_tokens,
@@ -224,18 +244,18 @@ def _usd(rows: Sequence[Row]) -> Sum:
 
 
 def _is_replayed(row: Row) -> bool:
-    """Whether an answer has a price, known or not, and yet cost nothing."""
+    """Whether an answer was replayed: it has a price, known or not, and yet cost nothing."""
     return bool(row["answered"] and row["usd_upper"] == 0 and row["usd"] != 0)
 
 
 def _drop_unused_answers(others: Sequence[Row], answered: set[str]) -> list[Row]:
-    """The attempts of other runs, but for answers that were not gone by.
+    """Return the attempts of other runs without those of runs whose answer was not used.
 
-    A run goes by its own answer, else by the one that came first, as the ledger does.
+    As in the ledger, a run uses its own answer if it has one, else the earliest.
 
     Args:
-        others: The attempts, of each identity the earliest first.
-        answered: Identities that the runs themselves have an answer to.
+        others: The attempts of other runs; those of one identity are ordered by time.
+        answered: Identities to which the runs themselves have an answer.
     """
     payers = {(row["identity"], row["run_id"]) for row in others if row["answered"]}
     first: dict[str, str] = {}
@@ -250,7 +270,7 @@ def _drop_unused_answers(others: Sequence[Row], answered: set[str]) -> list[Row]
 
 
 def _group_by(rows: Sequence[Row], column: str, order: Sequence[Any] = ()) -> list[tuple[Any, list[Row]]]:
-    """Rows by the value of a column: in ``order``, then sorted, null last."""
+    """Group rows by a column: values in ``order`` first, then the others sorted, null last."""
     values = {row[column] for row in rows}
     ranked = sorted(values, key=lambda v: (v is None, order.index(v) if v in order else len(order), v or 0))
     return [(value, [row for row in rows if row[column] == value]) for value in ranked]

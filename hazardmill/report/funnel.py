@@ -1,7 +1,7 @@
-"""The funnel: where the records of some runs went, and why each one that was lost was lost.
+"""The funnel: where the records of some runs went, and why each lost record was lost.
 
-The unit is one (run, record); only the structures are of distinct tasks. The records of a run are those of its
-selection (table ``runs``); where it has none, those that the run has an outcome, a danger or a draft of. Records
+The unit is a pair of run and record; only structures are counted over distinct tasks. The records of a run are those
+of its selection (table ``runs``); if it has none, those for which it has an outcome, a danger or a draft. Records
 without an outcome are pending.
 """
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 SENTENCES: Final = 8
-"""How many of the commonest reasons for seeing no danger are told one by one."""
+"""How many of the commonest sentences about why there is no danger are counted separately."""
 
 OTHER: Final = "other"
-"""The reasons that are not told one by one."""
+"""Stands for all other sentences."""
 
 LOSSES: Final = (
     Outcome.NO_DANGER,
@@ -35,20 +35,24 @@ LOSSES: Final = (
     Outcome.QUALITY_FAILED,
     Outcome.DUPLICATE,
 )
-"""The outcomes in which a record is lost, in the order of the way."""
+"""The outcomes in which a record is lost, in the order of the stages."""
 
 
 class FunnelCounts(FrozenModel):
-    """What became of the records of one source, or of all."""
+    """What became of the records of one source, or of all sources.
+
+    All numbers count pairs of run and record unless a field says otherwise. Two of them can be added.
+    """
 
     records: int = 0
     begun: int = 0
     """Records with an outcome, a danger or a draft."""
     rejects: int = 0
-    """Native items of the source that the store holds as refused, whichever run met them; not among the records."""
+    """Items of the source that could not become records, whichever run read them; they are not among the records."""
     dangers: int = 0
     """Records in which extraction found a danger, finished or not."""
     drafts: int = 0
+    """Drafts, not records."""
     accepted: int = 0
     no_danger: int = 0
     extraction_failed: int = 0
@@ -64,16 +68,16 @@ class FunnelCounts(FrozenModel):
 
     @property
     def share_accepted(self) -> float | None:
-        """Accepted of finished records; null if none finished."""
+        """Share of the finished records that were accepted; null if none finished."""
         return self.accepted / self.finished if self.finished else None
 
     @property
     def share_declined(self) -> float | None:
-        """Records found to hold no danger, of finished ones; null if none finished."""
+        """Share of the finished records in which no danger was found; null if none finished."""
         return self.no_danger / self.finished if self.finished else None
 
     def of(self, outcome: Outcome) -> int:
-        """How many ended in ``outcome``."""
+        """Return how many records ended in an outcome."""
         count: int = getattr(self, outcome.value)
         return count
 
@@ -82,18 +86,24 @@ class FunnelCounts(FrozenModel):
 
 
 class FunnelLoss(FrozenModel):
-    """Records of one source lost in one outcome for one reason."""
+    """Records of one source that were lost in one outcome for one reason.
+
+    Attributes:
+        reason: The reason code; null where the outcome has none.
+        said: For records without a danger, what extraction said: one of the commonest sentences, or ``OTHER``. Null
+            for all other outcomes.
+        count: Number of records.
+    """
 
     source: str
     outcome: Outcome
     reason: str | None
     said: str | None = None
-    """Of records without a danger, what extraction said: one of the commonest sentences, or ``OTHER``. Else null."""
     count: int
 
 
 class DraftFailure(FrozenModel):
-    """Drafts that failed at one check for one reason, whether or not a later draft mended it."""
+    """Drafts that failed one check for one reason, whether or not a later draft of the record passed."""
 
     check: str | None
     reason: str | None
@@ -101,37 +111,56 @@ class DraftFailure(FrozenModel):
 
 
 class DraftYield(FrozenModel):
-    """The drafts of one number."""
+    """The drafts with one number, such as all third drafts.
+
+    Attributes:
+        number: From 1.
+        made: Drafts written.
+        passed: Drafts that passed every check, including those of records that ended as duplicates.
+        accepted: Tasks accepted at this draft.
+    """
 
     number: int
     made: int
     passed: int
-    """Drafts that passed every check, those of records that ended as duplicates included."""
     accepted: int
-    """Tasks accepted at this draft."""
 
 
 class StructureVariety(FrozenModel):
-    """How varied the accepted tasks are, names put aside (see ``hazardmill.quality.structure``)."""
+    """How varied the accepted tasks are, apart from names (see ``hazardmill.quality.structure``).
+
+    Attributes:
+        tasks: Tasks whose structure is known.
+        distinct: Distinct structures among them.
+        commonest: Tasks among the ten commonest structures.
+        effective: Effective number of structures, exp of the Shannon entropy in nats; null without tasks.
+        unknown: Tasks whose structure is not known: they are too large and regular to be canonised, or nothing asked.
+    """
 
     tasks: int
-    """Tasks whose structure is known."""
     distinct: int
     commonest: int
-    """Tasks among the ten commonest structures."""
     effective: float | None
-    """Effective number of structures, exp of the Shannon entropy; null without tasks."""
     unknown: int = 0
-    """Tasks too large and regular for their structure to be told."""
 
     @property
     def share_commonest(self) -> float | None:
-        """Share of the ten commonest structures; null without tasks, one if there are at most ten structures."""
+        """Share of the tasks in the ten commonest structures; null without tasks, 1 with at most ten structures."""
         return self.commonest / self.tasks if self.tasks else None
 
 
 class Funnel(FrozenModel):
-    """Where the records went."""
+    """Where the records of some runs went.
+
+    Attributes:
+        sources: Counts by source, in order of name.
+        losses: The losses by source, outcome and reason.
+        draft_failures: What drafts failed, the commonest first.
+        drafts: Yield by draft number, from 1 to ``MAX_DRAFTS`` at least.
+        structures: How varied the accepted tasks are.
+        total: Sum of ``sources``.
+        tasks: Rows of the table of tasks; a task that several runs accepted counts in each.
+    """
 
     run_ids: tuple[str, ...]
     sources: dict[str, FunnelCounts]
@@ -141,16 +170,16 @@ class Funnel(FrozenModel):
     structures: StructureVariety
     total: FunnelCounts
     tasks: int
-    """Rows of the table of tasks."""
 
     def balance(self) -> tuple[str, ...]:
-        """Where the funnel does not add up, in words; empty if it does."""
+        """Say where the funnel does not add up, one sentence each; empty if it adds up."""
         return tuple(_imbalances(self))
 
     def reasons(self, outcome: Outcome) -> list[tuple[str | None, int]]:
-        """Reasons of a loss over all sources with their counts, the commonest first, and ``OTHER`` last.
+        """Return the reasons of a loss with their number of records over all sources.
 
-        A reason is a code or, where records hold no danger, a sentence of extraction.
+        A reason is a code or, for records without a danger, a sentence of extraction. The commonest comes first,
+        ``OTHER`` last.
         """
         counted: Counter[str | None] = Counter()
         for loss in self.losses:
@@ -159,7 +188,7 @@ class Funnel(FrozenModel):
         return sorted(counted.items(), key=lambda item: (item[0] == OTHER, -item[1], item[0] or ""))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values, shares and balance included."""
+        """Return JSON values, including shares and balance."""
         return {
             **self.model_dump(mode="json"),
             "share_accepted": self.total.share_accepted,
@@ -172,12 +201,12 @@ class Funnel(FrozenModel):
 def funnel(
     connection: DuckDBPyConnection, run_ids: Sequence[str], structure: Structure | None = structure_id
 ) -> Funnel:
-    """Count where the records of ``run_ids`` went.
+    """Count where the records of some runs went.
 
     Args:
-        connection: Has one view a table.
+        connection: A connection with one view per table.
         run_ids: The runs.
-        structure: The key of a task's structure; without one no document is read, and no structure known.
+        structure: Computes the key of a task's structure; null: documents are not read, and all structures unknown.
     """
     outcomes = select(connection, _OUTCOMES, run_ids)
     begun = {(row["run_id"], row["source"]): row["count"] for row in select(connection, _BEGUN, run_ids)}
@@ -272,14 +301,14 @@ def _counts(outcomes: list[Row], **known: int) -> FunnelCounts:
 
 
 def _losses(rows: list[Row]) -> tuple[FunnelLoss, ...]:
-    """The losses, sentences but the commonest put together."""
+    """Return the losses, with all but the commonest sentences of extraction put together."""
     said: Counter[str] = Counter()
     for row in rows:
         row["said"] = _sentence(row["said"])
         if row["said"] is not None:
             said[row["said"]] += row["count"]
     told = sorted(said, key=lambda sentence: (-said[sentence], sentence))
-    # One sentence alone is told, not called other.
+    # A single further sentence is shown itself, not as "other".
     kept = set(told if len(told) <= SENTENCES + 1 else told[:SENTENCES])
     counted: Counter[tuple[str, str, str | None, str | None]] = Counter()
     for row in rows:
@@ -292,7 +321,7 @@ def _losses(rows: list[Row]) -> tuple[FunnelLoss, ...]:
 
 
 def _sentence(said: str | None) -> str | None:
-    """A model's sentence, such that small differences in writing do not make two of it; null if it is empty."""
+    """Normalise a model's sentence, so that small differences in writing do not make two of it; null if it is empty."""
     words = " ".join((said or "").split()).rstrip(".")
     return words[:1].upper() + words[1:] or None
 

@@ -1,4 +1,4 @@
-"""SQL on the store's DuckDB views. A report reads the views only, so that any connection that has them will do."""
+"""SQL on the store's DuckDB views. Reports read nothing else, so that any connection with these views will do."""
 
 from __future__ import annotations
 
@@ -14,32 +14,44 @@ T = TypeVar("T")
 
 
 class Readable(Protocol):
-    """What a report needs of a store."""
+    """What a report needs from a store.
+
+    ``hazardmill.store.store.Store`` has it; tests use plain DuckDB connections.
+    """
 
     def connect(self) -> DuckDBPyConnection:
-        """A DuckDB connection with one view a table, of each key the latest row."""
+        """Return a DuckDB connection with one view per table, each with the latest row per key."""
         ...
 
     def query(self, asking: Callable[[DuckDBPyConnection], T]) -> T:
-        """What ``asking`` makes of such a connection; of a later one if parts were taken away meanwhile."""
+        """Return what ``asking`` returns for such a connection.
+
+        If a compaction removes parts meanwhile, ``asking`` is called again with a new connection.
+        """
         ...
 
 
 def latest_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> list[Row]:
-    """The tasks of some runs by id, each once: of a task that several runs accepted, the last run's row.
+    """Return the tasks of some runs, each once, ordered by id.
 
     Args:
-        connection: Has one view a table.
-        run_ids: The runs, oldest first.
-        columns: What to read, as SQL.
+        connection: A connection with one view per table.
+        run_ids: The runs, oldest first. If several accepted the same task, the last one's row is returned.
+        columns: The columns to read, as SQL.
     """
     return select(connection, _LATEST.format(columns=columns), run_ids)
 
 
 def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], columns: str) -> Iterator[Row]:
-    """As ``latest_tasks``, some at a time and in whatever order they lie: to sort what is as large takes gigabytes.
+    """Yield the rows of ``latest_tasks`` a hundred at a time, in no particular order.
 
-    The connection is taken until the last one.
+    For wide columns such as documents: sorting them would take gigabytes. The connection cannot run another query
+    until the last row was read.
+
+    Args:
+        connection: A connection with one view per table.
+        run_ids: The runs, oldest first.
+        columns: The columns to read, as SQL.
     """
     latest = {row["task_id"]: row["run_id"] for row in latest_tasks(connection, run_ids, "task_id, run_id")}
     cursor = connection.execute(*_bind(_EACH.format(columns=columns), run_ids))
@@ -51,7 +63,7 @@ def each_latest_task(connection: DuckDBPyConnection, run_ids: Sequence[str], col
 
 
 _AT_A_TIME: Final = 100
-"""Tasks that are held at a time."""
+"""Tasks held in memory at a time."""
 
 _EACH: Final = "SELECT task_id, run_id, {columns} FROM tasks WHERE list_contains($runs, run_id)"
 
@@ -62,7 +74,14 @@ _LATEST: Final = """
 
 
 def select(connection: DuckDBPyConnection, sql: str, run_ids: Sequence[str], **parameters: object) -> list[Row]:
-    """The rows of a query as dictionaries; ``$runs`` in it stands for the run ids."""
+    """Run a query and return its rows as dictionaries.
+
+    Args:
+        connection: A connection with one view per table.
+        sql: The query; ``$runs`` in it stands for the list of run ids.
+        run_ids: The runs.
+        parameters: Values of further ``$name`` parameters; those that the query does not mention are dropped.
+    """
     cursor = connection.execute(*_bind(sql, run_ids, **parameters))
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
@@ -76,12 +95,15 @@ def _bind(sql: str, run_ids: Sequence[str], **parameters: object) -> tuple[str, 
 def copy_columns(
     connection: DuckDBPyConnection, run_ids: Sequence[str], columns: Mapping[str, str]
 ) -> DuckDBPyConnection:
-    """Some columns of some runs in a connection of its own, where reading them again costs little.
+    """Copy some columns of some runs into a new in-memory database, which is cheap to query repeatedly.
 
     Args:
-        connection: Has one view a table.
-        run_ids: The runs; of the table ``rejects`` there are those of all.
-        columns: Table to its columns, as SQL. The other tables are there, and empty.
+        connection: A connection with one view per table.
+        run_ids: The runs whose rows are copied; of the table ``rejects`` the rows of all runs are.
+        columns: For each table to copy its columns, as SQL. The other tables exist, but are empty.
+
+    Returns:
+        A connection to the copy, with tables in place of views.
     """
     import duckdb
 
@@ -103,15 +125,15 @@ _WITH_SOURCE: Final = ("records", "rejects", "dangers", "drafts", "checks", "tas
 
 
 def narrow(connection: DuckDBPyConnection, sources: Sequence[str]) -> None:
-    """Let the connection's tables hold the rows of some sources only, and of runs the records of these.
+    """Restrict a connection's tables to the rows of some sources, and the selections of runs to their records.
 
-    Requests for no one record are of no source: they are left out.
+    Requests that were made for no single record belong to no source, and are left out.
 
     Args:
-        connection: Has one view a table, and is the caller's alone: it stays narrow.
-        sources: Names of sources.
+        connection: A connection with one view per table, used by nobody else: it stays restricted.
+        sources: Names of the sources to keep.
     """
-    # The catalog must be named: without it, a view by the same name would be read through itself.
+    # The catalog must be named: otherwise each view would read the temporary view of the same name, itself.
     ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
     whole = f"{_quote(catalog)}.main"
     among = f"[{', '.join(map(_literal, sources))}]"

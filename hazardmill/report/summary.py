@@ -1,4 +1,4 @@
-"""Funnel and cost of runs in one look at the store."""
+"""Funnel and cost of runs from one snapshot of the store."""
 
 from __future__ import annotations
 
@@ -10,5 +10,10 @@ from hazardmill.report.queries import Readable
 
 
 def funnel_and_cost(store: Readable, run_ids: Sequence[str]) -> tuple[Funnel, Cost]:
-    """Where the records of the runs went, and what they cost, both of one moment."""
+    """Compute where the records of some runs went and what that cost, from one snapshot of the store.
+
+    Args:
+        store: The store with the runs.
+        run_ids: The runs.
+    """
     return store.query(lambda views: (funnel(views, run_ids), cost(views, run_ids)))
