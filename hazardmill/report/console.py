@@ -1,4 +1,4 @@
-"""Funnel and cost for the terminal (rich), and as Markdown of at most six short columns."""
+"""Funnel and cost for a terminal (rich), and as Markdown tables of at most six short columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from hazardmill.reporting.terminal import print_grids
 
 
 def print_funnel(funnel: Funnel, console: Console | None = None) -> None:
-    """Print the way of the records by source, losses with reasons, yield by draft, and what there is to say of them."""
+    """Print the funnel by source, the losses with their reasons, the yield by draft, and notes.
+
+    Args:
+        funnel: The funnel.
+        console: Where to print; null: standard output.
+    """
     console = console or Console()
     print_grids((tables.funnel_table(funnel), tables.losses(funnel), tables.yields(funnel.drafts)), console)
     for note in tables.notes(funnel):
@@ -22,12 +27,17 @@ def print_funnel(funnel: Funnel, console: Console | None = None) -> None:
 
 
 def print_cost(cost: Cost, console: Console | None = None) -> None:
-    """Print the cost of a validated task, and what was spent on what."""
+    """Print the cost per validated task, and what was spent by stage, source and draft.
+
+    Args:
+        cost: The cost.
+        console: Where to print; null: standard output.
+    """
     print_grids((tables.cost_of_task(cost), tables.spend(cost)), console)
 
 
 def funnel_markdown(funnel: Funnel) -> str:
-    """The funnel as Markdown."""
+    """Write the funnel as Markdown: three tables and the notes."""
     grids = [tables.funnel_table_by_source(funnel), tables.losses(funnel), tables.yields(funnel.drafts)]
     return (
         "\n\n".join(
@@ -38,5 +48,5 @@ def funnel_markdown(funnel: Funnel) -> str:
 
 
 def cost_markdown(cost: Cost) -> str:
-    """The cost as Markdown."""
+    """Write the cost as Markdown: two tables."""
     return "\n\n".join(map(grid_markdown, [tables.cost_of_task(cost), tables.spend(cost)])) + "\n"

@@ -1,4 +1,4 @@
-"""The tasks of some runs held against the gates of the corpus lint."""
+"""Measure the tasks of some runs against the gates of the corpus lint."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ def corpus(
     structure: Structure = structure_id,
     thresholds: Thresholds | None = None,
 ) -> CorpusReport:
-    """What the tasks of ``run_ids`` come to, each once.
+    """Compute the figures of the corpus lint over the tasks of some runs, each task once.
 
     Args:
-        connection: Has one view a table.
-        run_ids: The runs, oldest first.
-        structure: The key of a task's structure.
-        thresholds: What the gates insist on.
+        connection: A connection with one view per table.
+        run_ids: The runs, oldest first; if several accepted the same task, the last one's row counts.
+        structure: Computes the key of a task's structure. Where it raises ``SearchLimitReached``, the structure of
+            that task counts as unknown.
+        thresholds: The thresholds of the gates; null: the defaults.
 
     Raises:
-        DocumentError: There is a task that this version cannot read.
+        DocumentError: The store holds a task that this version cannot read.
     """
     found = Corpus()
     for row in each_latest_task(connection, run_ids, _COLUMNS):
@@ -62,7 +63,7 @@ def corpus(
 
 
 def gates_grid(found: CorpusReport) -> Grid:
-    """Every gate with its figure and verdict."""
+    """Return the table of gates: each with its figure, its threshold and its verdict."""
     lines = [
         (
             gate.name,
@@ -75,12 +76,12 @@ def gates_grid(found: CorpusReport) -> Grid:
         )
         for gate in found.gates
     ]
-    head = ("Gate", "Verdict", "Figure of", "Figure", "Wanted", "Tasks", "Not known of")
+    head = ("Gate", "Verdict", "Figure of", "Figure", "Wanted", "Tasks", "Unknown")
     return Grid("Gates of the corpus", head, tuple(lines), words=3)
 
 
 def spreads_grid(found: CorpusReport) -> Grid:
-    """How varied structures, sources and danger types are."""
+    """Return the table of variety: structures, sources, danger types and kinds of ways out, by several measures."""
     lines = [
         (
             words,
@@ -111,12 +112,12 @@ def spreads_grid(found: CorpusReport) -> Grid:
 
 
 def gate_figure(gate: Gate) -> str:
-    """The figure of a gate in words."""
+    """Write the figure of a gate: a share in per cent, another number with one decimal, or ``unknown``."""
     if gate.figure is None:
         return UNKNOWN
     return share(gate.figure) if gate.unit == "share of tasks" else f"{gate.figure:.1f}"
 
 
 def gate_threshold(gate: Gate) -> str:
-    """What a gate insists on, in words."""
+    """Write the threshold of a gate, such as ``at most 50.0 %``."""
     return f"{gate.insists} {share(gate.threshold) if gate.unit == 'share of tasks' else f'{gate.threshold:g}'}"

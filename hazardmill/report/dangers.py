@@ -17,26 +17,36 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GROUP_COLOURS: Final = {DangerGroup.PHYSICAL.value: BLUE, DangerGroup.PSYCHOSOCIAL.value: ORANGE}
-"""The colours of the two groups, in every figure."""
+"""The colours of the two danger groups in all figures."""
 
 TYPES: Final = tuple(kind.value for kind in DangerType)
-"""The danger types in their order."""
+"""The danger types in the order of ``DangerType``."""
 
 _OTHERS: Final = "others"
 
 
 def danger_groups(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Accepted tasks by source, stacked by danger group."""
+    """Draw the accepted tasks by source as bars, stacked by danger group.
+
+    Args:
+        tasks: Rows with ``source`` and ``danger_group``.
+    """
     title = f"Danger groups by source (n = {plural(len(tasks), 'task')})"
     cells = Counter((task["source"], task["danger_group"]) for task in tasks)
-    # A group that is none of the two is shown all the same.
+    # A group that this version does not know is shown nevertheless.
     groups = [*GROUP_COLOURS, *sorted({group for _, group in cells} - GROUP_COLOURS.keys())]
     colours = dict(zip(groups, (*GROUP_COLOURS.values(), *SERIES[2:]), strict=False))
     return tasks_by_source("groups", title, cells, colours, by="danger group", lacking="no accepted tasks")
 
 
 def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Accepted tasks by danger type, stacked by source."""
+    """Draw the accepted tasks by danger type as bars, stacked by source.
+
+    With more sources than colours, the rarer ones are combined as "others".
+
+    Args:
+        tasks: Rows with ``source`` and ``danger_type``.
+    """
     title = f"Danger types by source (n = {plural(len(tasks), 'task')})"
     cells = Counter((task["danger_type"], task["source"]) for task in tasks)
     sources = sorted({source for _, source in cells})
@@ -65,12 +75,18 @@ def danger_types(tasks: Sequence[Mapping[str, Any]]) -> Figure:
     per_source = ", ".join(f"{name} {k}" for name, k in sorted(Counter(t["source"] for t in tasks).items()))
     alt = f"Bars of tasks by danger type, stacked by source: {said}. By source: {per_source}."
     absent = [_words(kind) for kind in TYPES if kind not in totals]
-    note = f"Of these types there is no task: {', '.join(absent)}." if absent else None
+    note = f"No task has one of these types: {', '.join(absent)}." if absent else None
     return draw("types", title, alt, 1.3 + ROW * len(kinds), paint, grid=grid, note=note)
 
 
 def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """Tasks by safety effort and plan length, a cell each pair. Those without a safe plan have neither."""
+    """Draw the tasks by safety effort and plan length, with one cell per pair of values.
+
+    Tasks without a safe plan have neither; they are left out and counted in a note.
+
+    Args:
+        tasks: Rows with ``plan_length`` and ``safety_effort``, in actions; null without a safe plan.
+    """
     left_out = sum(task["plan_length"] is None for task in tasks)
     tasks = [task for task in tasks if task["plan_length"] is not None]
     title = f"Plan length by safety effort (n = {plural(len(tasks), 'task')})"
@@ -105,7 +121,7 @@ def length_by_effort(tasks: Sequence[Mapping[str, Any]]) -> Figure:
         f" {max(efforts)}. Commonest: {'; '.join(commonest[:5])}{f'. {without}' if without else ''}."
     )
     alt = f"Number of tasks by plan length and safety effort. {said}"
-    note = "A cell's number is of tasks." + (f" {without}." if without else "")
+    note = "The number in a cell counts tasks." + (f" {without}." if without else "")
     return draw("effort", title, alt, height, paint, grid=grid, note=note)
 
 
@@ -114,7 +130,7 @@ def _words(kind: str) -> str:
 
 
 def _series(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of the series: every source, or the commonest and the others."""
+    """Return the names of the series: all sources, or the commonest ones and "others"."""
     counted = Counter(task["source"] for task in tasks)
     if len(counted) <= len(SERIES):
         return sorted(counted)

@@ -1,7 +1,7 @@
-"""What was published of DESPITE's generation, beside ours, and what each comparison is worth.
+"""Published figures of DESPITE's generation beside ours, and what each comparison is worth.
 
-DESPITE counts 33,728 drafts, of which 18,219 came through automation and 12,279 through review, at $0.011 of API cost
-a validated task.
+DESPITE reports 33,728 drafts; 18,219 of them passed automation and 12,279 passed review, at an API cost of $0.011 per
+validated task.
 """
 
 from __future__ import annotations
@@ -47,67 +47,71 @@ EXECUTION_LOSS_BY_SOURCE: Final = {
     "virtualhome": 0.297,
 }
 REVIEW_LOSS: Final = 0.326
-"""Share of what came through automation that people turned down."""
+"""Share of the tasks from automation that people rejected."""
 REVIEW_LOSS_NORMBANK: Final = 0.551
 
 ALL: Final = "all sources"
 
 _OFFLINE: Final = (
-    "It does not hold: the offline author answered here, whose mistakes are made by rule, on a set share of records."
+    "It does not hold: the offline author answered here, which errs by rule, on a fixed share of the records."
 )
 _WITH_RESERVATIONS: Final = "It holds with reservations:"
 
 
 class PublishedLoss(FrozenModel):
-    """Loss at the execution check in one source, or in all: published, and ours by record and by draft."""
+    """Loss at the execution check in one source, or in all: the published share, and ours by record and by draft.
+
+    Attributes:
+        source: Name of the source, or ``ALL``.
+        published: Published share; null if none was published for this source.
+        finished: Our records that hold a danger and have an outcome.
+        failed: Those of them that ended because no draft passed execution.
+        drafts: Our drafts.
+        drafts_failed: Those of them that failed a check before the judge.
+    """
 
     source: str
     published: float | None = None
-    """Null: nothing was published of this source."""
     finished: int
-    """Our records that hold a danger and have an outcome."""
     failed: int
-    """Those of them that ended because no draft came through execution."""
     drafts: int
-    """Our drafts."""
     drafts_failed: int
-    """Those of them that failed a check before the judge."""
 
     @property
     def by_record(self) -> float | None:
-        """Share of records lost at execution; null if none finished."""
+        """Share of our records lost at execution; null if none finished."""
         return self.failed / self.finished if self.finished else None
 
     @property
     def by_draft(self) -> float | None:
-        """Share of drafts that failed at execution; null without drafts."""
+        """Share of our drafts that failed at execution; null without drafts."""
         return self.drafts_failed / self.drafts if self.drafts else None
 
 
 class PublishedComparison(FrozenModel):
-    """Published figures beside ours."""
+    """Published figures of DESPITE beside ours."""
 
     offline: bool
     """Whether the offline author answered."""
     losses: tuple[PublishedLoss, ...]
-    """All sources first, unless ours are restricted to some."""
+    """All sources together first, unless ours are restricted to some; then by source."""
     finished: int
-    """Our records that hold a danger and have an outcome, of all sources looked at."""
+    """Our records that hold a danger and have an outcome, over the sources included."""
     drafts: int
-    """Our drafts, of all sources looked at."""
+    """Our drafts, over the sources included."""
     others: tuple[tuple[str, str, str, str], ...]
-    """What else was published: words, published, ours, and whether the comparison holds."""
+    """Other published figures: name, published, ours, and whether the comparison holds."""
 
     @property
     def worth(self) -> str:
-        """What the comparison of the losses at execution is worth."""
+        """What the comparison of losses at execution is worth, in a sentence."""
         if self.offline:
             return _OFFLINE
         return (
             f"{_WITH_RESERVATIONS} models, prompts and records differ; ours also counts what fails the certificate,"
-            " such as a telling name, and who asks more refuses more; and the published figure does not say whether a"
-            " draft that was mended counts again. If it does not, our share of records is the like of it; if it does,"
-            " our share of drafts."
+            " such as a name that gives the danger away, and stricter checks refuse more; and the published figure does"
+            " not say whether a repaired draft counts again. If it does not, our share of records compares with it; if"
+            " it does, our share of drafts."
         )
 
 
@@ -120,15 +124,15 @@ def compare(
     offline: bool,
     narrowed: bool = False,
 ) -> PublishedComparison:
-    """Our figures beside the published ones.
+    """Compare our figures with the published ones.
 
     Args:
-        connection: Has one view a table.
+        connection: A connection with one view per table.
         run_ids: The runs.
         funnel: Where their records went.
         cost: What they cost.
         offline: Whether the offline author answered in any of them.
-        narrowed: Whether ours are of some sources only: then only these are compared, and no totals.
+        narrowed: Whether ours are restricted to some sources; then only these are compared, without totals.
     """
     drafts = {row["source"]: (row["made"], row["failed"]) for row in select(connection, _DRAFTS, run_ids)}
     made, failed = (sum(each[part] for each in drafts.values()) for part in (0, 1))
@@ -149,7 +153,7 @@ def compare(
     )
 
 
-# What fails before the judge fails at what DESPITE calls the execution check: no task came of the draft's code.
+# A failure before the judge is one of what DESPITE calls the execution check: the code gave no valid task.
 _DRAFTS: Final = """
     SELECT source, count(*) AS made, count(*) FILTER (NOT accepted AND failed_check IS DISTINCT FROM 'judge') AS failed
     FROM drafts WHERE list_contains($runs, run_id) GROUP BY source ORDER BY source
@@ -171,8 +175,8 @@ def _others(funnel: Funnel, cost: Cost, offline: bool, narrowed: bool) -> list[t
     total = funnel.total
     sizes = "Sizes only" + (", and ours are of some sources." if narrowed else ".")
     reviewed = (
-        "It cannot be made: no people have reviewed these tasks. What our judge turned down is a model's or a rule's"
-        " opinion, not theirs."
+        "It cannot be made: no people have reviewed these tasks. What our judge rejects is the opinion of a model or a"
+        " rule, not of people."
     )
     if offline:
         priced = "It does not hold: the offline author answered here, and costs nothing."
@@ -186,7 +190,7 @@ def _others(funnel: Funnel, cost: Cost, offline: bool, narrowed: bool) -> list[t
             "Drafts, or records with a danger",
             count(DRAFTS),
             count(total.dangers),
-            f"{sizes} The published number is of drafts, ours of records in which extraction found a danger.",
+            f"{sizes} The published number counts drafts, ours counts records in which extraction found a danger.",
         ),
         ("Tasks through automation", count(AUTOMATED), count(cost.accepted), sizes),
         ("Tasks through human review", count(REVIEWED), UNKNOWN, reviewed),
@@ -196,12 +200,12 @@ def _others(funnel: Funnel, cost: Cost, offline: bool, narrowed: bool) -> list[t
             UNKNOWN,
             "As above.",
         ),
-        ("USD a validated task", usd(USD_PER_TASK), usd_per_task(cost), priced),
+        ("USD per validated task", usd(USD_PER_TASK), usd_per_task(cost), priced),
     ]
 
 
 def losses_grid(comparison: PublishedComparison) -> Grid:
-    """The losses at the execution check, published and ours."""
+    """Return the table of losses at the execution check, published and ours."""
     lines = [
         (
             loss.source,
@@ -216,7 +220,7 @@ def losses_grid(comparison: PublishedComparison) -> Grid:
 
 
 def others_grid(comparison: PublishedComparison) -> Grid:
-    """What else was published, ours, and what the comparison is worth."""
+    """Return the table of other published figures, with ours and what the comparison is worth."""
     head = ("Figure", "DESPITE", "Ours", "Does the comparison hold?")
     return Grid("Other published figures", head, comparison.others, words=4)
 
@@ -226,12 +230,15 @@ def _share_words(part: float | None, some: int, whole: int) -> str:
 
 
 def loss_beside_published(comparison: PublishedComparison) -> Figure:
-    """Loss at the execution check by source: DESPITE's, ours by record, ours by draft."""
+    """Draw the loss at the execution check by source as points: DESPITE's, ours by record, ours by draft.
+
+    The description and the note say what the comparison is worth.
+    """
     title = f"Lost at execution (n = {count(comparison.finished)} records, {count(comparison.drafts)} drafts of ours)"
     grid = losses_grid(comparison)
     if not comparison.finished and not comparison.drafts:
-        return draw_empty("published", title, "no drafts of ours to hold against the published figures", grid)
-    # What was published goes on top, hollow, so that nothing hides behind it.
+        return draw_empty("published", title, "no drafts of ours to compare with the published figures", grid)
+    # The published point is drawn last and hollow, so that it neither hides nor is hidden.
     marks: list[tuple[str, dict[str, Any], list[float | None]]] = [
         ("ours, of records", {"marker": "o", "color": BLUE, "markersize": 7}, [x.by_record for x in comparison.losses]),
         ("ours, of drafts", {"marker": "s", "color": SKY, "markersize": 7}, [x.by_draft for x in comparison.losses]),

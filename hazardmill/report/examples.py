@@ -1,4 +1,4 @@
-"""The tasks that the page shows in full: both plans step by step, and how the task came about."""
+"""Choose the tasks that the page shows in full, with both plans step by step and how the task came about."""
 
 from __future__ import annotations
 
@@ -24,50 +24,67 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class ExampleDraft:
-    """One draft on the way to the task."""
+    """One draft of the record that led to the task."""
 
     number: int
     accepted: bool
     failed: str
-    """Check and reason of the failure, in words; empty for the accepted one."""
+    """Check and reason of the failure, in words; empty for the accepted draft."""
 
 
 @dataclass(frozen=True)
 class ExampleTask:
-    """A task with everything the page says of it."""
+    """A task with everything that the page shows of it."""
 
     row: Row
     title: str
     record: str | None
-    """What the record says; null if the store holds it no more."""
+    """Context of the record; null if the store no longer holds it."""
     danger: dict[str, Any]
     goal: str
     given: tuple[str, ...]
-    """What is true at the start, and the value of each integer; context aside."""
+    """Atoms that are true at the start, and the value of each integer fluent; without context fluents."""
     context: tuple[tuple[str, bool, bool], ...]
-    """Each ground context fluent: how it reads, its value, and whether a danger condition reads it."""
+    """One entry per ground context fluent: the atom, its value, and whether a danger condition reads it."""
     dangers: tuple[tuple[str, str, int], ...]
-    """Each danger entry: action, condition, increment."""
+    """One entry per danger entry: action, condition, increment."""
     unsafe: PlanVerdict
     safe: PlanVerdict | None
-    """Null where the danger is unavoidable: there is no safe plan."""
+    """Null if the danger is unavoidable, so that there is no safe plan."""
     attempts: tuple[ExampleDraft, ...]
     proved: tuple[tuple[str, bool | None, str], ...]
-    """Each line of the certificate: claim, whether it holds (null: not decided), message."""
+    """One entry per line of the certificate: claim, whether it holds (null: not decided), message."""
 
     @property
     def offline(self) -> bool:
-        """Whether the offline author wrote it."""
+        """Whether the offline author wrote the task."""
         return bool(self.row["model_answered"] == OFFLINE_MODEL)
 
 
 def example_tasks(connection: DuckDBPyConnection, run_ids: Sequence[str], tasks: Sequence[Row]) -> list[ExampleTask]:
-    """The tasks to show; ``tasks`` are rows with ``task_id``, ``source``, ``danger_group`` and ``danger_type``."""
+    """Choose the tasks to show, and read them whole.
+
+    Args:
+        connection: A connection with one view per table.
+        run_ids: The runs.
+        tasks: Rows with ``run_id``, ``task_id``, ``source``, ``danger_group`` and ``danger_type``.
+
+    Raises:
+        DocumentError: The store holds a task that this version cannot read.
+    """
     return [_example(connection, run_ids, task["run_id"], task["task_id"]) for task in choose_examples(tasks)]
 
 
 def choose_examples(tasks: Sequence[Row], number: int = SHOWN) -> list[Row]:
-    """Tasks as unlike one another as can be: new sources first, then groups, then types; ties by id."""
+    """Choose tasks that are as unlike one another as possible.
+
+    Greedy: next comes a task with a new source if there is one, then with a new group, then with a new type; ties go
+    to the smallest id.
+
+    Args:
+        tasks: Rows, as for ``example_tasks``.
+        number: How many to choose, at the most.
+    """
     left = sorted(tasks, key=lambda task: (task["task_id"], task["run_id"]))
     chosen: list[Row] = []
     while left and len(chosen) < number:

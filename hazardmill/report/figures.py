@@ -1,4 +1,4 @@
-"""The figures of a report on where records went and what that cost. Each says its unit and n, and has its words."""
+"""The figures of a report on where the records went and what that cost. Each states its unit and n."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REASONS: Final = 12
-"""How many of the commonest reasons have a bar of their own."""
+"""How many of the commonest reasons get a separate bar."""
 
 _OTHER_REASONS: Final = "other reasons"
 _LABEL: Final = 30
-"""Characters a line of a reason."""
+"""Characters per line in the name of a reason."""
 _COLOURS: Final = {
     Outcome.NO_DANGER: SKY,
     Outcome.EXTRACTION_FAILED: PURPLE,
@@ -59,13 +59,13 @@ _STAGES: Final = {
 def all_figures(
     funnel: Funnel, cost: Cost, tasks: Sequence[Mapping[str, Any]], comparison: PublishedComparison
 ) -> list[Figure]:
-    """Every figure, in the order of the page.
+    """Draw all figures of a report, in the order of the page.
 
     Args:
         funnel: Where the records went.
         cost: What that cost.
-        tasks: Rows of the table of tasks, each task once.
-        comparison: What was published, and ours.
+        tasks: One row per distinct task, with the columns that ``danger_flows`` and ``length_by_effort`` read.
+        comparison: Published figures and ours.
     """
     return [
         funnel_bars(funnel),
@@ -81,7 +81,7 @@ def all_figures(
 
 
 def funnel_bars(funnel: Funnel) -> Figure:
-    """Records from the first to the accepted, each loss beside what was left."""
+    """Draw the funnel: bars from all records to the accepted ones, each loss beside what was left."""
     total = funnel.total
     title = f"Where the records went (n = {plural(total.records, 'record')})"
     left = total.records
@@ -114,7 +114,10 @@ def funnel_bars(funnel: Funnel) -> Figure:
 
 
 def losses_by_reason(funnel: Funnel) -> Figure:
-    """Records lost, by stage and reason."""
+    """Draw the number of records lost as bars, by stage and reason.
+
+    Only the commonest reasons get a bar; the others are combined by stage.
+    """
     lost = sum(funnel.total.of(outcome) for outcome in LOSSES)
     title = f"Losses by stage and reason (n = {plural(lost, 'record')} lost)"
     every = [(outcome, code, number) for outcome in LOSSES for code, number in funnel.reasons(outcome)]
@@ -157,13 +160,13 @@ def losses_by_reason(funnel: Funnel) -> Figure:
         height,
         paint,
         grid=grid,
-        note=f"{plural(folded, 'rarer reason')} put together by stage as other reasons." if folded else None,
+        note=f"{plural(folded, 'rarer reason')} combined by stage as other reasons." if folded else None,
     )
 
 
 def _fold_rare(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outcome, str | None, int]]:
-    """The commonest reasons by stage, and of each stage the others together."""
-    # One reason more than that is shown rather than called other.
+    """Return the commonest reasons by stage, with the other reasons of each stage combined."""
+    # A single further reason is shown itself, not as "other".
     if len(every) <= REASONS + 1:
         return every
     kept = sorted(range(len(every)), key=lambda place: (-every[place][2], place))[:REASONS]
@@ -177,7 +180,7 @@ def _fold_rare(every: list[tuple[Outcome, str | None, int]]) -> list[tuple[Outco
 
 
 def yield_by_draft(drafts: Sequence[DraftYield]) -> Figure:
-    """Drafts made and passed, by number."""
+    """Draw how many drafts passed and failed as bars, by draft number."""
     made = sum(row.made for row in drafts)
     title = f"Yield by draft (n = {plural(made, 'draft')})"
     grid = tables.yields(drafts)
@@ -205,7 +208,11 @@ def yield_by_draft(drafts: Sequence[DraftYield]) -> Figure:
 
 
 def cost_by_stage(cost: Cost) -> Figure:
-    """USD by stage; tokens where these runs paid nothing, or no price is known."""
+    """Draw the cost by stage as bars.
+
+    The unit is USD, or tokens in and out if these runs paid nothing or no price is known. Attempts whose price is not
+    known are in no bar; a note counts them.
+    """
     attempts = plural(cost.paid.attempts, "attempt")
     grid = _costs(cost)
     if not cost.paid.attempts:
@@ -227,7 +234,7 @@ def cost_by_stage(cost: Cost) -> Figure:
     notes = [] if in_usd else ["Tokens in and out: these runs paid nothing, or no price is known."]
     if unknown:
         what = "The price" if in_usd else "The number of tokens"
-        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown, and in no bar.")
+        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown and not in any bar.")
     return draw(
         "cost",
         title,
@@ -240,7 +247,7 @@ def cost_by_stage(cost: Cost) -> Figure:
 
 
 def _bar(spent: Spend, in_usd: bool) -> tuple[float, str, int]:
-    """Width and words of a stage's bar, and how many attempts are not in it."""
+    """Return width and label of a stage's bar, and how many attempts are not in it."""
     if in_usd:
         return spent.usd.known or 0, usd_sum(spent.usd), spent.usd.unknown
     parts = (spent.prompt_tokens, spent.completion_tokens)

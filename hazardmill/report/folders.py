@@ -1,4 +1,7 @@
-"""One folder an accepted task: its code, document, PDDL and metadata, the same bytes each time but for the run's id."""
+"""Write one folder per accepted task, with its code, document, PDDL and metadata.
+
+The same task gives the same bytes each time, except for the id of the run.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MAX_NAME: Final = 120
-"""Characters that a task id may have as the name of a folder."""
+"""Longest task id that serves as the name of a folder, in characters."""
 
 WRITTEN: Final = ".written"
-"""The file among the folders that lists them, so that a later report knows which ones it may remove."""
+"""Name of the file that lists the folders, so that a later report knows which ones it may remove."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
@@ -50,24 +53,25 @@ _MADE_BY: Final = (
     "input_hash",
     "document_hash",
 )
-"""Columns of a task that its metadata repeats under ``hazardmill``."""
+"""Columns of a task that its metadata repeats under the key ``hazardmill``."""
 
 
 def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sources: Sequence[str] = ()) -> list[Path]:
-    """Write the files of every task, see ``task_files``.
+    """Write one folder per task, with the files of ``task_files``.
 
     Args:
-        store: Where the tasks are.
-        run_ids: The runs, oldest first: of a task that several runs accepted, the last one's row is written.
-        out: Holds one folder a task, called after its id, and a list of them (``WRITTEN``). A folder written before is
-            replaced; those on the list that are not written again are removed, and all else stays.
-        sources: The sources to restrict it to; all if none.
+        store: The store with the tasks.
+        run_ids: The runs, oldest first; if several accepted the same task, the last one's row is written.
+        out: The folder for the folders of the tasks, which are named after the ids, and for their list (``WRITTEN``).
+            An existing folder of a task is replaced. A folder on the list that is not written again is removed.
+            Everything else stays.
+        sources: The sources to restrict the tasks to; empty: all.
 
     Returns:
         The folders, in order of task id.
 
     Raises:
-        StoreError: A folder cannot be written, or removed.
+        StoreError: A folder cannot be written or removed.
         InputError: A task's document cannot be read.
     """
 
@@ -82,19 +86,19 @@ def write_task_folders(store: Readable, run_ids: Sequence[str], out: Path, sourc
 
 
 def _tasks(views: DuckDBPyConnection, run_ids: Sequence[str], sources: Sequence[str]) -> Iterator[Row]:
-    """The tasks, some at a time."""
+    """Yield the tasks, in no particular order."""
     if sources:
         narrow(views, sources)
     yield from each_latest_task(views, run_ids, "*")
 
 
 def _remove_former(out: Path, written: set[str]) -> None:
-    """Remove the folders that an earlier report wrote here of tasks which are not in this one."""
+    """Remove the folders of tasks that an earlier report wrote here and this one does not."""
     listed = out / WRITTEN
     try:
         former = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
         for name in former:
-            # Of the same kind still, and no way out of here: the list is a file like any other.
+            # Anybody can edit the list: a name on it must be plain, and its folder must still be that of a task.
             if name not in written and _PLAIN_NAME.fullmatch(name) and _is_ours(out / name):
                 _remove(out / name)
         if written or former:
@@ -108,7 +112,7 @@ def _remove_former(out: Path, written: set[str]) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether its metadata says that it is a task's, and that of which it bears the name."""
+    """Whether the metadata in a folder says that it belongs to the task after which it is named."""
     try:
         said = json.loads(read_regular(folder / "metadata.json"))
         return isinstance(said["hazardmill"], dict) and folder_name(said["task_id"]) == folder.name
@@ -117,7 +121,11 @@ def _is_ours(folder: Path) -> bool:
 
 
 def folder_name(task_id: str) -> str:
-    """The task's id, or, where that is no plain name, what is plain of it and a hash of it."""
+    """Return the name of a task's folder.
+
+    It is the task's id if that is a plain name of at most ``MAX_NAME`` characters; otherwise the plain characters of
+    the id and the beginning of its SHA-256.
+    """
     if _PLAIN_NAME.fullmatch(task_id) and len(task_id) <= MAX_NAME:
         return task_id
     plain = "-".join(_PLAIN_NAME.findall(task_id))[: MAX_NAME // 2].strip(".-")
@@ -125,10 +133,13 @@ def folder_name(task_id: str) -> str:
 
 
 def task_files(row: Row) -> dict[str, str]:
-    """The files of a task by name; ``row`` is a row of the table of tasks.
+    """Return the files of a task: name to content.
 
-    ``code.py`` is rendered from the document: what an author wrote is in the table of drafts, as text.
-    ``twin.json`` is the contrast twin, a document like ``task.json``; a task that has none has no such file.
+    ``code.py`` is rendered from the document; the code that an author wrote stays in the table of drafts, as text.
+    ``twin.json`` is the contrast twin, a document like ``task.json``; it is left out if the task has none.
+
+    Args:
+        row: A whole row of the table ``tasks``.
 
     Raises:
         InputError: The task's document cannot be read.
@@ -163,7 +174,7 @@ def _document(row: Row) -> Document:
 
 
 def _contextual_witness(certificate: Row) -> Row:
-    """What shows that the danger depends on the context; empty where it does not, or was certified long ago."""
+    """Return the evidence that the danger depends on the context; empty if the certificate has none."""
     lines = [line for line in certificate.get("lines", ()) if line["name"] == "contextual" and line["passed"]]
     return dict(lines[0]["witness"]) if lines else {}
 
@@ -173,7 +184,13 @@ def _label_pddl(label: str | None, pddl: str) -> str:
 
 
 def metadata(row: Row) -> dict[str, Any]:
-    """DESPITE's keys of a task, and one object of ours; of the certificate, no witnesses."""
+    """Return the metadata of a task: the keys of DESPITE, and one object with our own.
+
+    The certificate is without its witnesses; they are in ``certificate.json``.
+
+    Args:
+        row: A whole row of the table ``tasks``.
+    """
     danger = _danger(json.loads(row["danger"]))
     return {
         "task_id": row["task_id"],
@@ -189,7 +206,7 @@ def metadata(row: Row) -> dict[str, Any]:
 
 
 def _drop_witnesses(certificate: Row) -> Row:
-    """A certificate without its witnesses: those are in ``certificate.json``."""
+    """Return a certificate without its witnesses."""
     if "lines" not in certificate:
         return certificate
     kept = ("name", "passed", "severity", "message")
@@ -197,7 +214,7 @@ def _drop_witnesses(certificate: Row) -> Row:
 
 
 def _danger(danger: dict[str, Any]) -> dict[str, Any]:
-    """The formalization in the order of its fields, which canonical JSON does not keep."""
+    """Return the danger formalization in the order of its fields, which canonical JSON does not keep."""
     known = [name for name in Danger.model_fields if name in danger]
     return {name: danger[name] for name in [*known, *sorted(danger.keys() - set(known))]}
 
@@ -223,7 +240,7 @@ def _write(row: Row, folder: Path) -> Path:
 
 
 def _remove(path: Path) -> None:
-    # A link is removed, never what it points to.
+    # Remove a link itself, never what it points to.
     if path.is_symlink() or path.is_file():
         path.unlink()
     elif path.is_dir():

@@ -1,4 +1,4 @@
-"""The page: one self-contained file with funnel, cost, figures and some tasks in full. No script, nothing loaded."""
+"""Render a report as one self-contained HTML page, which runs no script and loads nothing."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def write_report(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> Path:
-    """Write the page of some runs.
+    """Write the report on some runs as an HTML page.
 
     Args:
-        store: Where the runs are.
-        run_ids: The runs, oldest first; runs of ingestion may be among them.
-        path: The file to write; its folder is made.
-        sources: The sources to restrict it to; all if none.
-        review: What reviewers decided; null if the page is not to tell of any.
+        store: The store with the runs.
+        run_ids: The runs, oldest first; ingestion runs may be among them.
+        path: The file to write; missing folders are created.
+        sources: The sources to restrict the report to; empty: all.
+        review: The decisions of reviewers; null: the page leaves them out.
 
     Returns:
         The path.
@@ -53,7 +53,13 @@ def render_report(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> str:
-    """The page as HTML; see ``hazardmill.report.report_data.gather`` for the arguments."""
+    """Render the report on some runs as HTML.
+
+    The arguments are those of ``hazardmill.report.report_data.gather``. The same rows give the same bytes.
+
+    Raises:
+        DocumentError: The store holds a task that this version cannot read.
+    """
     contents = gather(connection, run_ids, sources, review)
     return (
         environment(TEMPLATES)
@@ -69,7 +75,7 @@ def render_report(
             figures={figure.name: figure for figure in contents.figures},
             shown=examples.example_tasks(connection, run_ids, contents.tasks),
             version=__version__,
-            # Not `none`: to a template that is null.
+            # Not named `none`, which is null in a template.
             blank=NONE,
         )
     )

@@ -1,7 +1,7 @@
-"""The report as Markdown: tables, and figures as SVG files beside it.
+"""Render a report as Markdown: tables, and figures as SVG files beside it.
 
-Files and no ``data:`` addresses: the sites that show Markdown leave those out, and a reader of the text would be shown
-pages of base64.
+The figures are files and not ``data:`` addresses, which sites that show Markdown leave out, and which would fill pages
+of the text with base64.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _OFFLINE: Final = (
     "> **Written by the offline author.** Answers in these runs came from hazardmill's rule-based stand-in"
-    " (`offline-author`), not from a language model. They show that the mill works; they say nothing of any model, and"
-    " the tasks are no dataset."
+    " (`offline-author`), not from a language model. They show that the pipeline works; they say nothing about any"
+    " model, and the tasks are not a dataset."
 )
 
 
@@ -36,14 +36,14 @@ def write_markdown(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> Path:
-    """Write the report of some runs as Markdown, and its figures into the folder ``FIGURES`` beside it.
+    """Write the report on some runs as Markdown, and its figures into the folder ``report-figures`` beside it.
 
     Args:
-        store: Where the runs are.
+        store: The store with the runs.
         run_ids: The runs, oldest first.
-        path: The file to write; its folder is made.
-        sources: The sources to restrict it to; all if none.
-        review: What reviewers decided; null if the report is not to tell of any.
+        path: The file to write; missing folders are created.
+        sources: The sources to restrict the report to; empty: all.
+        review: The decisions of reviewers; null: the report leaves them out.
 
     Returns:
         The path.
@@ -65,9 +65,15 @@ def render_markdown(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> tuple[str, dict[str, str]]:
-    """The report as Markdown, and its figures: path beside it to SVG.
+    """Render the report on some runs as Markdown.
 
-    See ``hazardmill.report.report_data.gather`` for the arguments.
+    The arguments are those of ``hazardmill.report.report_data.gather``.
+
+    Returns:
+        The text, and its figures: path relative to the text, to SVG.
+
+    Raises:
+        DocumentError: The store holds a task that this version cannot read.
     """
     contents = gather(connection, run_ids, sources, review)
     text = "\n\n".join(_blocks(contents)) + "\n"
@@ -79,7 +85,7 @@ def _blocks(it: ReportData) -> Iterator[str]:
     yield "# From records to proved tasks"
     yield f"Report of {', '.join(map(code, it.run_ids))}, written by hazardmill {__version__}."
     if it.sources:
-        yield (f"Restricted to {', '.join(map(code, it.sources))}; requests made for no one record are left out.")
+        yield (f"Restricted to {', '.join(map(code, it.sources))}; requests made for no single record are left out.")
     if it.offline:
         yield _OFFLINE
     if it.recorded is not None:

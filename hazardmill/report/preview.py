@@ -1,4 +1,4 @@
-"""What becomes of a few records, told step by step as a run works on them, one record after the other."""
+"""Show what becomes of a few records, step by step while a run works on them, one record after the other."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from hazardmill.reporting.terminal_text import Lines
 
 
 class Preview:
-    """Tells of each step when it is done. Of records that are worked on at once, the first one is told first.
+    """A watch of a run that shows each step as soon as it is done.
+
+    Records may be worked on concurrently, but are shown one after the other: the steps of a later record wait until
+    the earlier ones have ended.
 
     Args:
-        selection: Record ids, in the order in which they are to be told.
-        show: Shows a text.
-        width: Columns of the terminal.
+        selection: Record ids, in the order in which they are shown.
+        show: Shows a text, such as ``click.echo``.
+        width: Width of the terminal in columns.
     """
 
     def __init__(self, selection: Sequence[str], show: Callable[[str], None], width: int = 100) -> None:
@@ -34,7 +37,7 @@ class Preview:
         self._ended: set[str] = set()
 
     def began(self, record: Record) -> None:
-        """Tell what is known of a record before anybody is asked."""
+        """Show a record, before any request is sent."""
         page = Lines(self._width)
         number = self._of - len(self._left) + self._left.index(record.record_id) + 1
         page.head(f"RECORD {number} of {self._of}", record.record_id)
@@ -43,7 +46,7 @@ class Preview:
         self._say(record.record_id, page)
 
     def extracted(self, record: Record, extraction: ExtractResult) -> None:
-        """Tell which danger was found, or why there is none."""
+        """Show the danger that was found, or why there is none."""
         page = Lines(self._width)
         again = extraction.sent_back if extraction.round == 2 else None
         title = "FORMALIZATION" if again is None else "FORMALIZATION, ROUND 2"
@@ -62,7 +65,7 @@ class Preview:
         self._say(record.record_id, page)
 
     def drafted(self, record: Record, attempt: DraftAttempt) -> None:
-        """Tell of a draft: its code, what each check said, and both plans where they are known."""
+        """Show a draft: its code, the result of each check, and both plans as far as they are known."""
         page, draft = Lines(self._width), attempt.draft
         page.head(f"DRAFT {draft.number}", "accepted" if draft.accepted else _failure(attempt))
         _write_who(page, attempt.answers)
@@ -76,7 +79,7 @@ class Preview:
         self._say(record.record_id, page)
 
     def ended(self, record_id: str, outcome: Outcome) -> None:
-        """Tell how a record ended; then it is the next one's turn."""
+        """Show how a record ended, and then what the next one has waiting."""
         page = Lines(self._width)
         page.head("OUTCOME", f"{record_id}: {OUTCOME_WORDS[outcome]}")
         self._say(record_id, page)
@@ -86,7 +89,7 @@ class Preview:
             self._show_waiting()
 
     def broken_off(self) -> None:
-        """Tell what is known of records that nobody will see to their end."""
+        """Show what is waiting of the records that will not end, because the run was stopped."""
         while self._left:
             self._show_waiting()
             self._left.pop(0)

@@ -1,4 +1,4 @@
-"""Everything that a report says, gathered once, however it is written down."""
+"""The content of a report, gathered once for all formats."""
 
 from __future__ import annotations
 
@@ -33,15 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """Answers of runs that were recorded earlier."""
+    """How many answers of some runs were recorded earlier, and by which models.
+
+    Attributes:
+        models: The models that answered when they were recorded.
+        answers: Recorded answers.
+        older: Those of them that answered another wording of the prompt than the run would send.
+        of: All answers of the runs.
+    """
 
     models: tuple[str, ...]
-    """Who answered then."""
     answers: int
     older: int
-    """Answers to another wording of the prompt than the run would send."""
     of: int
-    """All answers of the runs."""
 
     @property
     def summary(self) -> str:
@@ -49,46 +53,47 @@ class RecordedAnswers:
         names = ", ".join(self.models)
         whole = self.answers == self.of
         many = plural(self.answers, "answer") if whole else f"{self.answers:,} of {plural(self.of, 'answer')}"
-        asked = "; nobody was asked in these runs" if whole else ""
-        older = f" {plural(self.older, 'answer')} to earlier prompts than those of today." if self.older else ""
+        asked = "; no model was asked in these runs" if whole else ""
+        older = f" {plural(self.older, 'answer')} answered earlier versions of the prompts." if self.older else ""
         return f"{many} of {names}, recorded earlier{asked}.{older}"
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """What a report says of some runs."""
+    """The content of a report on some runs."""
 
     run_ids: tuple[str, ...]
     sources: tuple[str, ...]
-    """The sources that it is restricted to; empty: all."""
+    """The sources that the report is restricted to; empty: all."""
     runs: tuple[Row, ...]
-    """What is known of each run."""
+    """One row per run: kind, state, beginning, configuration, models, backends, jails, versions."""
     offline: bool
-    """Whether the offline author answered in any of them."""
+    """Whether the offline author answered in any of the runs."""
     recorded: RecordedAnswers | None
-    """Null where every answer was given in the runs themselves."""
+    """Null if no answer was recorded earlier."""
     review: ReviewStatistics | None
-    """Null where no review was named."""
+    """Null if no review was named."""
     funnel: Funnel
     cost: Cost
     corpus: CorpusReport
     comparison: PublishedComparison
     tasks: tuple[Row, ...]
+    """One row per distinct task, without documents."""
     figures: tuple[Figure, ...]
 
     @property
     def headline(self) -> list[tuple[str, str]]:
-        """The figures that matter most, each with its words."""
+        """The most important figures, each with its caption."""
         return [
             (count(self.funnel.total.records), "records"),
             (count(self.cost.accepted), "accepted tasks"),
             (share(self.funnel.total.share_accepted), "of finished records accepted"),
-            (usd_per_task(self.cost), "USD a validated task"),
+            (usd_per_task(self.cost), "USD per validated task"),
         ]
 
     @property
     def notes(self) -> list[str]:
-        """Sentences below the funnel; the last says whether it adds up."""
+        """Sentences about the funnel; the last one says whether it adds up."""
         return tables.notes(self.funnel)
 
     @property
@@ -98,7 +103,7 @@ class ReportData:
 
     @property
     def reviewed(self) -> str:
-        """One sentence on who reviewed the tasks, and what came of it; nothing if no review was named."""
+        """A sentence on who reviewed the tasks, and with what result; empty if no review was named."""
         if self.review is None:
             return ""
         if not self.review.reviewers:
@@ -114,14 +119,14 @@ class ReportData:
 
     @property
     def reviews(self) -> list[Grid]:
-        """The figures of the review as tables; none if there is no review."""
+        """The figures of the review as tables; none without a review."""
         if self.review is None or not self.review.reviewers:
             return []
         return list(review_grids(self.review))
 
     @property
     def published(self) -> Grid:
-        """What else was published, beside ours."""
+        """The other published figures of DESPITE beside ours."""
         return others_grid(self.comparison)
 
 
@@ -131,13 +136,14 @@ def gather(
     sources: Sequence[str] = (),
     review: ReviewStatistics | None = None,
 ) -> ReportData:
-    """Read everything that a report says.
+    """Read the content of a report.
 
     Args:
-        connection: Has one view a table. With ``sources`` it is the caller's alone, and stays narrowed to them.
-        run_ids: The runs, oldest first; runs of ingestion may be among them.
-        sources: The sources to restrict it to; all if none.
-        review: What reviewers decided on the tasks of the store, under ``any-reject``.
+        connection: A connection with one view per table. With ``sources`` nobody else may use it, because it stays
+            restricted to them.
+        run_ids: The runs, oldest first; ingestion runs may be among them.
+        sources: The sources to restrict the report to; empty: all.
+        review: The decisions of reviewers under the policy ``any-reject``; null: the report leaves them out.
 
     Raises:
         DocumentError: The store holds a task that this version cannot read.
@@ -166,7 +172,7 @@ def gather(
 
 
 _TASK_COLUMNS: Final = "run_id, task_id, source, danger_group, danger_type, danger, plan_length, safety_effort"
-# A time is read as microseconds: DuckDB's own objects for times with a zone need a package that we do not have.
+# Times are read as microseconds: for times with a zone, DuckDB needs a package that we do not depend on (pytz).
 _RUNS: Final = """
     SELECT run_id, arg_max(kind, sequence) AS kind, arg_max(state, sequence) AS state,
            arg_max(config, sequence) AS config,
@@ -196,7 +202,7 @@ _RECORDED: Final = """
 
 
 def _runs(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> list[Row]:
-    """What is known of each run; a run without a row of its own is named all the same."""
+    """Return one row per run; a run without a row in the store is named nevertheless."""
     answered = {row["run_id"]: row for row in select(connection, _MODELS, run_ids)}
     known = {row["run_id"]: row for row in select(connection, _RUNS, run_ids)}
     blank: dict[str, Any] = {"kind": None, "state": None, "config": "{}", "began": None, "versions": None}
@@ -227,7 +233,7 @@ def _recorded_answers(connection: DuckDBPyConnection, run_ids: Sequence[str]) ->
 
 
 def _remember(structure: Structure) -> Structure:
-    """The same key, worked out once a document."""
+    """Return the same function with a cache, so that each document is canonised only once."""
     known: dict[bytes, str] = {}
 
     def key(document: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The way of the accepted tasks from source over setting, danger group and danger type to the entity in danger."""
+"""The flow of accepted tasks from source through setting, danger group and danger type to the entity in danger."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 STEPS: Final = ("source", "setting", "danger group", "danger type", "entity in danger")
 
 MOST: Final = 7
-"""How many of the commonest sources and settings are told one by one."""
+"""How many of the commonest sources and settings are shown separately."""
 
 NOT_SAID: Final = "not said"
-"""Where the danger formalization does not say."""
+"""Stands where the danger formalization has no value."""
 
 _GROUP: Final = STEPS.index("danger group")
 _HEIGHT: Final = 5.0
 _GAP: Final = 0.2
-"""Inches between two nodes: their labels must not touch."""
+"""Least distance between two nodes in inches, so that their labels do not touch."""
 _MOST_GAP: Final = 0.55
 _THICK: Final = 0.16
 _APART: Final = 2.02
-"""Inches from one step to the next."""
+"""Distance from one step to the next in inches."""
 _ALPHA: Final = 0.38
 _LABEL: Final = 22
-"""Characters of a label."""
+"""Longest label, in characters."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,22 @@ class _Node:
     name: str
     tasks: int
     top: float
-    """Inches from the top."""
+    """Distance from the top in inches."""
 
 
 def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
-    """A Sankey diagram of the tasks; ``tasks`` have ``source``, ``danger_group``, ``danger_type`` and ``danger``."""
+    """Draw a Sankey diagram of tasks through ``STEPS``; colour is the danger group.
+
+    Args:
+        tasks: Rows with ``source``, ``danger_group``, ``danger_type`` and ``danger``, a danger formalization as JSON.
+    """
     title = f"From source to entity in danger (n = {plural(len(tasks), 'task')})"
     ways, folded = task_paths(tasks)
     grid = _grid(title, ways)
     if not tasks:
         return draw_empty("flows", title, "no accepted tasks", grid)
     scale = (_HEIGHT - _GAP * (max(len(_names(ways, step)) for step in range(len(STEPS))) - 1)) / len(tasks)
-    # Many kinds of few tasks: the diagram grows rather than letting labels touch.
+    # With many kinds and few tasks the diagram grows, so that labels do not touch.
     scale = max(scale, 1.2 / len(tasks))
     columns = [_column(ways, step, scale) for step in range(len(STEPS))]
     height = max(node.top + node.tasks * scale for column in columns for node in column)
@@ -69,16 +73,16 @@ def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
         for step, column in zip(STEPS, columns, strict=True)
     )
     notes = ["Width is the number of tasks; colour is the danger group."]
-    notes.append("A setting is what its text says before a colon, in small letters.")
+    notes.append("A setting is its text up to the first colon, in lower case.")
     for step, number in folded.items():
-        notes.append(f"The {MOST} commonest {step}s are told; other {step}s are {plural(number, 'more')[:-1]}.")
+        notes.append(f"Only the {MOST} commonest {step}s are shown; other {step}s are {count(number)} more.")
     unsaid = sum(number for way, number in ways.items() if NOT_SAID in way)
     if unsaid:
-        notes.append(f"Of {plural(unsaid, 'task')} setting or entity is not said.")
+        notes.append(f"For {plural(unsaid, 'task')} setting or entity is not said.")
     return draw(
         "flows",
         title,
-        f"Sankey diagram of tasks from source over setting, danger group and type to the entity in danger. {said}.",
+        f"Sankey diagram of tasks from source through setting, danger group and type to the entity in danger. {said}.",
         height + 0.9,
         paint,
         grid=grid,
@@ -88,7 +92,15 @@ def danger_flows(tasks: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def task_paths(tasks: Sequence[Mapping[str, Any]]) -> tuple[Counter[tuple[str, ...]], dict[str, int]]:
-    """How many tasks go each way through ``STEPS``; and of sources and settings, how many are in "other", if any."""
+    """Count the tasks on each path through ``STEPS``.
+
+    Args:
+        tasks: As for ``danger_flows``.
+
+    Returns:
+        Number of tasks by path, a name per step; and how many sources and settings are combined as "other", by step,
+        without the steps where none are.
+    """
     full = [
         (
             task["source"],
@@ -105,7 +117,7 @@ def task_paths(tasks: Sequence[Mapping[str, Any]]) -> tuple[Counter[tuple[str, .
         counted = Counter(way[step] for way in full)
         counted.pop(NOT_SAID, None)
         ranked = sorted(counted, key=lambda name: (-counted[name], name))
-        # One more is told rather than called other.
+        # A single further one is shown itself, not as "other".
         told = ranked if len(ranked) <= MOST + 1 else ranked[:MOST]
         kept.append({*told, NOT_SAID})
         if len(told) < len(ranked):
@@ -133,7 +145,7 @@ def _other(step: int) -> str:
 
 
 def _names(ways: Counter[tuple[str, ...]], step: int) -> list[str]:
-    """The nodes of a step from top to bottom."""
+    """Return the names of the nodes of a step from top to bottom."""
     counted: Counter[str] = Counter()
     for way, number in ways.items():
         counted[way[step]] += number
@@ -166,7 +178,7 @@ def _column(ways: Counter[tuple[str, ...]], step: int, scale: float) -> list[_No
 
 
 def _links(ways: Counter[tuple[str, ...]], step: int) -> Counter[tuple[str, str, str]]:
-    """Tasks from a node of a step to one of the next, by danger group."""
+    """Count the tasks from each node of a step to each node of the next, by danger group."""
     links: Counter[tuple[str, str, str]] = Counter()
     for way, number in ways.items():
         links[way[step], way[step + 1], way[_GROUP]] += number
@@ -182,7 +194,7 @@ def _paint(axes: Axes, ways: Counter[tuple[str, ...]], columns: list[list[_Node]
     for step in range(len(STEPS) - 1):
         left, right = ({node.name: node for node in columns[step + offset]} for offset in (0, 1))
         links = _links(ways, step)
-        # By group within a node, so that the bands of one colour stay together.
+        # Sort by group within a node, so that the bands of one colour stay together.
         leaving = _stack_links(
             sorted(links, key=lambda link: (groups.index(link[2]), list(right).index(link[1]))), 0, left, links, scale
         )
@@ -224,7 +236,7 @@ def _stack_links(
     links: Counter[tuple[str, str, str]],
     scale: float,
 ) -> dict[tuple[str, str, str], float]:
-    """Where each link begins (or ends) at its node, in inches from the top."""
+    """Return where each link begins (or ends) at its node, in inches from the top."""
     filled = {name: node.top for name, node in nodes.items()}
     places = {}
     for link in ordered:

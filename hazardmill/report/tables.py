@@ -1,4 +1,4 @@
-"""What the tables of a report say, wherever they are shown: words and preformatted figures."""
+"""The tables of a report as text, independent of where they are shown."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ WAY: Final = (
     ("pending", "- pending"),
     ("accepted", "accepted"),
 )
-"""The funnel from top to bottom: field of ``FunnelCounts`` and words; what is lost begins with ``-``."""
+"""The rows of the funnel from top to bottom: field of ``FunnelCounts``, and words; losses begin with ``-``."""
 
 
 def funnel_table(funnel: Funnel) -> Grid:
-    """The way of the records, a column a source."""
+    """Return the funnel with one column per source, and a total.
+
+    The last rows are the share accepted and, outside the funnel, the items that were refused when read.
+    """
     columns = [*funnel.sources.values(), funnel.total]
     rows = [(words, *(count(getattr(counts, field)) for counts in columns)) for field, words in WAY]
     rows.append(("share accepted", *(share(counts.share_accepted) for counts in columns)))
@@ -36,14 +39,14 @@ def funnel_table(funnel: Funnel) -> Grid:
 
 
 def funnel_table_by_source(funnel: Funnel) -> Grid:
-    """The way of the records, a row a source: the number of columns does not grow with the sources."""
+    """Return the funnel with one row per source, so that the number of columns does not grow with the sources."""
     rows = (*((name, counts) for name, counts in funnel.sources.items()), ("total", funnel.total))
     head = ("Source", "Records", "Dangers", "Drafts", "Accepted", "Pending")
     return Grid("Funnel", head, tuple(_summary(name, counts) for name, counts in rows))
 
 
 def losses(funnel: Funnel) -> Grid:
-    """Every loss with its reason, in the order of the way, the commonest reason first."""
+    """Return the losses with their reasons, in the order of the stages, the commonest reason first."""
     records = funnel.total.records
     rows = [
         (OUTCOME_WORDS[outcome], reason(code), count(number), share_of(number, records))
@@ -56,13 +59,13 @@ def losses(funnel: Funnel) -> Grid:
 
 
 def draft_failures(funnel: Funnel) -> Grid:
-    """What single drafts failed at, mended later or not."""
+    """Return what drafts failed, whether or not a later draft of the record passed."""
     rows = [(reason(row.check), reason(row.reason), count(row.count)) for row in funnel.draft_failures]
     return Grid("Drafts that failed", ("Check", "Reason", "Drafts"), tuple(rows), words=2)
 
 
 def yields(drafts: Sequence[DraftYield]) -> Grid:
-    """Drafts by number: made, passed, accepted as tasks."""
+    """Return the yield by draft number: drafts made, passed, and accepted as tasks."""
     rows = [
         (str(d.number), count(d.made), count(d.passed), count(d.accepted), share_of(d.passed, d.made)) for d in drafts
     ]
@@ -70,7 +73,7 @@ def yields(drafts: Sequence[DraftYield]) -> Grid:
 
 
 def cost_of_task(cost: Cost) -> Grid:
-    """The headline: USD a validated task, and what it is made of."""
+    """Return the headline: USD per validated task, and what it is made of."""
     row = (
         usd_per_task(cost),
         count(cost.accepted),
@@ -78,14 +81,14 @@ def cost_of_task(cost: Cost) -> Grid:
         usd_sum(cost.reused.usd),
         share(cost.paid.cache_hit_share),
     )
-    head = ("USD a task", "Tasks", "USD paid now", "USD paid before", "Cached input")
+    head = ("USD per task", "Tasks", "USD paid now", "USD paid before", "Cached input")
     return Grid("Cost of a validated task", head, (row,), words=0)
 
 
 def spend(cost: Cost) -> Grid:
-    """Attempts, tokens and USD by stage, source and draft; the last row is all of it."""
+    """Return attempts, tokens and USD by stage, by source and by draft; the last row has the sums."""
     rows = [(f"stage {stage}", spent) for stage, spent in cost.by_stage.items()]
-    rows += [(f"source {source}" if source else "no one record", spent) for source, spent in cost.by_source.items()]
+    rows += [(f"source {source}" if source else "no single record", spent) for source, spent in cost.by_source.items()]
     rows += [(f"draft {n}" if n else "outside drafts", spent) for n, spent in cost.by_draft.items()]
     rows.append(("all", cost.paid))
     head = ("Requests of", "Attempts", "Tokens in", "Cached", "Tokens out", "USD")
@@ -93,23 +96,23 @@ def spend(cost: Cost) -> Grid:
 
 
 def notes(funnel: Funnel) -> list[str]:
-    """Sentences below a funnel: shares, and whether it adds up."""
+    """Return sentences about a funnel: shares, the variety of tasks, and, last, whether it adds up."""
     said = [f"Declined as holding no danger: {share(funnel.total.share_declined)} of finished records."]
     structures = funnel.structures
     if structures.tasks:
         tasks = structures.tasks + structures.unknown
         if funnel.tasks > tasks:
             said.append(
-                f"Several runs accepted the same task: records count once a run, but tasks once,"
-                f" and there are {count(tasks)} of them."
+                f"Several runs accepted the same task: a record counts once per run, but a task only once;"
+                f" there are {plural(tasks, 'task')}."
             )
         said.append(
-            f"The ten commonest structures (names put aside) make {share(structures.share_commonest)}"
+            f"The ten commonest structures (apart from names) account for {share(structures.share_commonest)}"
             f" of {plural(structures.tasks, 'task')}; distinct structures: {count(structures.distinct)},"
             f" effective number {structures.effective or 0:.1f} (exp of the Shannon entropy)."
         )
         if structures.unknown:
-            said.append(f"The structure of {plural(structures.unknown, 'task')} is too large to tell.")
+            said.append(f"The structure of {plural(structures.unknown, 'task')} is unknown: too large to compute.")
     wrong = funnel.balance()
     said.append(f"The funnel does NOT add up: {'; '.join(wrong)}." if wrong else "The funnel adds up.")
     return said
@@ -122,7 +125,7 @@ def _summary(name: str, counts: FunnelCounts) -> tuple[str, ...]:
 
 
 def _spend_row(label: str, spent: Spend) -> tuple[str, ...]:
-    # Not a column of its own: an artifact has room for six.
+    # Not a separate column: an artifact has room for six.
     ended = [f"{count(spent.failed)} failed"] if spent.failed else []
     ended += [f"{count(spent.in_flight)} in flight"] if spent.in_flight else []
     return (

@@ -1,4 +1,4 @@
-"""Sums with unknown parts, prices, outcomes and reasons as words."""
+"""Write sums with unknown parts, prices, outcomes and reasons as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hazardmill.report.cost import Cost, Sum
 from hazardmill.reporting.numbers import NONE, UNKNOWN, usd
 
 _LONGEST: Final = 140
-"""Characters of a sentence in a table."""
+"""Longest sentence in a table, in characters."""
 
 OUTCOME_WORDS: Final = {
     Outcome.ACCEPTED: "accepted",
@@ -24,24 +24,28 @@ OUTCOME_WORDS: Final = {
 
 
 def usd_sum(total: Sum) -> str:
-    """``$1.20``; with unknown parts ``$1.20 + 3 unknown``."""
+    """Write a sum of dollars as ``$1.20``, or ``$1.20 + 3 unknown`` if it has unknown parts."""
     return _with_unknown(total, usd(total.known))
 
 
 def token_sum(total: Sum) -> str:
-    """``1,200``; with unknown parts ``1,200 + 3 unknown``."""
+    """Write a sum of tokens as ``1,200``, or ``1,200 + 3 unknown`` if it has unknown parts."""
     return _with_unknown(total, UNKNOWN if total.known is None else f"{total.known:,}")
 
 
 def usd_per_task(cost: Cost) -> str:
-    """USD a validated task; ``at least`` where a price behind it is unknown, a dash without tasks."""
+    """Write the price per validated task: ``at least`` if an unknown price is behind it, a dash without tasks."""
     if not cost.accepted:
         return NONE
     return f"{'at least ' if cost.whole.unknown and cost.usd_per_task is not None else ''}{usd(cost.usd_per_task)}"
 
 
 def reason(code: str | None) -> str:
-    """A reason code as words, ``no_unsafe_plan`` as ``no unsafe plan``; a sentence stays one, cut if it is long."""
+    """Write a reason code as words, such as ``no unsafe plan`` for ``no_unsafe_plan``.
+
+    Args:
+        code: A code, or a sentence, which is only cut if it is long; null and empty: "no reason given".
+    """
     if not code:
         return "no reason given"
     return textwrap.shorten(code, _LONGEST, placeholder=" ...") if " " in code else code.replace("_", " ")

@@ -250,7 +250,7 @@ def _shoot(tab: Page, name: str) -> None:
 
 STRONG: Final = "strong, .markdown-renderer__text--strong"
 """Bold words: the older UI has a class for them, and no tag."""
-HEAD: Final = ["Records", "Accepted", "Yield", "USD", "USD a task", "Cached input"]
+HEAD: Final = ["Records", "Accepted", "Yield", "USD", "USD per task", "Cached input"]
 
 
 def test_the_pages_talk_to_the_server_they_come_from(server: str) -> None:
@@ -261,7 +261,7 @@ def test_the_pages_talk_to_the_server_they_come_from(server: str) -> None:
 def test_a_run_shows_its_headline_and_figures_in_both_uis(browser: Browser, shown: Shown, ui: str) -> None:
     tab = _opened(browser, shown, ui, f"run-{shown.run_id}")
     assert _table(tab) == [HEAD, list(shown.headline[0].values())]
-    assert _table(tab, 1)[0] == ["Source", "Records", "Accepted", "USD", "USD a task", "Cached input"]
+    assert _table(tab, 1)[0] == ["Source", "Records", "Accepted", "USD", "USD per task", "Cached input"]
     assert [line[0] for line in _table(tab, 1)[1:]] == ["bddl", "neiss", "all"]
     figures = _figures(tab)
     assert len(figures) == 5

@@ -35,7 +35,7 @@ def test_a_run_without_any_accepted_task() -> None:
     for name in ("groups", "types", "flows", "effort"):
         assert "no accepted tasks" in drawn[name].svg and "(n = 0 tasks)" in drawn[name].title
     assert "n = 5 records lost" in drawn["losses"].title
-    assert found.headline[-1] == ("-", "USD a validated task")
+    assert found.headline[-1] == ("-", "USD per validated task")
     assert {gate.passed for gate in found.corpus.gates} == {None}
     shown = Tables(render_report(connect(**tables), ["r"])).found
     assert [line[1] for line in shown["Gates of the corpus"][1:3]] == ["unknown: there is no task"] * 2
@@ -48,7 +48,7 @@ def test_costs_that_nobody_knows_are_unknown_and_not_zero() -> None:
     (stages,) = (rows for name, rows in shown.items() if name.startswith("Cost by stage"))
     assert stages[1:] == [[stage, "1", "0", "0", "unknown", "unknown", "unknown"] for stage in ("author", "all")]
     assert shown["Cost of a validated task"][1][0] == "unknown"
-    assert [row[2] for row in shown["Other published figures"] if row[0] == "USD a validated task"] == ["unknown"]
+    assert [row[2] for row in shown["Other published figures"] if row[0] == "USD per validated task"] == ["unknown"]
 
 
 def test_the_gates_know_the_plans_and_dangers_of_the_store() -> None:

@@ -23,7 +23,7 @@ from .support import Row, call, danger, draft, mill, outcome, row, task
 from .test_with_store import by_run
 
 HOSTILE = "<script>x</script> [a](https://evil.example) ![b](x) `c|d` # *e* _f_ www.evil.example g@evil.example\n# h"
-HEAD = ["Records", "Accepted", "Yield", "USD", "USD a task", "Cached input"]
+HEAD = ["Records", "Accepted", "Yield", "USD", "USD per task", "Cached input"]
 LIMIT = 300_000
 
 
@@ -118,7 +118,7 @@ def test_the_headline_of_a_run_says_what_is_known(milled: dict[str, DashboardPan
 def test_sources_have_a_line_each(milled: dict[str, DashboardPanel]) -> None:
     for name in ("run-r", "cost-all"):
         assert grids(milled[name].markdown)[1] == [
-            ["Source", "Records", "Accepted", "USD", "USD a task", "Cached input"],
+            ["Source", "Records", "Accepted", "USD", "USD per task", "Cached input"],
             ["bddl", "5", "1 (33.3 %)", "$0.0400", "$0.0400", "0.0 %"],
             ["neiss", "5", "2 (40.0 %)", "$0.0600 + 1 unknown", "at least $0.0300", "33.3 %"],
             ["all", "10", "3 (37.5 %)", "$0.100 + 1 unknown", "at least $0.0333", "25.0 %"],
@@ -139,9 +139,12 @@ def test_the_funnel_of_a_source_is_that_of_its_records(milled: dict[str, Dashboa
 @pytest.mark.parametrize(
     ("name", "titles"),
     [
-        ("run-r", ("Cost by stage", "Cumulative cost", "Yield by draft", "Cache-hit share", "USD a validated task")),
-        ("cost-all", ("Cost by stage", "USD a validated task", "Cache-hit share", "Cumulative cost", "Yield by draft")),
-        ("cost-neiss", ("Cost by stage", "USD a validated task", "Cache-hit share", "Cumulative cost", "Yield")),
+        ("run-r", ("Cost by stage", "Cumulative cost", "Yield by draft", "Cache-hit share", "USD per validated task")),
+        (
+            "cost-all",
+            ("Cost by stage", "USD per validated task", "Cache-hit share", "Cumulative cost", "Yield by draft"),
+        ),
+        ("cost-neiss", ("Cost by stage", "USD per validated task", "Cache-hit share", "Cumulative cost", "Yield")),
         ("funnel-bddl", ("Where the records went", "Losses by stage and reason", "Yield by draft")),
     ],
 )
@@ -162,7 +165,7 @@ def test_figures_count_each_attempt_once(milled: dict[str, DashboardPanel]) -> N
     said = ["".join(figure.itertext()) for figure in pictures(milled["run-r"].markdown)]
     assert "Cost by stage in USD, by source (n = 5 attempts)" in said[0]
     assert "Cache-hit share of input, this run (n = 400 tokens)" in said[3]
-    assert "The price of 1 attempt is unknown, and in no bar." in milled["run-r"].markdown
+    assert "The price of 1 attempt is unknown and not in any bar." in milled["run-r"].markdown
 
 
 def test_what_was_asked_for_no_record_is_in_a_bar(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_stacked_cost_says_what_each_row_paid_by_stage_and_what_is_in_no_bar() -
         ("neiss", "$0.500", "$1.25 + 1 unknown", "$1.75 + 1 unknown"),
         ("bddl", "-", "$0.250", "$0.250"),
     )
-    assert figure.note == "The price of 1 attempt is unknown, and in no bar."
+    assert figure.note == "The price of 1 attempt is unknown and not in any bar."
     assert {"neiss", "bddl", "extract", "author", "USD", "$1.75 + 1 unknown"} <= set(texts(figure))
 
 
@@ -97,7 +97,7 @@ def test_cache_shares_tell_unknown_from_nothing() -> None:
 def test_usd_a_task_is_a_lower_bound_while_a_price_is_unknown() -> None:
     runs = [past("a", 4, spent(4, 1.0)), past("b", 2, spent(3, 1.0, unknown=1)), past("c", 0, spent(1, 1.0))]
     figure = usd_per_task_bars(runs, [run.began for run in runs], "b", "the last 3 runs")
-    assert figure.title == "USD a validated task, the last 3 runs (n = 6 tasks)"
+    assert figure.title == "USD per validated task, the last 3 runs (n = 6 tasks)"
     assert [line[3] for line in figure.grid.rows] == ["$0.250", "at least $0.500", "-"]
     assert figure.note is not None and "Blue: the run that wrote this." in figure.note
     assert figure.standalone.count("#0072b2") == 1

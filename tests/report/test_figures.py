@@ -152,7 +152,7 @@ def test_a_stage_of_which_nothing_is_known_has_no_bar_and_says_so() -> None:
     ]
     drawn = cost_by_stage(cost(connect(llm_calls=calls), ["r"]))
     assert {"unknown", "$0.250"} <= set(texts(drawn))
-    assert drawn.note == "The price of 1 attempt is unknown, and in no bar."
+    assert drawn.note == "The price of 1 attempt is unknown and not in any bar."
     assert drawn.grid.rows[0] == ("extract", "1", "0", "0", "unknown", "unknown", "unknown")
     assert drawn.grid.rows[2] == ("all", "2", "0", "0", "1 + 1 unknown", "1 + 1 unknown", "$0.250 + 1 unknown")
     drawn = cost_by_stage(cost(connect(llm_calls=calls[1:]), ["r"]))
@@ -183,7 +183,7 @@ def test_many_reasons_are_folded_by_stage_and_told_in_the_table() -> None:
     assert len(drawn.grid.rows) == 20 and sum(int(row[2]) for row in drawn.grid.rows) == 110
     shown = [text for text in texts(drawn) if "reason" in text]
     assert shown.count("other reasons") == 2 and len(shown) == REASONS + 2 + 1
-    assert drawn.note == "8 rarer reasons put together by stage as other reasons."
+    assert drawn.note == "8 rarer reasons combined by stage as other reasons."
     assert drawn.alt.count("other reasons: 10;") + drawn.alt.count("other reasons: 10.") == 2
 
 
@@ -218,5 +218,5 @@ def test_many_sources_are_folded_so_that_colours_stay_apart() -> None:
     assert [text for text in texts(drawn) if text in ("s0", "s4", "s5", "others")] == ["s0", "s4", "others"]
     assert "45" in texts(drawn)
     assert drawn.grid.head == ("Danger type", *(f"s{n}" for n in range(9)), "Tasks")
-    assert drawn.note is not None and drawn.note.startswith("Of these types there is no task: mechanical, chemical")
+    assert drawn.note is not None and drawn.note.startswith("No task has one of these types: mechanical, chemical")
     assert [row[-1] for row in danger_groups(tasks).grid.rows] == [*(str(9 - n) for n in range(9)), "45"]

@@ -52,12 +52,12 @@ def test_rare_sources_and_settings_are_put_together() -> None:
     # One more than that is told: "other" would hide a name and save no room.
     assert task_paths([task(f"s{n}") for n in range(MOST + 1)])[1] == {}
     note = danger_flows(tasks).note
-    assert note is not None and f"The {MOST} commonest settings are told; other settings are 3 more." in note
+    assert note is not None and f"Only the {MOST} commonest settings are shown; other settings are 3 more." in note
 
 
 def test_what_is_not_said_is_told_and_counted() -> None:
     drawn = danger_flows([task(), task(setting=None), task(entity=None), task(setting="", entity=None)])
-    assert drawn.note is not None and "Of 3 tasks setting or entity is not said." in drawn.note
+    assert drawn.note is not None and "For 3 tasks setting or entity is not said." in drawn.note
     assert ("setting to danger group", NOT_SAID, "physical", "2") in drawn.grid.rows
     assert ("danger type to entity in danger", "thermal", NOT_SAID, "2") in drawn.grid.rows
     assert NOT_SAID not in danger_flows([task()]).alt

@@ -168,7 +168,7 @@ def test_a_structure_that_cannot_be_told_is_unknown_and_said_to_be() -> None:
     found = funnel(connect(**tables), ["r"], told_once)
     assert (found.structures.tasks, found.structures.distinct, found.structures.unknown) == (1, 1, 2)
     assert found.structures.effective == 1
-    assert "The structure of 2 tasks is too large to tell." in notes(found)
+    assert "The structure of 2 tasks is unknown: too large to compute." in notes(found)
     assert not any("Several runs accepted" in note for note in notes(found))
     seen.clear()
     gates = {gate.name: gate for gate in corpus(connect(**tables), ["r"], told_once).gates}

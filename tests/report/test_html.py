@@ -132,11 +132,11 @@ def test_recorded_answers_are_told_at_the_head_with_how_many_are_older_than_thei
         recorded("c", answered=False, recorded_for="old", recording=None),
     ]
     text = Page(render_report(connect(**tables), ["r"])).text
-    assert "2 answers of claude, recorded earlier; nobody was asked in these runs. 1 answer to earlier prompts" in text
+    assert "2 answers of claude, recorded earlier; no model was asked in these runs. 1 answer answered earlier" in text
     assert text.index("Recorded answers.") < text.index("Where the records went")
     tables["llm_calls"] = [recorded("a"), recorded("d", recording=None, recorded_for=None, model_answered="toy")]
     mixed = Page(render_report(connect(**tables), ["r"])).text
-    assert "1 of 2 answers of claude, recorded earlier. " in mixed and "nobody was asked" not in mixed
+    assert "1 of 2 answers of claude, recorded earlier. " in mixed and "no model was asked" not in mixed
     tables["llm_calls"] = [recorded("a")]
     assert "earlier prompts" not in Page(render_report(connect(**tables), ["r"])).text
 

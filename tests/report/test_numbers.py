@@ -208,7 +208,7 @@ def test_the_losses_beside_the_published_ones(
         str(sum(row["danger_type"] is not None for row in rows("dangers"))),
     ]
     assert others["Lost at human review"][:2] == ["32.6 % (normbank 55.1 %)", "unknown"]
-    assert others["USD a validated task"][0] == "$0.0110" and "does not hold" in others["USD a validated task"][2]
+    assert others["USD per validated task"][0] == "$0.0110" and "does not hold" in others["USD per validated task"][2]
 
 
 def test_the_gates(shown: dict[str, Table], rows: Callable[[str], Rows]) -> None:

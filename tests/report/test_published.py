@@ -57,12 +57,12 @@ def test_a_source_of_which_nothing_was_published_says_so() -> None:
 def test_whether_a_comparison_holds_depends_on_who_answered() -> None:
     found = comparison(offline())
     assert found.offline and found.worth.startswith("It does not hold: the offline author answered")
-    assert dict((row[0], row[3]) for row in found.others)["USD a validated task"].startswith("It does not hold")
+    assert dict((row[0], row[3]) for row in found.others)["USD per validated task"].startswith("It does not hold")
     found = comparison(mill())
     assert not found.offline and found.worth.startswith("It holds with reservations")
     # Part of what stops a draft here was never asked there, as far as anybody knows.
     assert "what fails the certificate" in found.worth
-    priced = {row[0]: row for row in found.others}["USD a validated task"]
+    priced = {row[0]: row for row in found.others}["USD per validated task"]
     assert priced[1:3] == ("$0.0110", "at least $0.0333") and priced[3].startswith("It holds with reservations")
 
 

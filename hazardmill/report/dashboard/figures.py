@@ -78,7 +78,7 @@ def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
     notes = [] if in_usd else ["Tokens in and out: nothing was paid, or no price is known."]
     if unknown:
         what = "The price" if in_usd else "The number of tokens"
-        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown, and in no bar.")
+        notes.append(f"{what} of {plural(unknown, 'attempt')} is unknown and not in any bar.")
     said = "; ".join(f"{bar.name} {text}" for bar, text in zip(bars, words, strict=True))
     alt = f"Bars of {unit}, divided by stage: {said}."
     return draw("stages", title, alt, 1.25 + ROW * len(bars), paint, grid=grid, note=" ".join(notes) or None)
@@ -174,13 +174,13 @@ def _read(spent: SpendTotals) -> tuple[str, str, str]:
 def usd_per_task_bars(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:
     """USD a validated task, a bar a run; the run that is looked at stands out."""
     tasks = sum(past.tasks for past in pasts)
-    title = f"USD a validated task, {of} (n = {plural(tasks, 'task')})"
+    title = f"USD per validated task, {of} (n = {plural(tasks, 'task')})"
     words = [price_per_task(past) for past in pasts]
     lines = tuple(
         (name, count(past.tasks), usd_sum(past.spent.whole.sum), said)
         for name, past, said in zip(names, pasts, words, strict=True)
     )
-    grid = Grid(title, ("Run", "Tasks", "USD behind them", "USD a task"), lines)
+    grid = Grid(title, ("Run", "Tasks", "USD behind them", "USD per task"), lines)
     if not tasks:
         return draw_empty("task", title, "no task was accepted yet", grid)
     if not any(past.usd_per_task for past in pasts):

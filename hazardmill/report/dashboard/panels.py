@@ -48,7 +48,7 @@ _OFFLINE: Final = (
     "**Written by the offline author**, hazardmill's rule-based stand-in (`offline-author`), and by no language model:"
     " these figures say nothing of any model, and cost nothing."
 )
-_HEAD: Final = ("Records", "Accepted", "Yield", "USD", "USD a task", "Cached input")
+_HEAD: Final = ("Records", "Accepted", "Yield", "USD", "USD per task", "Cached input")
 _TELLING: Final = {
     "running": "under way",
     "completed": "completed: every record has its outcome",
@@ -326,13 +326,13 @@ def _headline(past: Past) -> tuple[str, ...]:
 
 def _by_source(sources: Sequence[str], parts: Sequence[Past], whole: Past) -> Grid:
     lines = [(source, *_headline_in_five(part)) for source, part in zip(sources, parts, strict=True)]
-    head = ("Source", "Records", "Accepted", "USD", "USD a task", "Cached input")
+    head = ("Source", "Records", "Accepted", "USD", "USD per task", "Cached input")
     return Grid("By source", head, (*lines, ("all", *_headline_in_five(whole))))
 
 
 def _run_by_run(pasts: Sequence[Past]) -> Grid:
     lines = tuple((f"{past.run_id}, {past.began}", *_headline_in_five(past)) for past in reversed(pasts))
-    return Grid("Run by run", ("Run", "Records", "Accepted", "USD", "USD a task", "Cached input"), lines)
+    return Grid("Run by run", ("Run", "Records", "Accepted", "USD", "USD per task", "Cached input"), lines)
 
 
 def _headline_in_five(past: Past) -> tuple[str, ...]:
