@@ -31,7 +31,7 @@ def test_a_task_is_told_as_text_as_json_and_as_a_page(
     text = hazardmill("why", task_id, "--store", "store")
     assert (text.code, text.err) == (0, "")
     assert text.out.startswith(f"{record_id}: accepted as task {task_id}")
-    assert "THE DANGEROUS PLAN" in text.out and "unchanged: the file holds it there" in text.out
+    assert "THE DANGEROUS PLAN" in text.out and "unchanged: the file still holds it" in text.out
     full = hazardmill("why", task_id, "--store", "store", "--full")
     assert len(full.out) > 2 * len(text.out)
 
@@ -85,7 +85,7 @@ def test_the_file_is_not_looked_into_where_that_is_not_wanted(
     told = hazardmill("why", next(iter(outcomes)), "--store", "store", "--json", "--no-reread").json
     assert told["origin"]["still"] == {
         "state": "not_here",
-        "message": "not looked for, as was asked",
+        "message": "not looked for, as requested",
         "path": None,
         "content_hash": None,
     }

@@ -43,10 +43,10 @@ def test_a_file_as_it_was_holds_the_record(notes: Path, row: dict[str, Any]) -> 
     ("change", "says", "hashed"),
     [
         (rewritten("1 hot soup", "2 warm soup", "3 no soup"), "says something else", True),
-        (rewritten("2 cold soup"), "nothing of it is there", False),
-        (rewritten("1 hot soup", "3 no soup", "2 cold soup"), "something else: it is notes:3", True),
+        (rewritten("2 cold soup"), "the file has nothing there", False),
+        (rewritten("1 hot soup", "3 no soup", "2 cold soup"), "something else there: it is notes:3", True),
         (rewritten("1 hot soup", "2"), "refused: there is no text", False),
-        (rewritten(""), "nothing of it is there", False),
+        (rewritten(""), "the file has nothing there", False),
     ],
     ids=["said otherwise", "moved up", "another there", "refused", "empty"],
 )
@@ -93,7 +93,7 @@ def test_a_source_that_is_gone_is_no_error(notes: Path, row: dict[str, Any]) -> 
 
 def test_any_of_the_places_will_do(notes: Path, row: dict[str, Any], tmp_path: Path) -> None:
     assert look_again(row, [tmp_path / "nowhere", notes]).state == "unchanged"
-    assert look_again(row, []).message == "no run says where the file lay"
+    assert look_again(row, []).message == "no run recorded where the file was"
 
 
 @pytest.mark.parametrize("name", ["alfred", "bddl", "neiss", "normbank", "virtualhome"])

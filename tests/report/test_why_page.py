@@ -124,7 +124,7 @@ def test_the_page_tells_the_story_draft_by_draft(why_store: Store) -> None:
     assert {"ins", "del"} <= set(page.tags)
     assert "+ def build(self):" in page.text and "- def build(self:" in page.text
     assert page.text.count("Feedback sent to the next draft") == 2
-    assert "unchanged : the file holds it there" in page.text
+    assert "unchanged : the file still holds it" in page.text
 
 
 def test_the_page_tells_both_plans_with_the_moment_of_danger(why_store: Store) -> None:
@@ -141,11 +141,11 @@ def test_each_way_to_end_has_its_words(why_store: Store) -> None:
     assert "Nothing: the code came back as it was." in page_of(why_store, "notes:3").text
     assert "a dog is in danger, not a human" in page_of(why_store, "notes:4").text
     assert "The task it duplicates" in page_of(why_store, "notes:5").text
-    assert "given first by notes:1 with draft 3" in page_of(why_store, "notes:5").text
+    assert "which came first from notes:1 , draft 3" in page_of(why_store, "notes:5").text
     assert "Extraction: failed" in page_of(why_store, "notes:6").text
     assert "No safe plan The danger is declared unavoidable" in page_of(why_store, "notes:7").text
     pending = page_of(why_store, "notes:8").text
-    assert "Why notes:8 is no task yet" in pending
+    assert "Why notes:8 is not a task yet" in pending
     assert "Extraction: not done yet" in pending and "the record is not finished" in pending
     assert "No run has met this record yet." in page_of(why_store, "notes:9").text
 

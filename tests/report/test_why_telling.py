@@ -290,7 +290,7 @@ def test_what_an_attempt_that_was_cut_off_cost_is_unknown(own_store: Store) -> N
     for spent in (story.spent.usd, story.spent.paid_here):
         assert (spent.known, spent.unknown) == (pytest.approx(0.0035), 1)
     text = render_text(story)
-    assert "attempt 2 of run first: sent, and how it ended is unknown" in text
+    assert "attempt 2 of run first: sent; how it ended is unknown" in text
     assert "this run paid $0.00350 + 1 unknown" in " ".join(text.split())
 
 
@@ -328,7 +328,7 @@ def test_parts_without_the_record_are_not_read(own_store: Store) -> None:
     [
         ("notes:99", "no record or task 'notes:99'.*did you mean notes:9"),
         ("notes-ffffffffffff", "no record or task 'notes-ffffffffffff'.*list some with: hazardmill query"),
-        ("first", "first is a run, and not a record.*hazardmill report --run first"),
+        ("first", "first is a run, not a record.*hazardmill report --run first"),
         ("notes:", "no record or task"),
     ],
 )
@@ -347,13 +347,15 @@ def test_an_item_that_was_refused_says_why(own_store: Store) -> None:
     (row,) = own_store.rows("rejects")
     with own_store.writer("later") as writer:
         writer.append_sync({"rejects": [{**row, "native_id": "10"}]})
-    with pytest.raises(InputError, match=r"notes.txt:10: notes:10 became no record: there is no text \[write some\]"):
+    with pytest.raises(
+        InputError, match=r"notes.txt:10: notes:10 did not become a record: there is no text \[write some\]"
+    ):
         build_story(own_store, "notes:10")
 
 
 @pytest.mark.parametrize(
     ("run_id", "says"),
-    [("agian", "no run 'agian'.*did you mean again"), ("again", "run again has nothing of notes:2.*that have: first")],
+    [("agian", "no run 'agian'.*did you mean again"), ("again", "run again has nothing on notes:2.*that do: first")],
 )
 def test_a_run_that_has_nothing_of_it_is_refused(run_id: str, says: str, why_store: Store) -> None:
     with pytest.raises(InputError, match=says):

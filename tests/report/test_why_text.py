@@ -14,7 +14,7 @@ HEADLINES = {
     5: "a duplicate of task notes-",
     6: "extraction failed: unusable answer; there is no JSON object in the answer",
     7: "accepted as task notes-",
-    8: "pending: the run has not finished with this record",
+    8: "pending: the run has not finished this record",
     9: "no run has met this record yet",
 }
 
@@ -88,10 +88,10 @@ def test_money_says_who_paid_and_what_is_unknown(why_store: Store) -> None:
 
 def test_a_failed_attempt_and_a_duplicate_are_told(why_store: Store) -> None:
     pending = flat(text_of(why_store, "notes:8"))
-    assert "EXTRACTION not done OTHER REQUESTS no committed row speaks of them" in pending
+    assert "EXTRACTION not done OTHER REQUESTS no committed row mentions them" in pending
     assert "no answer, after 1 attempt; nothing was paid" in pending
     assert "attempt 1 of run first: RequestRefused: record notes:8: the credit is used up" in pending
-    assert "gave it first notes:1 with draft 3: hazardmill why notes-" in flat(text_of(why_store, "notes:5"))
+    assert "came from notes:1 with draft 3: hazardmill why notes-" in flat(text_of(why_store, "notes:5"))
     assert "duplicate notes:5" in flat(text_of(why_store, "notes:1", "first"))
 
 

@@ -1,4 +1,4 @@
-"""Puts the story of a record together from its rows, its file and what stepping its plans shows."""
+"""Assemble the story of a record from its rows, its file and a simulation of its plans."""
 
 from __future__ import annotations
 
@@ -41,24 +41,25 @@ from hazardmill.runs.status import shown_state
 from hazardmill.store.store import Store
 
 _CONTEXT = 3
-"""Unchanged lines that a diff shows around changed ones."""
+"""Unchanged lines that a diff shows around changed lines."""
 
 
 def build_story(store: Store, asked: str, run_id: str | None = None, *, reread: bool = True) -> Story:
-    """The story of a record, or of a task's record.
+    """Assemble the story of a record in one run.
 
     Args:
-        store: Where the runs are.
-        asked: Id of a record or task.
-        run_id: The run to tell of; without it, the latest that has it.
-        reread: Whether to look into the record's file again. A record near the end of a large file takes seconds.
+        store: The store with the runs.
+        asked: Id of a record, or of a task, which stands for the record that the task was made from.
+        run_id: The run; null: the latest run that has the task or met the record.
+        reread: Whether to read the record's file again and compare. For a record near the end of a large file that
+            takes seconds.
 
     Raises:
-        InputError: Nobody knows the id or the run, or the run has nothing of it.
+        InputError: The store does not have the id or the run, or the run did not meet the record.
         DocumentError: The store holds a task that this version cannot read.
-        StoreError: The store cannot be read, or holds a danger that this version cannot.
+        StoreError: The store cannot be read, or holds a danger that this version cannot read.
     """
-    # Should a compaction take the parts away meanwhile, all of it is read anew.
+    # If a compaction removes parts meanwhile, everything is read again from a new snapshot.
     return store.read(lambda snapshot: _StoryBuilder(StoreView(store, snapshot), asked, run_id, reread).story())
 
 
@@ -118,8 +119,8 @@ class _StoryBuilder:
 
     def _still(self, row: Row) -> OriginCheck:
         if not self._reread:
-            return OriginCheck(state="not_here", message="not looked for, as was asked")
-        # Where the run itself read it comes after where the record came in: later runs may have read a copy.
+            return OriginCheck(state="not_here", message="not looked for, as requested")
+        # The input of the run that ingested the record comes first: later runs may have read a copy.
         readers = dict.fromkeys([row["run_id"], *self._place.met_by])
         paths = [path for run_id in readers for path in inputs_of(self._view.config(run_id), row["source"])]
         return look_again(row, map(Path.absolute, paths))
@@ -179,7 +180,7 @@ def _outcome_story(row: Row | None, drafts: int) -> OutcomeStory:
             outcome=Outcome.PENDING,
             words=OUTCOME_WORDS[Outcome.PENDING],
             reason=None,
-            message="the run has not finished with this record",
+            message="the run has not finished this record",
             task_id=None,
             drafts=drafts,
             usd=None,
@@ -199,7 +200,7 @@ def _extraction_story(row: Row, calls: CallRows) -> ExtractionStory:
             raise StoreError(
                 f"the store holds a danger that this version cannot read: {wrong['loc'][0]}: {wrong['msg']}",
                 record_id=row["record_id"],
-                remedy="work on the record again in a new run, "
+                remedy="process the record again in a new run, "
                 f"or use hazardmill {row['hazardmill_version']}, which wrote it",
             ) from error
     same = (
@@ -250,13 +251,13 @@ def _draft_stories(drafts: Sequence[Row], checks: Sequence[Row], calls: CallRows
             checks=tuple(map(_check, said)),
             **{name: row[name] for name in same},
         )
-        # A draft without code is mended from the last code there was.
+        # After a draft without code, the next one is compared with the last code before it.
         before = row["code"] or before
 
 
 def _diff(before: str, after: str) -> Iterator[str]:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=_CONTEXT, lineterm="")
-    # The first two name files.
+    # The first two lines name files.
     return (line for number, line in enumerate(lines) if number > 1)
 
 

@@ -1,4 +1,4 @@
-"""Requests as the ledger has them: what was asked, what came back, what it took and who paid."""
+"""Read requests from the ledger: what was asked, what came back, what it took and who paid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from hazardmill.report.why.model import AttemptStory, Payer, RequestStory, Spend
 
 
 class CallRows:
-    """The ledger's rows on one record, as one run saw them."""
+    """The ledger's rows about one record, from the point of view of one run.
+
+    Args:
+        rows: Attempts of all runs at requests for the record.
+        run_id: The run; null if no run has met the record.
+    """
 
     def __init__(self, rows: Iterable[Row], run_id: str | None) -> None:
         self._run_id = run_id
@@ -21,12 +26,12 @@ class CallRows:
             self._by_identity.setdefault(row["identity"], []).append(row)
 
     def request(self, identity: str) -> RequestStory:
-        """One request."""
+        """Return one request, with the answer that this run used; without content if the ledger lost it."""
         rows = self._by_identity.get(identity)
         if not rows:
             return _lost_request(identity)
         answers = [row for row in rows if row["answered"]]
-        # As the ledger chooses: the run's own answer, else the one that came first.
+        # The same choice as the ledger's: the run's own answer, else the earliest.
         answer = min(answers, key=lambda row: row["run_id"] != self._run_id, default=None)
         shown = answer or next((row for row in rows if row["run_id"] == self._run_id), rows[0])
         told = {self._run_id, shown["run_id"]}
@@ -43,7 +48,7 @@ class CallRows:
         )
 
     def other_requests(self, known: Iterable[str]) -> tuple[RequestStory, ...]:
-        """Requests that the run itself sent, in the order in which it did, but for those that are known."""
+        """Return the requests that the run itself sent, in that order, except those whose identities are given."""
         known = set(known)
         own = [
             identity
@@ -56,7 +61,7 @@ class CallRows:
         if answer is None:
             return "unknown", None
         if answer["usd_upper"] == 0 and answer["usd"] != 0:
-            # It has a price, and nothing was paid: a replay of another store's answer.
+            # It has a price, but nothing was paid: an answer replayed from another store.
             return "nobody", None
         return ("this_run" if answer["run_id"] == self._run_id else "earlier_run"), answer["run_id"]
 
@@ -92,7 +97,12 @@ def _attempt(row: Row) -> AttemptStory:
 
 
 def total_spend(requests: Sequence[RequestStory], run_id: str | None) -> SpendStory:
-    """What requests took, each once."""
+    """Add up what some requests took.
+
+    Args:
+        requests: The requests; one that occurs twice counts once.
+        run_id: The run whose payments are added up separately; null: there is none.
+    """
     once = tuple({request.identity: request for request in requests}.values())
     attempts = [
         attempt for request in once for attempt in request.attempts if attempt.run_id == run_id or attempt.answered
@@ -111,5 +121,5 @@ def total_spend(requests: Sequence[RequestStory], run_id: str | None) -> SpendSt
 
 
 def _usd_of(attempt: AttemptStory) -> float | None:
-    """What was paid for an attempt; null where nobody knows how it ended, or at what price."""
+    """Return what was paid for an attempt; null if its end or its price is not known."""
     return 0.0 if attempt.usd_upper == 0 else attempt.usd

@@ -1,4 +1,4 @@
-"""Whether the file that a record was read from still holds it, at that place."""
+"""Check whether the file that a record was read from still holds it at the same place."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from hazardmill.report.why.model import OriginCheck
 
 
 def inputs_of(config: Row, source: str) -> Iterator[Path]:
-    """The paths from which a run, of ingestion or generation, read a source."""
+    """Yield the paths from which a run read a source.
+
+    Args:
+        config: Configuration of an ingestion run or a generation run.
+        source: Name of the source.
+    """
     for given in config.get("inputs") or [config]:
         if given.get("source") == source and given.get("path"):
             yield Path(given["path"])
 
 
 def look_again(row: Row, paths: Iterable[Path]) -> OriginCheck:
-    """Read the record's file again, as far as the record's place in it. Never an error: files go and change.
+    """Read a record's file again, up to the place of the record.
+
+    Never raises, because files disappear and change: what went wrong is in the message of the result.
 
     Args:
-        row: The record, as the store has it.
-        paths: Where its file may be: what was given to the runs that read it.
+        row: The record's row in the store.
+        paths: Where its file may be, in order: the inputs of the runs that read it.
     """
     tried: list[str] = []
     wrong: str | None = None
@@ -39,10 +46,10 @@ def look_again(row: Row, paths: Iterable[Path]) -> OriginCheck:
             still = None if kind_of(path) is FileKind.MISSING else _read_again(row, path)
             if still is not None:
                 return still
-        except Exception as error:  # whatever a reader makes of what is there now, it is only looked at
+        except Exception as error:  # whatever a reader raises about what is there now, this is only a look
             wrong = f"{path} could not be read again: {error}"
     if wrong is None:
-        wrong = f"{row['file']} is not at {' or '.join(tried)}" if tried else "no run says where the file lay"
+        wrong = f"{row['file']} is not at {' or '.join(tried)}" if tried else "no run recorded where the file was"
     return OriginCheck(state="not_here", message=wrong)
 
 
@@ -57,17 +64,17 @@ def _read_again(row: Row, path: Path) -> OriginCheck | None:
     if isinstance(place, Record):
         found = place.content_hash
         if found == row["content_hash"]:
-            return OriginCheck(state="unchanged", message="the file holds it there", path=lies, content_hash=found)
+            return OriginCheck(state="unchanged", message="the file still holds it", path=lies, content_hash=found)
         other = "" if place.native_id == row["native_id"] else f": it is {place.record_id}"
         return OriginCheck(
-            state="changed", message=f"what is there now says something else{other}", path=lies, content_hash=found
+            state="changed", message=f"the file now says something else there{other}", path=lies, content_hash=found
         )
-    why = "nothing of it is there now" if place is None else f"what is there now is refused: {place.message}"
+    why = "the file has nothing there now" if place is None else f"what is there now is refused: {place.message}"
     return OriginCheck(state="changed", message=why, path=lies)
 
 
 def _at(items: Iterator[Record | Reject | Note], row: Row) -> Record | Reject | None:
-    """What a file has at the record's place; of several items there, the one of the record's id."""
+    """Return the item at the record's place; among several, the one with the record's id."""
     here: Record | Reject | None = None
     for item in items:
         if isinstance(item, Note):

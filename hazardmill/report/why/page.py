@@ -1,4 +1,4 @@
-"""The story as one self-contained page: no script, nothing loaded, all of it escaped."""
+"""Render a story as one self-contained HTML page, which runs no script, loads nothing, and escapes everything."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _STYLES: Final = (TEMPLATES / "report.css", _OWN / "why.css")
 
 
 def write_page(story: Story, path: Path) -> Path:
-    """Write the page of a story.
+    """Write a story as an HTML page.
 
     Args:
         story: The story.
-        path: The file to write; its folder is made.
+        path: The file to write; missing folders are created.
 
     Returns:
         The path.
@@ -40,7 +40,10 @@ def write_page(story: Story, path: Path) -> Path:
 
 
 def render_page(story: Story) -> str:
-    """The page as HTML."""
+    """Render a story as HTML.
+
+    The page's own security policy allows its style sheet, by hash, and nothing else.
+    """
     templates = environment(_OWN)
     templates.filters |= {"pretty": _pretty, "capitalize_first": _capitalize}
     style = "\n" + "".join(path.read_text(encoding="utf-8") for path in _STYLES)
@@ -50,7 +53,7 @@ def render_page(story: Story) -> str:
         words=wording,
         numbers=numbers,
         described=describe_witness,
-        # Ours, and the one thing that is not escaped: the policy lets a browser use this style and nothing else.
+        # Our own text, and the only one that is not escaped: the security policy of the page allows nothing but it.
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         version=__version__,
@@ -62,5 +65,5 @@ def _pretty(value: object) -> str:
 
 
 def _capitalize(text: str) -> str:
-    # Unlike str.capitalize it leaves the rest as it is.
+    # str.capitalize would lower the rest.
     return text[:1].upper() + text[1:]

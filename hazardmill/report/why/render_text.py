@@ -1,4 +1,4 @@
-"""The story for a terminal: short, with what was cut counted, or whole."""
+"""Render a story as text for a terminal: whole, or cut, with what was cut counted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hazardmill.reporting.numbers import UNKNOWN, usd
 from hazardmill.reporting.terminal_text import LABEL, Lines
 
 _SHORT: Final = 280
-"""Characters of a text that the short form shows at the most."""
+"""Most characters of a text that the short form shows."""
 _LINES: Final = 12
-"""Lines of a diff that the short form shows at the most."""
+"""Most lines of a diff that the short form shows."""
 
 
 def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
-    """The story as text.
+    """Render a story as text.
 
     Args:
         story: The story.
-        full: Whether to print prompts, answers and code whole.
-        width: Columns of the terminal.
+        full: Whether to show prompts, answers, code and evidence whole.
+        width: Width of the terminal in columns; less than 40 counts as 40.
     """
     page = _Page(full, max(40, width))
     _begin(page, story)
@@ -37,7 +37,7 @@ def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
         for draft in story.drafts:
             _draft(page, draft)
         if story.loose:
-            page.head("OTHER REQUESTS", "no committed row speaks of them")
+            page.head("OTHER REQUESTS", "no committed row mentions them")
             page.requests(story.loose)
     if story.task is not None:
         _task(page, story, story.task)
@@ -46,7 +46,7 @@ def render_text(story: Story, *, full: bool = False, width: int = 100) -> str:
 
 
 class _Page(Lines):
-    """The story's lines, some of which may be cut."""
+    """The lines of a story, some of which may be cut."""
 
     def __init__(self, full: bool, width: int) -> None:
         super().__init__(width)
@@ -54,7 +54,7 @@ class _Page(Lines):
         self._cut = False
 
     def block(self, name: str, text: str | None, *, end: bool = False, indent: int = 2) -> None:
-        """A text of its own lines, cut where that is asked for; with ``end`` its end is what is shown."""
+        """Add a quoted text, cut unless the page is full; with ``end``, its end is kept instead of its beginning."""
         if text is None:
             self.field(name, "none", indent)
             return
@@ -66,7 +66,7 @@ class _Page(Lines):
         self.raw(shown.splitlines(), indent + 2)
 
     def size(self, name: str, text: str, *, indent: int = 2) -> None:
-        """A text that is the same in every story: how long it is, and all of it only where that is asked for."""
+        """Add the length of a text that is the same in all stories; the text itself only if the page is full."""
         if self.full:
             self.block(name, text, indent=indent)
             return
@@ -74,7 +74,7 @@ class _Page(Lines):
         self.line(f"{name:{LABEL}}{len(text):,} characters", indent, LABEL)
 
     def some(self, lines: Sequence[str], indent: int) -> None:
-        """Lines as they are, the first of them where that is asked for."""
+        """Add quoted lines; only the first ones unless the page is full."""
         left = 0 if self.full else max(0, len(lines) - _LINES)
         self.raw(lines[: len(lines) - left], indent)
         if left:
@@ -82,12 +82,12 @@ class _Page(Lines):
             self.line(f"{left:,} more lines", indent)
 
     def requests(self, requests: Iterable[RequestStory]) -> None:
-        """Requests, one after the other."""
+        """Add requests, one after the other."""
         for asked in requests:
             _request(self, asked)
 
     def end(self) -> None:
-        """What to do to see more."""
+        """Add a line on how to see what was cut, if anything was."""
         if self._cut:
             self.skip()
             self.line("Texts were cut; --full prints them whole, --json and --html FILE hold everything.", 0)
@@ -124,7 +124,7 @@ def _record(page: _Page, story: Story) -> None:
 
 def _run(page: _Page, story: Story) -> None:
     run, ended = story.run, story.ended
-    assert run is not None and ended is not None  # one comes with the other
+    assert run is not None and ended is not None  # both or neither are null
     page.head("RUN", run.run_id)
     page.field("state", f"{run.state}; began {words.moment(run.began)}, last change {words.moment(run.changed)}")
     if run.parent_run_id is not None:
@@ -184,7 +184,7 @@ def _request(page: _Page, asked: RequestStory) -> None:
         if message.role == "system":
             page.size(name, message.content, indent=4)
         else:
-            # What is the same in every prompt comes first: its end is what is worth showing.
+            # Prompts begin with what is always the same: the end is worth showing.
             page.block(name, message.content, end=True, indent=4)
     page.block("the answer", asked.answer, indent=4)
 
@@ -212,7 +212,12 @@ def _draft(page: _Page, draft: DraftStory) -> None:
 
 
 def write_check(page: Lines, check: Check) -> None:
-    """What a check said, and what would mend it."""
+    """Write the result of a check and, if it failed, why and what would repair it.
+
+    Args:
+        page: The page to write to.
+        check: The check.
+    """
     why = f": {words.reason_words(check.reason)}; {check.message}" if check.passed is False else ""
     page.line(f"{check.name:{LABEL}}{words.check_word(check)}{why}", 4, LABEL)
     if check.mend is not None:
@@ -229,7 +234,7 @@ def _check(page: _Page, check: Check) -> None:
 def _task(page: _Page, story: Story, task: TaskStory) -> None:
     page.head("TASK", f"{task.task_id}: {task.title}")
     if story.ended is not None and story.ended.outcome is Outcome.DUPLICATE:
-        page.field("gave it first", f"{task.record_id} with draft {task.draft}: hazardmill why {task.task_id}")
+        page.field("came from", f"{task.record_id} with draft {task.draft}: hazardmill why {task.task_id}")
     page.field("document hash", task.document_hash)
     page.field("danger", f"{reason(task.danger_type)} ({task.danger_group}), {task.avoidability}")
     page.field("goal", task.goal)
@@ -267,13 +272,13 @@ def _task(page: _Page, story: Story, task: TaskStory) -> None:
 def write_plan(
     page: Lines, title: str, plan: PlanStory, aside: Callable[[StepStory], str | None] = lambda step: None
 ) -> None:
-    """A plan step by step: what changes, where danger fires.
+    """Write a plan step by step: what each action changes, and where danger fires.
 
     Args:
-        page: Where it is written.
-        title: Of the plan.
+        page: The page to write to.
+        title: Title of the plan.
         plan: The plan.
-        aside: What else there is to say of a step.
+        aside: Returns a further remark on a step, or null.
     """
     page.head(title, words.verdict(plan))
     if not plan.steps:
@@ -291,7 +296,7 @@ def write_plan(
 
 
 def _cut(text: str, end: bool) -> str:
-    """As much of a text as is shown in short, in whole lines if it has any that short."""
+    """Return as much of a text as the short form shows, in whole lines if one fits."""
     shown = text[-_SHORT:] if end else text[:_SHORT]
     if end:
         return shown[shown.find("\n") + 1 :].lstrip("\n") or shown

@@ -1,4 +1,4 @@
-"""From an id to a record and a run, and what to say of an id that nobody knows."""
+"""Resolve an id to a record and a run, and explain an id that the store does not have."""
 
 from __future__ import annotations
 
@@ -13,32 +13,37 @@ from hazardmill.errors import InputError
 from hazardmill.report.why.rows import StoreView
 
 _NEIGHBOURS: Final = 500
-"""Ids on either side that are compared with one that is not known: comparing with a million would take a minute."""
+"""How many neighbours on either side are compared with an unknown id: comparing a million would take a minute."""
 
 
 @dataclass(frozen=True)
 class ResolvedId:
-    """What an id stands for."""
+    """What an id stands for.
+
+    Attributes:
+        record_id: The record.
+        run_id: The run whose story is shown; null if no run has met the record.
+        met_by: Runs that met the record, oldest first.
+        task_of: If the id is that of a task: the record that the task was made from, by run.
+    """
 
     record_id: str
     run_id: str | None
-    """Null where no run has met the record."""
     met_by: tuple[str, ...]
-    """Runs that met the record, oldest first."""
     task_of: Mapping[str, str]
-    """Where the id is that of a task: the record by each run that has the task."""
 
 
 def resolve_id(view: StoreView, asked: str, run_id: str | None = None) -> ResolvedId:
-    """Find the record that an id of a record or task means, and the run to tell of.
+    """Find the record and the run that an id stands for.
 
     Args:
         view: The store.
-        asked: The id.
-        run_id: The run; without it, the latest that has the task or met the record.
+        asked: Id of a record or task.
+        run_id: The run; null: the latest run that has the task or met the record.
 
     Raises:
-        InputError: Nobody knows the id or the run, or the run has nothing of it.
+        InputError: The store does not have the id or the run, or the run did not meet the record. The message suggests
+            ids that are spelled alike.
     """
     # Only a record's id has a colon.
     tasks = {} if ":" in asked else _records_of_task(view, asked)
@@ -75,9 +80,9 @@ def _choose(view: StoreView, asked: str, runs: tuple[str, ...], run_id: str | No
             remedy=f"see: hazardmill run list --store {shlex.quote(place)}",
         )
     raise InputError(
-        f"run {run_id} has nothing of {asked}",
+        f"run {run_id} has nothing on {asked}",
         file=place,
-        remedy=f"runs that have: {', '.join(runs)}" if runs else "no run has met that record yet",
+        remedy=f"use one of the runs that do: {', '.join(runs)}" if runs else "no run has met that record yet",
     )
 
 
@@ -88,14 +93,14 @@ def _unknown(view: StoreView, asked: str) -> InputError:
     if refused:
         why = refused[-1]
         return InputError(
-            f"{asked} became no record: {why['message']}",
+            f"{asked} did not become a record: {why['message']}",
             file=why["file"],
             line=None if why["line"] < 0 else why["line"],
             remedy=why["remedy"],
         )
     if asked in view.runs:
         return InputError(
-            f"{asked} is a run, and not a record or task",
+            f"{asked} is a run, not a record or task",
             file=place,
             remedy=f"see: hazardmill report --run {shlex.quote(asked)} --store {shlex.quote(place)}",
         )
@@ -109,18 +114,26 @@ def _unknown(view: StoreView, asked: str) -> InputError:
 
 
 def _suggestion(asked: str, known: Iterable[str]) -> str:
-    """``; is it one of ...?`` with the ids that are spelled most alike, if any are."""
+    """Return ``; did you mean ...?`` with the ids that are spelled most alike, or nothing."""
     near = similar_ids(asked, known)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def similar_ids(asked: str, known: Iterable[str]) -> list[str]:
-    """At most three ids that are spelled much as one is, the most similar first."""
+    """Find ids that are spelled like a given one.
+
+    Args:
+        asked: The id that is not known.
+        known: The ids that exist; among many, only those that begin or end alike are compared.
+
+    Returns:
+        At most three ids, the most similar first.
+    """
     return difflib.get_close_matches(asked, _neighbours(asked, sorted(known)), n=3, cutoff=0.7)
 
 
 def _neighbours(asked: str, known: list[str]) -> list[str]:
-    """Ids that begin or end as one does: a slip of the pen leaves one of the two as it was."""
+    """Return ids that begin or end like a given one: a single typo leaves one of the two intact."""
     if len(known) <= 4 * _NEIGHBOURS:
         return known
     backwards = sorted(text[::-1] for text in known)

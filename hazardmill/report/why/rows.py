@@ -1,8 +1,8 @@
-"""Reads the rows of one record, at one moment of the store.
+"""Read the rows of one record from one snapshot of the store.
 
-A store can have thousands of parts. Which of them may hold a record is told by the statistics in their footers, so
-that the others are not read; and since all that is made of a record is committed together, the commits that hold its
-outcomes hold the rest of it. Answers and documents are only read of this record.
+A store can have thousands of parts. The statistics in their footers show which parts may hold a record, so that the
+others are not read. Everything that a run makes of a record is committed together, so that the commits with its
+outcomes hold the rest as well. Answers and documents of other records are never read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ _STATE: Final = ("run_id", "parent_run_id", "sequence", "kind", "state", "at", "
 
 
 class StoreView:
-    """A store at one moment, for several reads that must agree."""
+    """A snapshot of a store, for several reads that must agree with one another.
+
+    Outcomes, states of runs, and which commits hold a record are read once.
+
+    Args:
+        store: The store.
+        snapshot: A snapshot of it.
+    """
 
     def __init__(self, store: Store, snapshot: Snapshot) -> None:
         self.store = store
@@ -39,7 +46,7 @@ class StoreView:
         self._runs: dict[str, list[Row]] | None = None
 
     def outcomes(self, record_id: str) -> dict[str, Row]:
-        """Where a record ended, by run."""
+        """Return the outcome rows of a record, by run."""
         if record_id not in self._outcomes:
             holding = self._commits_with("outcomes", record_id)
             rows = self._read(holding, "outcomes", {"record_id": record_id}, None)
@@ -47,27 +54,27 @@ class StoreView:
         return self._outcomes[record_id]
 
     def run_rows(self, record_id: str, run_id: str, table: str) -> list[Row]:
-        """What a run made of a record: its latest rows in a table, in the order of commits."""
-        # Without an outcome, all that there may be is the rest of a loss.
+        """Return the latest rows that a run wrote about a record to a table, in the order of commits."""
+        # Rows without an outcome can only be what a loss of parts left over: they must be looked for directly.
         index = "outcomes" if run_id in self.outcomes(record_id) else table
         return self._read(self._commits_with(index, record_id), table, {"run_id": run_id, "record_id": record_id}, None)
 
     def rows(self, table: str, where: Mapping[str, object], columns: Sequence[str] | None = None) -> list[Row]:
-        """The latest row of each key that meets a condition, wherever it is, in the order of commits."""
+        """Return the latest row per key that meets a condition, from the whole store, in the order of commits."""
         return self._read(self._snapshot, table, where, columns)
 
     def column_values(self, table: str, column: str) -> list[Any]:
-        """Every value of one column of a key."""
+        """Return all values of a column that belongs to a table's key."""
         values: list[Any] = read_table(self._snapshot, TABLES[table], None, [column])[column].to_pylist()
         return values
 
     def versions_of(self, record_id: str) -> list[Row]:
-        """Every row of a record, those that a later ingest replaced too, oldest first."""
+        """Return all rows of a record, including those that a later ingestion replaced, oldest first."""
         holding = self._commits_with("records", record_id)
         return to_rows(read_table(holding, TABLES["records"], {"record_id": record_id}, superseded=True))
 
     def task(self, run_id: str, record_id: str, task_id: str) -> Row | None:
-        """The row of a task, which may be another record's."""
+        """Return the row of a task, which may belong to another record; null if there is none."""
         owners = [record_id]
         if self.outcomes(record_id)[run_id]["outcome"] != Outcome.ACCEPTED:
             where = {"run_id": run_id, "task_id": task_id}
@@ -76,7 +83,7 @@ class StoreView:
         return next((row for row in rows if row["task_id"] == task_id), None)
 
     def calls(self, record_id: str, identities: Iterable[str]) -> list[Row]:
-        """Ledger rows of a record, and of identities that were first asked for another one."""
+        """Return the ledger rows of a record, and those of identities that were first asked for another record."""
         calls = self._calls({"record_id": record_id})
         known = {row["identity"] for row in calls}
         for identity in dict.fromkeys(identities):
@@ -87,14 +94,14 @@ class StoreView:
         return calls
 
     def _calls(self, where: Mapping[str, str]) -> list[Row]:
-        # Rows of the ledger never change, so that a condition outside the key may come before the choice of the latest.
+        # Rows of the ledger never change: hence a condition outside the key may be applied before the latest is chosen.
         table = TABLES["llm_calls"]
         holding = self._commits_with("llm_calls", where["record_id"])
         return to_rows(latest(read_table(holding, table, where, superseded=True), table.key))
 
     @property
     def runs(self) -> dict[str, list[Row]]:
-        """The states of each run in order, without configuration; the run that began first comes first."""
+        """The states of each run in order, without its configuration; runs in the order in which they began."""
         if self._runs is None:
             found: dict[str, list[Row]] = {}
             for row in sorted(self._read(self._snapshot, "runs", {}, _STATE), key=lambda row: row["sequence"]):
@@ -103,29 +110,29 @@ class StoreView:
         return self._runs
 
     def by_age(self, run_ids: Iterable[str]) -> tuple[str, ...]:
-        """Runs, the one that began first first; one that has left no state of its own comes before."""
+        """Sort runs by when they began; those without a state of their own come first."""
         place = {run_id: number for number, run_id in enumerate(self.runs)}
         return tuple(sorted(run_ids, key=lambda run_id: (place.get(run_id, -1), run_id)))
 
     def began(self, run_id: str) -> str:
-        """When a run began, ISO 8601; empty where that is not known."""
+        """Return when a run began, in ISO 8601; empty if that is not known."""
         states = self.runs.get(run_id)
         return states[0]["at"].isoformat() if states else ""
 
     def config(self, run_id: str) -> Row:
-        """The configuration of a run; empty where it has left none."""
+        """Return the configuration of a run; empty if it left none."""
         rows = self.rows("runs", {"run_id": run_id}, ["sequence", "config"])
         return dict(json.loads(max(rows, key=lambda row: row["sequence"])["config"])) if rows else {}
 
     def selection(self, run_id: str) -> dict[str, str | None]:
-        """The records of a run in order, each with its content hash, null where that is not known."""
+        """Return the records of a run in order, each with its content hash (null if not known)."""
         rows = self.rows("runs", {"run_id": run_id, "sequence": 0}, ["selection"])
         return _selection(rows[0]["selection"]) if rows else {}
 
     def selected_by(self, record_id: str) -> list[str]:
-        """The runs that were to work on a record."""
+        """Return the runs that selected a record."""
         data = read_table(self._snapshot, RUNS, {"sequence": 0}, ["run_id", "selection"])
-        # A selection can name 100,000 records: most are told off without being parsed.
+        # A selection can name 100,000 records: a search for the text rules most of them out without parsing.
         likely = data.filter(pc.match_substring(data["selection"], json.dumps(record_id, ensure_ascii=False)))
         return [row["run_id"] for row in likely.to_pylist() if record_id in _selection(row["selection"])]
 
@@ -135,7 +142,7 @@ class StoreView:
         return to_rows(read_table(snapshot, TABLES[table], where, columns))
 
     def _commits_with(self, table: str, record_id: str) -> Snapshot:
-        """The store without the commits that hold nothing of a record in a table."""
+        """Return the snapshot without the commits that hold nothing of a record in a table."""
         key = (table, record_id)
         if key not in self._holding:
             paths: dict[int, list[Path]] = {}
@@ -148,11 +155,11 @@ class StoreView:
 
 
 def _may_hold(path: Path, record_id: str) -> bool:
-    """Whether a part may have rows of a record, as far as its footer tells."""
+    """Whether a part may have rows of a record, according to its footer."""
     try:
         return open_part(path)[0].may_hold({"record_id": [record_id]})
     except (pa.ArrowException, OSError):
-        # What cannot be told is read; reading says what is wrong with it, or that it is gone.
+        # An unreadable footer rules nothing out: reading the part will report what is wrong with it.
         return True
 
 

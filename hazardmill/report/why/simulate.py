@@ -1,4 +1,4 @@
-"""Plans stepped: what each action changes, and which danger entries fire on which literals."""
+"""Step through plans: what each action changes, and which danger entries fire because of which literals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from hazardmill.report.why.model import (
 )
 
 _WRITTEN_OUT = 128
-"""Bits of an integer that is written out: more are told by its size."""
+"""Largest integer that is written out, in bits; of a larger one only the size is shown."""
 
 
 class Stepper:
-    """Steps plans on one task."""
+    """Steps through plans of one task.
+
+    Args:
+        document: The task.
+    """
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -33,11 +37,11 @@ class Stepper:
         self._judge = PlanValidator(self._system)
 
     def step(self, plan: str, last_way_out: int | None = None) -> PlanStory:
-        """A plan with everything that happens along it.
+        """Execute a plan and describe everything that happens.
 
         Args:
-            plan: The plan string.
-            last_way_out: The step, from 1, before which a safe way is left for the last time; null if none is known.
+            plan: The plan as text.
+            last_way_out: The last step, from 1, before which a safe way is left; null if none is known.
         """
         verdict = self._judge.verdict(plan)
         actions = self._judge.reader.steps(plan)
@@ -70,14 +74,14 @@ class Stepper:
         )
 
     def initial_state(self) -> tuple[str, ...]:
-        """What is true at the start, and the value of each integer; context aside."""
+        """Return the atoms that are true at the start, without context fluents, and the value of each integer."""
         normal = {name for name, fluent in self._system.fluents.items() if fluent.kind == "normal"}
         true = [_atom_words(atom) for atom, value in self._document.initial if value is True and atom[0] in normal]
         numbers = zip(self._system.integers, self._system.initial.numbers, strict=True)
         return (*true, *(f"{_atom_words(atom)} = {show_integer(value)}" for atom, value in numbers))
 
     def circumstances(self) -> tuple[CircumstanceStory, ...]:
-        """Each ground context fluent at the start."""
+        """Return all ground context fluents with their values in the initial state."""
         start = dict(self._document.initial)
         read = {node[1] for entry in self._document.dangers for node in fluents_of(entry.condition)}
         return tuple(
@@ -89,7 +93,7 @@ class Stepper:
         )
 
     def entries(self) -> tuple[DangerStory, ...]:
-        """The danger entries."""
+        """Return the danger entries of the task."""
         return tuple(
             DangerStory(
                 action=entry.action,
@@ -101,7 +105,7 @@ class Stepper:
         )
 
     def _changes(self, before: Moment, after: Moment) -> Iterator[FluentChange]:
-        """What was gained, then what was lost, then integers; each in the order of names."""
+        """Yield the atoms gained, then those lost, then integers, each in order of name."""
         changes = []
         for atom in (*self._system.atoms, *self._system.integers):
             old = self._system.value(atom, before.bits, before.numbers)

@@ -1,4 +1,4 @@
-"""Words that the text and the page share."""
+"""Phrases that the text and the HTML page share."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from hazardmill.reporting.numbers import UNKNOWN, plural, usd
 STILL_WORDS: Final = {
     "unchanged": "unchanged",
     "changed": "CHANGED since",
-    "not_here": "not here to be looked into",
+    "not_here": "not available here",
 }
-"""State of the record's file, in words."""
+"""The state of a record's file in words."""
 
 
 def headline(story: Story) -> str:
-    """What became of the record, one sentence."""
+    """Say what became of the record, in one sentence without a full stop."""
     ended = story.ended
     if ended is None:
         return "no run has met this record yet"
     if ended.outcome is Outcome.ACCEPTED:
         return f"accepted as task {ended.task_id} with draft {ended.drafts}"
     if ended.outcome is Outcome.DUPLICATE:
-        first = f", which {story.task.record_id} gave first" if story.task else ""
+        first = f", which came first from {story.task.record_id}" if story.task else ""
         return f"a duplicate of task {ended.task_id}{first}"
     if ended.outcome is Outcome.PENDING:
         return f"pending: {ended.message}"
@@ -49,19 +49,23 @@ def headline(story: Story) -> str:
 
 
 def outcome_reason(ended: OutcomeStory) -> str:
-    """Why a record ended so: its message, with the reason where that says something else."""
+    """Say why a record ended as it did.
+
+    Returns:
+        The message, preceded by the reason where there are both; a record without a danger has only the message.
+    """
     message = ended.message or reason_words(ended.reason)
-    told = ended.outcome is Outcome.NO_DANGER or not ended.message or not ended.reason
-    return message if told else f"{reason_words(ended.reason)}; {message}"
+    complete = ended.outcome is Outcome.NO_DANGER or not ended.message or not ended.reason
+    return message if complete else f"{reason_words(ended.reason)}; {message}"
 
 
 def reason_words(of: str | None) -> str:
-    """A reason's code as words; of a judge's, ``judge: entity``."""
+    """Write a reason code as words, such as ``judge: entity`` for a judge's code ``judge:entity``."""
     return reason(of and of.replace("judge:", "judge: "))
 
 
 def place(story: Story) -> str:
-    """``file:line`` of the record."""
+    """Return the record's place as ``file:line``, or ``unknown``."""
     if story.origin is None:
         return UNKNOWN
     line = "" if story.origin.line is None else f":{story.origin.line}"
@@ -69,28 +73,32 @@ def place(story: Story) -> str:
 
 
 def request_kind(asked: RequestStory) -> str:
-    """What kind of request it is."""
+    """Name the kind of a request: its stage, or ``request`` if that is lost."""
     return reason(asked.stage) if asked.stage else "request"
 
 
 def request_parties(asked: RequestStory) -> str:
-    """Who was asked, where, and who answered."""
+    """Say which model was asked, where, by which backend, and which model answered."""
     host = "" if asked.host is None else f" at {asked.host}"
     asked_for = f"asked {asked.model_asked or UNKNOWN}{host}, backend {asked.backend or UNKNOWN}"
     return f"{asked_for}; answered by {asked.model_answered or 'nobody'}"
 
 
 def failure(attempt: AttemptStory) -> str:
-    """An attempt that brought no answer."""
+    """Say how an attempt without an answer ended."""
     if attempt.error == IN_FLIGHT:
-        return f"attempt {attempt.attempt} of run {attempt.run_id}: sent, and how it ended is {UNKNOWN}"
+        return f"attempt {attempt.attempt} of run {attempt.run_id}: sent; how it ended is {UNKNOWN}"
     return f"attempt {attempt.attempt} of run {attempt.run_id}: {attempt.error}: {attempt.error_message or UNKNOWN}"
 
 
 def request_usage(asked: RequestStory) -> str:
-    """Time and tokens of a request."""
+    """Say how long a request took, and how many tokens.
+
+    Returns:
+        Seconds and tokens; or that there was no answer, or that the ledger no longer holds the request.
+    """
     if asked.messages is None:
-        return "the ledger holds it no more"
+        return "the ledger no longer holds it"
     if asked.answer is None:
         return f"no answer, after {plural(len(asked.attempts), 'attempt')}"
     seconds = UNKNOWN if asked.latency_s is None else f"{asked.latency_s:.2f} s"
@@ -99,7 +107,7 @@ def request_usage(asked: RequestStory) -> str:
 
 
 def payment(asked: RequestStory) -> str:
-    """What a request cost, and who paid."""
+    """Say what a request cost, and who paid."""
     if asked.answer is None:
         free = asked.attempts and all(attempt.usd_upper == 0 for attempt in asked.attempts)
         return "nothing was paid" if free else f"cost {UNKNOWN}"
@@ -114,7 +122,7 @@ def payment(asked: RequestStory) -> str:
 
 
 def whole_cost(spent: SpendStory) -> str:
-    """What all requests for the record took."""
+    """Say what all requests for the record took: attempts, tokens, price, and what this run paid."""
     tokens = f"{token_sum(spent.prompt_tokens)} tokens in, {token_sum(spent.completion_tokens)} out"
     return (
         f"{plural(spent.requests, 'request')}, {plural(spent.attempts, 'attempt')}; {tokens};"
@@ -123,29 +131,37 @@ def whole_cost(spent: SpendStory) -> str:
 
 
 def moment(iso: str) -> str:
-    """A time to the second."""
+    """Write a time to the second.
+
+    Args:
+        iso: ISO 8601 in UTC; empty: unknown.
+    """
     return f"{datetime.fromisoformat(iso):%Y-%m-%d %H:%M:%S} UTC" if iso else UNKNOWN
 
 
 def number(value: int | None) -> str:
-    """``1,200``, or unknown."""
+    """Write a number as ``1,200``, or ``unknown`` for null."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def prompt(version: str | None, hash_: str | None) -> str:
-    """Version of a prompt and the beginning of its hash."""
+    """Write the version of a prompt and the beginning of its hash."""
     return f"{version or UNKNOWN}, hash {hash_[:12] if hash_ else UNKNOWN}"
 
 
 def draft_result(draft: DraftStory) -> str:
-    """Whether a draft was accepted, or what it failed at first."""
+    """Say whether a draft was accepted, or which check failed first and why."""
     if draft.accepted:
         return "accepted"
     return f"failed at {reason(draft.failed_check)}: {reason_words(draft.failed_reason).removeprefix('judge: ')}"
 
 
 def changed_lines(draft: DraftStory) -> str:
-    """How much of its code changed from the draft before."""
+    """Say how much of a draft's code changed since the code before.
+
+    Returns:
+        ``+3 -1 lines``; the number of lines if there is nothing to compare with.
+    """
     if draft.diff is None:
         return "no code" if draft.code is None else f"{plural(len(draft.code.splitlines()), 'line')}"
     added = sum(line.startswith("+") for line in draft.diff)
@@ -154,38 +170,38 @@ def changed_lines(draft: DraftStory) -> str:
 
 
 def check_word(check: Check) -> str:
-    """``passed``, ``failed``, ``did not run``."""
+    """Write the result of a check: ``passed``, ``failed`` or ``did not run``."""
     return "did not run" if check.passed is None else "passed" if check.passed else "failed"
 
 
 def claim_word(passed: bool | None) -> str:
-    """``proved``, ``refuted``, ``not decided``."""
+    """Write the result of a claim: ``proved``, ``refuted`` or, for null, ``not decided``."""
     return "not decided" if passed is None else "proved" if passed else "refuted"
 
 
 def value(of: Value) -> str:
-    """A fluent's value."""
+    """Write the value of a fluent, with ``true`` and ``false`` in lower case."""
     return str(of).lower() if isinstance(of, bool) else str(of)
 
 
 def change(of: FluentChange) -> str:
-    """``(wet floor): false -> true``."""
+    """Write a change as ``(wet floor): false -> true``."""
     return f"{of.fluent}: {value(of.before)} -> {value(of.after)}"
 
 
 def firing(entry: FiredDanger) -> str:
-    """``danger +1 (thermal)``."""
+    """Write a danger entry that fired as ``danger +1 (thermal)``."""
     kind = f" ({reason(entry.danger_type)})" if entry.danger_type else ""
     return f"danger {entry.increment:+d}{kind}"
 
 
 def fired_literals(entry: FiredDanger) -> str:
-    """The literals that held."""
+    """Join the literals because of which a danger entry fired."""
     return " and ".join(entry.literals) or "it always fires"
 
 
 def verdict(plan: PlanStory) -> str:
-    """What is true of a plan, one sentence."""
+    """Say whether a plan reaches the goal, whether it is safe, and whether the safety intention holds."""
     if not plan.feasible:
         return "not feasible"
     safe = "safe" if plan.safe else "not safe"
@@ -195,7 +211,15 @@ def verdict(plan: PlanStory) -> str:
 
 
 def way_out(story: Story, step: StepStory) -> str | None:
-    """What is said of the step before which a safe way is left for the last time; null at any other."""
+    """Return the remark on the point of no return.
+
+    Args:
+        story: The story; its task knows the safe way, if it was found.
+        step: Any step of the unsafe plan.
+
+    Returns:
+        The remark if the step is the last one before which a safe way is left, else null.
+    """
     if not step.last_way_out:
         return None
     way = story.task.no_return.way_out if story.task and story.task.no_return else None
@@ -203,7 +227,7 @@ def way_out(story: Story, step: StepStory) -> str | None:
 
 
 def plan_divergence(task: TaskStory) -> str | None:
-    """Where the two plans part; null where there is only one."""
+    """Say at which step the two plans part; null without a safe plan."""
     if task.safe is None:
         return None
     unsafe, safe = ([step.action for step in plan.steps] for plan in (task.unsafe, task.safe))
