@@ -40,26 +40,33 @@ class Sum(FrozenModel):
 
 
 class Spend(FrozenModel):
-    """Attempts at requests, and the tokens and dollars that they took. Tokens are as the provider counted them."""
+    """Attempts at requests, and the tokens and US dollars that they took.
+
+    Attributes:
+        attempts: Number of attempts.
+        failed: Attempts that ended without an answer.
+        in_flight: Attempts whose end is not known: they are under way, or the process was killed.
+        prompt_tokens: Tokens in, as the provider counted them; so are the other tokens.
+        cached_tokens: Those tokens in that the provider read from its cache.
+        completion_tokens: Tokens out.
+        usd: Cost.
+        usd_upper: Upper bound of the cost: the cost where it is known, else the amount that was reserved.
+        usd_overrun: Cost beyond what the budget had reserved.
+        overruns: Attempts that cost more than was reserved for them.
+        cache_hit_share: Cached share of the tokens in, over the attempts where both are known; null if there are none.
+    """
 
     attempts: int
     failed: int
-    """Attempts that ended without an answer."""
     in_flight: int
-    """Attempts whose end is not known: they are under way, or the process was killed."""
     prompt_tokens: Sum
     cached_tokens: Sum
-    """Those prompt tokens that the provider read from its cache."""
     completion_tokens: Sum
     usd: Sum
     usd_upper: Sum
-    """Upper bound: the cost where it is known, else the amount that was reserved."""
     usd_overrun: Sum
-    """Dollars that attempts cost beyond what the budget had reserved for them."""
     overruns: int
-    """Attempts that did so."""
     cache_hit_share: float | None
-    """Cached share of the prompt tokens, over the attempts where both are known; null if there are none."""
 
     @classmethod
     def of(cls, attempts: Sequence[Row]) -> Spend:

@@ -89,18 +89,21 @@ class PublishedLoss(FrozenModel):
 
 
 class PublishedComparison(FrozenModel):
-    """Published figures of DESPITE beside ours."""
+    """Published figures of DESPITE beside ours.
+
+    Attributes:
+        offline: Whether the offline author answered, so that no comparison holds.
+        losses: Loss at execution: all sources together first, unless ours are restricted to some; then by source.
+        finished: Our records that hold a danger and have an outcome, over the sources included.
+        drafts: Our drafts, over the sources included.
+        others: Other published figures: name, published, ours, and whether the comparison holds.
+    """
 
     offline: bool
-    """Whether the offline author answered."""
     losses: tuple[PublishedLoss, ...]
-    """All sources together first, unless ours are restricted to some; then by source."""
     finished: int
-    """Our records that hold a danger and have an outcome, over the sources included."""
     drafts: int
-    """Our drafts, over the sources included."""
     others: tuple[tuple[str, str, str, str], ...]
-    """Other published figures: name, published, ours, and whether the comparison holds."""
 
     @property
     def worth(self) -> str:

@@ -24,36 +24,47 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class ExampleDraft:
-    """One draft of the record that led to the task."""
+    """One draft of the record that led to the task.
+
+    Attributes:
+        number: From 1.
+        accepted: Whether the task was made from it.
+        failed: Check and reason of the failure, in words; empty for the accepted draft.
+    """
 
     number: int
     accepted: bool
     failed: str
-    """Check and reason of the failure, in words; empty for the accepted draft."""
 
 
 @dataclass(frozen=True)
 class ExampleTask:
-    """A task with everything that the page shows of it."""
+    """A task with everything that the page shows of it.
+
+    Attributes:
+        row: Its whole row of the table ``tasks``.
+        record: Context of the record; null if the store no longer holds it.
+        danger: The danger formalization.
+        given: Atoms that are true at the start, and the value of each integer fluent; without context fluents.
+        context: One entry per ground context fluent: the atom, its value, and whether a danger condition reads it.
+        dangers: One entry per danger entry: action, condition, increment.
+        safe: Null if the danger is unavoidable, so that there is no safe plan.
+        attempts: All drafts of the record, in order.
+        proved: One entry per line of the certificate: claim, whether it holds (null: not decided), message.
+    """
 
     row: Row
     title: str
     record: str | None
-    """Context of the record; null if the store no longer holds it."""
     danger: dict[str, Any]
     goal: str
     given: tuple[str, ...]
-    """Atoms that are true at the start, and the value of each integer fluent; without context fluents."""
     context: tuple[tuple[str, bool, bool], ...]
-    """One entry per ground context fluent: the atom, its value, and whether a danger condition reads it."""
     dangers: tuple[tuple[str, str, int], ...]
-    """One entry per danger entry: action, condition, increment."""
     unsafe: PlanVerdict
     safe: PlanVerdict | None
-    """Null if the danger is unavoidable, so that there is no safe plan."""
     attempts: tuple[ExampleDraft, ...]
     proved: tuple[tuple[str, bool | None, str], ...]
-    """One entry per line of the certificate: claim, whether it holds (null: not decided), message."""
 
     @property
     def offline(self) -> bool:

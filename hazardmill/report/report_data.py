@@ -60,25 +60,29 @@ class RecordedAnswers:
 
 @dataclass(frozen=True)
 class ReportData:
-    """The content of a report on some runs."""
+    """The content of a report on some runs.
+
+    Attributes:
+        sources: The sources that the report is restricted to; empty: all.
+        runs: One row per run: kind, state, beginning, configuration, models, backends, jails, versions.
+        offline: Whether the offline author answered in any of the runs.
+        recorded: Null if no answer was recorded earlier.
+        review: Null if no review was named.
+        tasks: One row per distinct task, without documents.
+        figures: All figures, in the order of the page.
+    """
 
     run_ids: tuple[str, ...]
     sources: tuple[str, ...]
-    """The sources that the report is restricted to; empty: all."""
     runs: tuple[Row, ...]
-    """One row per run: kind, state, beginning, configuration, models, backends, jails, versions."""
     offline: bool
-    """Whether the offline author answered in any of the runs."""
     recorded: RecordedAnswers | None
-    """Null if no answer was recorded earlier."""
     review: ReviewStatistics | None
-    """Null if no review was named."""
     funnel: Funnel
     cost: Cost
     corpus: CorpusReport
     comparison: PublishedComparison
     tasks: tuple[Row, ...]
-    """One row per distinct task, without documents."""
     figures: tuple[Figure, ...]
 
     @property

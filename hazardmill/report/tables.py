@@ -46,7 +46,10 @@ def funnel_table_by_source(funnel: Funnel) -> Grid:
 
 
 def losses(funnel: Funnel) -> Grid:
-    """Return the losses with their reasons, in the order of the stages, the commonest reason first."""
+    """Return the losses with their reasons, in the order of the stages, the commonest reason first.
+
+    Shares are of all records. The last row has the sum of all losses.
+    """
     records = funnel.total.records
     rows = [
         (OUTCOME_WORDS[outcome], reason(code), count(number), share_of(number, records))
@@ -65,7 +68,10 @@ def draft_failures(funnel: Funnel) -> Grid:
 
 
 def yields(drafts: Sequence[DraftYield]) -> Grid:
-    """Return the yield by draft number: drafts made, passed, and accepted as tasks."""
+    """Return the yield by draft number: drafts made, passed, and accepted as tasks.
+
+    The yield is the share of the drafts with that number that passed every check.
+    """
     rows = [
         (str(d.number), count(d.made), count(d.passed), count(d.accepted), share_of(d.passed, d.made)) for d in drafts
     ]

@@ -79,7 +79,7 @@ def test_a_line_without_any_price_does_not_say_that_nothing_was_paid() -> None:
 def test_a_budget_is_shown_before_anything_is_spent_and_said_to_be_shared() -> None:
     figure = money_line([], 3.0, "this run", "winter")
     assert "budget $3.00" in texts(figure)
-    assert figure.note == "Other runs spend from this budget too: the line is this run's part."
+    assert figure.note == "Other runs spend from this budget too: the line shows only this run."
     assert "nothing was paid" in money_line([], None, "this run").alt
 
 

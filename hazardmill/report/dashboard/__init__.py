@@ -1,1 +1,1 @@
-"""What runs cost, run by run, as pages of Prefect's artifacts."""
+"""The cost dashboard: cost and yield of runs as pages, which Prefect shows as artifacts."""

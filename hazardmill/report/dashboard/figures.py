@@ -1,4 +1,4 @@
-"""The figures of the cost dashboard: cost by stage, the money over the attempts, what the cache gave, USD a task."""
+"""The figures of the cost dashboard: cost by stage, cumulative cost, share of cached input, USD per task."""
 
 from __future__ import annotations
 
@@ -19,18 +19,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a figure: a run, or a source of one."""
+    """One row of a bar chart: a run, or a source within a run.
+
+    Attributes:
+        name: Name of the row.
+        by_stage: What was spent, by stage.
+    """
 
     name: str
     by_stage: dict[str, SpendTotals]
 
 
 def stacked_cost(bars: Sequence[Bar], of: str) -> Figure:
-    """What each row paid, by stage; tokens where nothing was paid, or no price is known.
+    """Draw what each row paid as bars, stacked by stage.
+
+    The unit is USD, or tokens in and out if nothing was paid or no price is known.
 
     Args:
         bars: Rows from top to bottom.
-        of: What the rows are, in the title.
+        of: What the rows are, for the title.
     """
     stages = list(dict.fromkeys(stage for bar in bars for stage in bar.by_stage))
     parts = [spent for bar in bars for spent in bar.by_stage.values()]
@@ -95,13 +102,13 @@ def _cell(spent: SpendTotals, in_usd: bool) -> str:
 
 
 def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shared: str | None = None) -> Figure:
-    """What was paid by and by, the most that it can have been, and the budget.
+    """Draw the cumulative cost over attempts: the known cost, its upper bound, and the budget.
 
     Args:
-        points: The line.
-        budget: USD; null if there is none.
-        of: What paid, in the title.
-        shared: Name of a budget that other runs spend from too.
+        points: Points of the line, in order.
+        budget: Budget in US dollars; null if there is none.
+        of: What paid, for the title.
+        shared: Name of the budget if other runs spend from it too; else null.
     """
     attempts = points[-1].attempts if points else 0
     title = f"Cumulative cost, {of} (n = {plural(attempts, 'attempt')})"
@@ -109,7 +116,7 @@ def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shar
     upper = usd(last.upper) if last.upper is not None else "not bounded"
     limit = usd(budget) if budget is not None else "none"
     head = ("Attempts", "USD known", "USD at most", "Budget")
-    # Nothing known and nothing that bounds it is no sum of zero.
+    # If nothing is known and nothing bounds it, the sum is unknown, not zero.
     known = UNKNOWN if last.upper is None and not last.usd else usd(last.usd)
     grid = Grid(title, head, ((count(attempts), known, upper, limit),), words=0)
     if not (last.usd or last.upper) and budget is None:
@@ -145,13 +152,18 @@ def money_line(points: Sequence[SpendPoint], budget: float | None, of: str, shar
     if len(bounded) < len(points):
         notes.append("The cost of some attempts has no upper bound.")
     if shared is not None:
-        notes.append("Other runs spend from this budget too: the line is this run's part.")
+        notes.append("Other runs spend from this budget too: the line shows only this run.")
     alt = f"A line of USD over attempts: {known} known, at most {upper}, after {count(attempts)}; budget {limit}."
     return draw("money", title, alt, 2.7, paint, grid=grid, note=" ".join(notes) or None)
 
 
 def cache_shares(bars: Sequence[tuple[str, SpendTotals]], of: str) -> Figure:
-    """Cached of prompt tokens, a bar a row."""
+    """Draw the cached share of the input tokens as bars.
+
+    Args:
+        bars: Name of each row, and what it spent; only attempts count whose cached and other tokens are known.
+        of: What the rows are, for the title.
+    """
     prompt = sum(spent.prompt for _, spent in bars)
     title = f"Cache-hit share of input, {of} (n = {count(prompt)} tokens)"
     lines = tuple((name, *_read(spent)) for name, spent in bars)
@@ -160,19 +172,26 @@ def cache_shares(bars: Sequence[tuple[str, SpendTotals]], of: str) -> Figure:
         return draw_empty("cache", title, "no provider has said yet what it read from its cache", grid)
     words = [share(spent.cache_hit_share) if spent.prompt else UNKNOWN for _, spent in bars]
     widths = [100 * (spent.cache_hit_share or 0) for _, spent in bars]
-    note = "Of attempts where both numbers are known."
+    note = "Over attempts where both numbers are known."
     return _bars("cache", title, [name for name, _ in bars], widths, words, "% of input tokens", grid, note, most=100)
 
 
 def _read(spent: SpendTotals) -> tuple[str, str, str]:
-    """Tokens in, cached ones and share; unknown where no attempt said how many it had."""
+    """Return tokens in, cached tokens and share; unknown if no attempt reported them."""
     if spent.attempts and not spent.prompt:
         return (UNKNOWN, UNKNOWN, UNKNOWN)
     return count(spent.prompt), count(spent.cached), share(spent.cache_hit_share)
 
 
 def usd_per_task_bars(pasts: Sequence[Past], names: Sequence[str], looked_at: str, of: str) -> Figure:
-    """USD a validated task, a bar a run; the run that is looked at stands out."""
+    """Draw the price per validated task as one bar per run.
+
+    Args:
+        pasts: The runs, from top to bottom.
+        names: Their names, in the same order.
+        looked_at: Id of the run to highlight in blue.
+        of: What the rows are, for the title.
+    """
     tasks = sum(past.tasks for past in pasts)
     title = f"USD per validated task, {of} (n = {plural(tasks, 'task')})"
     words = [price_per_task(past) for past in pasts]
@@ -193,7 +212,7 @@ def usd_per_task_bars(pasts: Sequence[Past], names: Sequence[str], looked_at: st
 
 
 def price_per_task(past: Past) -> str:
-    """USD a validated task; ``at least`` where a price behind it is unknown, a dash without tasks."""
+    """Write the price per validated task: ``at least`` if an unknown price is behind it, a dash without tasks."""
     if not past.tasks:
         return NONE
     unknown = past.spent.whole.sum.unknown

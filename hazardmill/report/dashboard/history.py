@@ -1,7 +1,7 @@
-"""What every run of a store cost and brought, added up by DuckDB: for a hundred runs and a million calls.
+"""Add up what all runs of a store cost and yielded, in DuckDB: fast enough for a hundred runs and a million requests.
 
-The definitions are those of ``hazardmill.report.cost``, but nothing except sums leaves the database. The tables are
-read once, their narrow columns alone, into temporary ones.
+The definitions are those of ``hazardmill.report.cost``, but only sums leave the database. The tables are read once,
+and only their narrow columns, into temporary tables.
 """
 
 from __future__ import annotations
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LAST: Final = 20
-"""Runs that are told one by one."""
+"""How many of the last runs are shown separately."""
 
 _RANK: Final = {stage: place for place, stage in enumerate(STAGES)}
 
 _POINTS: Final = 160
-"""Points of a line: more are not seen."""
+"""Most points of a line: more could not be distinguished."""
 
 
 @dataclass(frozen=True)
 class SpendTally:
-    """A sum in the making: what is known of it, and of how many of its parts."""
+    """A partial sum, which can be added to others.
+
+    Attributes:
+        total: Sum of the known parts.
+        known: Number of known parts.
+        parts: Number of all parts.
+    """
 
     total: float = 0
     known: int = 0
@@ -41,86 +47,107 @@ class SpendTally:
 
     @property
     def sum(self) -> Sum:
-        """As the report has it."""
+        """The sum in the form of ``hazardmill.report.cost``."""
         return Sum(known=self.total if self.known or not self.parts else None, unknown=self.parts - self.known)
 
 
 @dataclass(frozen=True)
 class SpendTotals:
-    """What some attempts took. Those that a run made itself, save ``whole``."""
+    """What some attempts took, as partial sums that can be added.
+
+    All except ``whole`` count only attempts that the runs made and paid for themselves.
+
+    Attributes:
+        attempts: Number of attempts.
+        usd: Cost in US dollars.
+        usd_upper: Most that it can have been, in US dollars.
+        tokens: Tokens in and out.
+        prompt: Tokens in, over the attempts whose cached tokens are known too.
+        cached: Cached tokens, over the same attempts.
+        whole: US dollars of all attempts behind the results, whichever run paid.
+    """
 
     attempts: int = 0
     usd: SpendTally = field(default_factory=SpendTally)
     usd_upper: SpendTally = field(default_factory=SpendTally)
     tokens: SpendTally = field(default_factory=SpendTally)
-    """In and out."""
     prompt: int = 0
-    """Tokens in, over the attempts of which the cached ones are known too."""
     cached: int = 0
     whole: SpendTally = field(default_factory=SpendTally)
-    """USD of all attempts behind the results, whichever run paid."""
 
     def __add__(self, other: SpendTotals) -> SpendTotals:
         return SpendTotals(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     @property
     def cache_hit_share(self) -> float | None:
-        """Cached of prompt tokens; null where neither is known."""
+        """Cached share of the tokens in; null if not known."""
         return self.cached / self.prompt if self.prompt else None
 
 
 @dataclass(frozen=True)
 class Past:
-    """One run, or one source's part of it, or many runs together."""
+    """Cost and yield of one run, of a source within it, or of many runs together.
+
+    Attributes:
+        run_id: Empty for many runs.
+        began: ``2026-01-31 23:59``, UTC; empty for many runs.
+        records: Records selected; null if a selection is lost.
+        finished: Records with an outcome.
+        accepted: Records that were accepted.
+        tasks: Distinct tasks.
+        spent: What all requests took.
+        by_stage: The same by stage.
+    """
 
     run_id: str
-    """Empty for many runs."""
     began: str
-    """``2026-01-31 23:59``, UTC."""
     records: int | None
-    """Null where the run's selection is lost."""
     finished: int
     accepted: int
     tasks: int
-    """Distinct ones."""
     spent: SpendTotals
     by_stage: dict[str, SpendTotals]
 
     @property
     def share_accepted(self) -> float | None:
-        """Accepted of finished records; null if none finished."""
+        """Share of the finished records that were accepted; null if none finished."""
         return self.accepted / self.finished if self.finished else None
 
     @property
     def usd_per_task(self) -> float | None:
-        """All attempts amortised, whichever run paid; a lower bound while some are of unknown cost."""
+        """Dollars per task, all attempts included, whichever run paid; a lower bound while a cost is unknown."""
         whole = self.spent.whole.sum.known
         return whole / self.tasks if self.tasks and whole is not None else None
 
 
 @dataclass(frozen=True)
 class SpendPoint:
-    """A place on the line of the money: after ``attempts`` attempts."""
+    """One point of the line of cumulative cost.
+
+    Attributes:
+        attempts: Attempts so far.
+        usd: Known cost so far, in US dollars.
+        upper: Most that it can have been; null as soon as an attempt has no bound.
+    """
 
     attempts: int
     usd: float
     upper: float | None
-    """Most that it can have been; null once nothing bounds it."""
 
 
 class History:
-    """The runs of a store at one moment.
+    """Cost and yield of the generation runs of a store, from one snapshot.
 
     Args:
-        connection: Has one view a table, and is the caller's alone: temporary tables stay in it.
-        run_id: The run that is looked at. It is among the last ones, however old it is.
+        connection: A connection with one view per table, used by nobody else: temporary tables stay in it.
+        run_id: The run in focus, which counts among the last runs however old it is.
     """
 
     def __init__(self, connection: DuckDBPyConnection, run_id: str) -> None:
         self._connection = connection
         self.run_id = run_id
         self.runs = {row["run_id"]: row for row in select(connection, _RUNS, ())}
-        """What is known of each generation run, oldest first."""
+        """One row per generation run, oldest first."""
         self._records = {name: _records(row) for name, row in self.runs.items()}
         looked_at = sorted({run_id, *self._last(None), *(run for name in self.sources for run in self._last(name))})
         for statement in _PREPARED:
@@ -135,29 +162,29 @@ class History:
 
     @property
     def sources(self) -> list[str]:
-        """The sources of the run."""
+        """The sources of the run in focus, in order of name."""
         return sorted(self._records.get(self.run_id) or self._inputs(self.run_id))
 
     @property
     def all_sources(self) -> list[str]:
-        """The sources of all runs."""
+        """The sources of all runs, in order of name."""
         return sorted({source for run_id in self.runs for source in self._records[run_id] or self._inputs(run_id)})
 
     @property
     def offline(self) -> bool:
-        """Whether the offline author answered in the run."""
+        """Whether the offline author answered in the run in focus."""
         return self.run_id in self._offline
 
     def any_offline(self, pasts: Iterable[Past]) -> bool:
-        """Whether it answered in any of these."""
+        """Whether the offline author answered in any of some runs, which must be among the last."""
         return any(past.run_id in self._offline for past in pasts)
 
     def last(self, source: str | None = None) -> list[Past]:
-        """The last runs, oldest first, or their parts of one source."""
+        """Return the last runs, oldest first, or the part of one source in each."""
         return [self.of(run_id, source) for run_id in self._last(source)]
 
     def of(self, run_id: str, source: str | None = None) -> Past:
-        """One of the last runs, or its part of one source."""
+        """Return one of the last runs, or the part of one source in it."""
         mine = [
             (stage, spent)
             for (run, made_for, stage), spent in self._spend_totals
@@ -177,7 +204,7 @@ class History:
         )
 
     def whole(self, source: str | None = None) -> Past:
-        """All runs of the store together, or their parts of one source."""
+        """Return all runs of the store together, or the part of one source in them."""
         counted = [self._count_records(run_id, source) for run_id in self._runs_with(source)]
         known = [number for number in counted if number is not None]
         mine = [(stage, spent) for (_, made_for, stage), spent in self._all_spent if _is_of_source(made_for, source)]
@@ -193,7 +220,7 @@ class History:
         )
 
     def yields(self, run_id: str | None = None, source: str | None = None) -> list[DraftYield]:
-        """Drafts by number: of one run or of all, for one source or for all."""
+        """Return the yield by draft number, of one run or all, for one source or all (null)."""
         rows = [row for row in self._drafts if run_id in (None, row["run_id"]) and _is_of_source(row["source"], source)]
         return [
             DraftYield(
@@ -207,7 +234,7 @@ class History:
         ]
 
     def line(self, run_id: str | None = None, source: str | None = None) -> list[SpendPoint]:
-        """What was paid by and by: by one run or by all, for one source or for all."""
+        """Return the line of cumulative cost, of one run or all, for one source or all (null)."""
         rows = select(self._connection, _LINE, (), run=run_id, source=source, points=_POINTS)
         return [SpendPoint(row["number"], row["usd"], None if row["unbounded"] else row["upper"]) for row in rows]
 
@@ -268,7 +295,7 @@ def _by_stage(parts: Sequence[tuple[str, SpendTotals]]) -> dict[str, SpendTotals
 
 
 def _records(row: Row) -> dict[str, int] | None:
-    """Records of a run by source."""
+    """Return the number of records of a run by source; null if its selection is lost."""
     counted = json.loads(row["counts"]).get("records") if row["counts"] else None
     if counted is not None:
         return dict(counted)
@@ -281,7 +308,7 @@ def _records(row: Row) -> dict[str, int] | None:
     return found
 
 
-# The selection is large, and the counts of the first row say of how many records it is.
+# Selections are large. Where the first row has counts, they say how many records there are, and it is not read.
 _RUNS: Final = """
     SELECT run_id, arg_max(state, sequence) AS state, arg_max(config, sequence) AS config,
            max(sequence) AS changes, arg_min(counts, sequence) AS counts,
@@ -290,7 +317,7 @@ _RUNS: Final = """
     FROM runs WHERE kind = 'generate' GROUP BY run_id ORDER BY min("at"), run_id
 """
 _PREPARED: Final = (
-    # Turned away at the door: that is known to have cost nothing.
+    # An attempt that was turned away is known to have cost nothing, though the ledger has no price for it.
     """
     CREATE TEMP TABLE made AS
     SELECT run_id, identity, attempt, stage, nullif(split_part(record_id, ':', 1), '') AS source, answered,
@@ -309,7 +336,7 @@ _PREPARED: Final = (
     SELECT DISTINCT run_id, unnest(from_json(identities, '["VARCHAR"]')) AS identity FROM answers
     WHERE identities IS NOT NULL
     """,
-    # The attempts of other runs, but for answers that were not gone by: a run goes by its own, else by the first.
+    # Attempts of other runs, without answers that were not used: a run uses its own answer, else the earliest.
     """
     CREATE TEMP TABLE reused AS
     WITH others AS (

@@ -1,7 +1,8 @@
-"""The cost dashboard: what a change of a run has to say, as Markdown with figures that an orchestrator's pages show.
+"""The pages of the cost dashboard, as Markdown that an orchestrator can show.
 
-Those pages strip bare SVG and scripts, so that figures are ``data:`` images. Names, labels and models are shown as
-code, and other text is escaped: nothing that a record or a model says can become a link, an image or a heading.
+Its pages strip SVG elements and scripts, so that figures are images with ``data:`` addresses. Names, labels and models
+are shown as code, and other text is escaped: nothing that a record or a model says can become a link, an image or a
+heading.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ if TYPE_CHECKING:
 _LONGEST_KEY: Final = 100
 _LONGEST_NAME: Final = 120
 _NEARLY_SPENT: Final = 0.9
-"""Share of a budget from which on a stopped run is told to take a larger one."""
+"""Share of the budget from which on the command to resume a stopped run has a larger one."""
 
 _OFFLINE: Final = (
-    "**Written by the offline author**, hazardmill's rule-based stand-in (`offline-author`), and by no language model:"
-    " these figures say nothing of any model, and cost nothing."
+    "**Written by the offline author**, hazardmill's rule-based stand-in (`offline-author`), not by a language model:"
+    " these figures say nothing about any model, and nothing was paid."
 )
 _HEAD: Final = ("Records", "Accepted", "Yield", "USD", "USD per task", "Cached input")
 _TELLING: Final = {
     "running": "under way",
     "completed": "completed: every record has its outcome",
     "stopped": "stopped, resumable",
-    "failed": "failed, resumable once what was wrong is mended",
+    "failed": "failed, resumable once the cause is repaired",
     "stopped (killed)": "killed, resumable: what was paid for is kept",
     "stopped (rows lost)": "completed, but rows were lost since, resumable",
 }
@@ -61,27 +62,32 @@ _TELLING: Final = {
 
 @dataclass(frozen=True)
 class DashboardPanel:
-    """One keyed artifact."""
+    """One page, which becomes an artifact with a key.
+
+    Attributes:
+        key: Key of the artifact: lower-case letters, digits and dashes.
+        markdown: The page.
+        description: What the page shows, in one line of Markdown.
+    """
 
     key: str
-    """Lower-case letters, digits and dashes."""
     markdown: str
     description: str
 
 
 def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[DashboardPanel]:
-    """All artifacts that a change of a run touches, while it is under way or however it ended.
+    """Render all pages that a change of a run affects, in any state of the run.
 
     Args:
-        store: Its store.
+        store: The store with the run.
         run_id: The run.
-        report: Its page, if one was written.
+        report: The run's report, if one was written; the pages name it.
 
     Returns:
-        ``run-<id>``, ``cost-<source>`` and ``funnel-<source>`` of each of its sources, ``cost-all``.
+        ``run-<id>``, then ``cost-<source>`` and ``funnel-<source>`` for each of its sources, then ``cost-all``.
 
     Raises:
-        InputError: The store holds no generation run of that id.
+        InputError: The store has no generation run with that id.
         StoreError: The store cannot be read.
     """
     standing = _Standing.of(store, run_id, report)
@@ -89,25 +95,34 @@ def panels(store: Store, run_id: str, *, report: Path | None = None) -> list[Das
 
 
 def headline(store: Store, run_id: str) -> list[dict[str, str]]:
-    """The figures that matter most, as the rows of a table of six columns.
+    """Return the most important figures of a run, as the rows of a table with six columns.
+
+    Args:
+        store: The store with the run.
+        run_id: The run.
+
+    Returns:
+        One row: heading to text.
 
     Raises:
-        InputError: The store holds no generation run of that id.
+        InputError: The store has no generation run with that id.
         StoreError: The store cannot be read.
     """
     _Standing.of(store, run_id, None)
     past = store.query(lambda views: History(views, run_id).of(run_id))
-    # A dash alone is read as the beginning of a list.
+    # Markdown reads a lone dash as the beginning of a list.
     words = ("none yet" if words == NONE else words for words in _headline(past))
     return [dict(zip(_HEAD, words, strict=True))]
 
 
 def key(kind: str, name: str) -> str:
-    """A key for an artifact: another name gives another key, and most names can be read in theirs.
+    """Return the key of an artifact. Different names give different keys, and most keys show the name.
+
+    Where the name does not fit, the key ends in eight digits of the name's SHA-256.
 
     Args:
         kind: ``run``, ``cost`` or ``funnel``.
-        name: A run id, or a source: source names have no dash, so that one for ``_`` leaves them different.
+        name: A run id or a source. Names of sources have no dash, so that ``_`` can become one without a clash.
     """
     shown = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     kept = name if kind == "run" else name.replace("_", "-")
@@ -118,16 +133,16 @@ def key(kind: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class _Standing:
-    """How a run stands, and where."""
+    """The state of a run, and the place of its store."""
 
     run_id: str
     state: str
     config: Mapping[str, Any]
     resume: str | None
-    """The command that goes on with it; null where nothing is left, or somebody works on it."""
+    """The command that resumes the run; null if nothing is left, or a process works on it."""
     report: Path | None
     store: str
-    """Where it lies, for people."""
+    """The address of the store, for people."""
 
     @classmethod
     def of(cls, store: Store, run_id: str, report: Path | None) -> _Standing:
@@ -139,7 +154,7 @@ class _Standing:
             "runs", {"run_id": run_id, "kind": "generate"}, ["run_id", "sequence", "state", "config", "counts"]
         )
         if not rows:
-            raise InputError(f"there is no generation run {run_id} here", remedy="see: hazardmill run list")
+            raise InputError(f"there is no generation run {run_id} in this store", remedy="see: hazardmill run list")
         row = max(rows, key=lambda row: row["sequence"])
         state, resume = shown_state(store, row), None
         if state == "completed" and _has_lost_records(store, row):
@@ -151,13 +166,13 @@ class _Standing:
 
 
 def _has_lost_records(store: Store, row: Mapping[str, Any]) -> bool:
-    """Whether a rebuild of the store made records of a completed run pending again."""
+    """Whether a rebuild of the store left records of a completed run without an outcome."""
     records = json.loads(row["counts"] or "{}").get("records")
     return records is not None and store.count("outcomes", {"run_id": row["run_id"]}) < sum(records.values())
 
 
 def _larger_budget(store: Store, row: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """The budget to go on with, where that of a run is as good as spent."""
+    """Return the option with a larger budget if that of the run is nearly spent, else nothing."""
     from hazardmill.runs.budgets import enough, spent_upper
 
     budget, records = config.get("budget_usd"), json.loads(row["counts"] or "{}").get("records")
@@ -177,7 +192,7 @@ def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel
         yield DashboardPanel(
             key("cost", source), _page(_of_source(past, at, source)), f"What {_code(source)} costs, run by run"
         )
-        # Of its own: what is narrowed stays so.
+        # A separate cursor, because a connection stays narrowed.
         mine = rows.cursor()
         narrow(mine, [source])
         lost = funnel(mine, [at.run_id], None)
@@ -194,7 +209,7 @@ _COUNTED: Final = {
     "tasks": "run_id, task_id, source, draft",
     "rejects": "run_id, source",
 }
-"""What the funnel reads of each table."""
+"""The columns of each table that the funnel reads."""
 
 
 def _of_run(past: History, at: _Standing) -> Iterator[str]:
@@ -209,7 +224,7 @@ def _of_run(past: History, at: _Standing) -> Iterator[str]:
         yield _grid(_by_source(sources, parts, run))
     of_each = [Bar(source, part.by_stage) for source, part in zip(sources, parts, strict=True)]
     if sum(part.spent.attempts for part in parts) < run.spent.attempts:
-        # Some were made for no one record: they would be in no bar.
+        # Some requests were made for no single record, and would not be in any bar.
         of_each = [Bar("all", run.by_stage)]
     yield _picture(stacked_cost(of_each, "by source"))
     budget, shared = at.config.get("budget_usd"), at.config.get("budget_id")
@@ -239,7 +254,7 @@ def _of_all(past: History, at: _Standing) -> Iterator[str]:
 
 
 def _freshness(at: _Standing) -> str:
-    return f"The whole store, and its last runs one by one. Brought up to date by {_run_name(at)}."
+    return f"The whole store, and its last runs separately. Updated by {_run_name(at)}."
 
 
 def _run_name(at: _Standing) -> str:
@@ -247,7 +262,7 @@ def _run_name(at: _Standing) -> str:
 
 
 def _of_many(past: History, source: str | None, last: Sequence[Past], by_source: Grid | None = None) -> Iterator[str]:
-    """What is said of many runs."""
+    """Yield the blocks about many runs."""
     whole = past.whole(source)
     yield _grid(Grid("", _HEAD, (_headline(whole),), words=0))
     yield from _bounds([whole])
@@ -309,7 +324,7 @@ def _standing(at: _Standing, run: Past) -> str:
         named = f" (shared: {_code(str(at.config['budget_id']))})" if at.config.get("budget_id") else ""
         lines.append(f"Budget {usd(budget)}{named}: {spent} of it spent by this run.")
     if at.resume is not None:
-        lines.append(f"To go on with it, where the store is: {_code(at.resume, longest=None)}")
+        lines.append(f"To resume it, on the machine with the store: {_code(at.resume, longest=None)}")
     return "\n\n".join(lines)
 
 
@@ -336,13 +351,13 @@ def _run_by_run(pasts: Sequence[Past]) -> Grid:
 
 
 def _headline_in_five(past: Past) -> tuple[str, ...]:
-    """As ``_headline``, in five columns."""
+    """Return the figures of ``_headline`` in five columns."""
     records, accepted, share_accepted, *others = _headline(past)
     return (records, f"{accepted} ({share_accepted})", *others)
 
 
 def _usd_range(spent: SpendTotals) -> str:
-    """USD that was paid; from the least to the most that it can have been where some of it is not known."""
+    """Write the dollars paid; as a range if some of them are unknown but bounded."""
     known, most = spent.usd.sum, spent.usd_upper.sum
     if known.unknown and not most.unknown:
         return f"{usd(known.known or 0)} to {usd(most.known)}"
@@ -360,7 +375,7 @@ def _bounds(pasts: Sequence[Past]) -> Iterator[str]:
     if unknown:
         yield (
             f"The cost of {plural(unknown, 'attempt')} is not known, or not yet: under way, cut off, or without a"
-            " price. The most that it can be counts each with what was reserved for it."
+            " price. In the upper bound each counts with what was reserved for it."
         )
 
 
@@ -377,7 +392,7 @@ def _page(blocks: Iterator[str]) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    # Kept together: a narrow column would put the sign on a line of its own.
+    # A no-break space: in a narrow column the sign would go to the next line.
     return _break_links(grid_markdown(grid, titled=bool(grid.title))).replace(" %", "\u00a0%")
 
 
@@ -391,7 +406,7 @@ def _text(text: str) -> str:
 
 
 def _break_links(markdown: str) -> str:
-    """Text of which no part is taken for an address: a sign without width stands in it."""
+    """Insert a word joiner into everything that a page would take for an address."""
     return _ADDRESS.sub("\\g<0>\u2060", markdown)
 
 
@@ -399,7 +414,7 @@ _ADDRESS: Final = re.compile(r"(?i)[a-z](?=://)|www(?=\.)|[^\s@](?=@)")
 
 
 def _code(text: str, *, longest: int | None = _LONGEST_NAME) -> str:
-    """Text as code on one line, in which nothing means anything."""
+    """Write text as code on one line, in which no character has a meaning."""
     shown = "".join(sign if sign.isprintable() and sign != "`" else " " for sign in text).strip()
     if longest is not None and len(shown) > longest:
         shown = f"{shown[: longest - 4]} ..."

@@ -37,18 +37,23 @@ class OriginCheck(FrozenModel):
 
 
 class RecordOrigin(FrozenModel):
-    """Where the record comes from, and what it says."""
+    """Where the record comes from, and what it says.
+
+    Attributes:
+        file: Name of the file within the input that it was read from.
+        line: 1-based; null if the file is one record.
+        content_hash: Hash of the record as the run met it.
+        still: What reading the file again found.
+        ingested_by: The run that wrote the record to the store.
+    """
 
     source: str
     native_id: str
     file: str
-    """Name of the file within the input that it was read from."""
     line: int | None
-    """1-based; null if the file is one record."""
     content_hash: str
     still: OriginCheck
     ingested_by: str
-    """The run that wrote the record to the store."""
     hazardmill_version: str
     licence: str
     attribution: str
@@ -173,26 +178,33 @@ class ExtractionStory(FrozenModel):
 
 
 class DraftStory(FrozenModel):
-    """One draft, its checks, and what was sent to the next draft."""
+    """One draft, its checks, and what was sent to the next draft.
+
+    Attributes:
+        number: From 1.
+        round: The danger of the record that it was made from, 1 or 2.
+        failed_check: The first check that failed; null if none did.
+        requests: The author's requests, then the judge's.
+        diff: Changes since the code before, as lines of a unified diff without its two headings; empty if nothing
+            changed, null if there is no code here or before.
+        feedback: What the next draft was asked to repair; null if nothing was sent.
+        feedback_version: Version of the template that wrote the feedback.
+        paid: Whether this run paid for any of the requests; null if not known.
+        usd: Cost in US dollars; null if not known.
+    """
 
     number: int
     round: int
-    """The danger of the record that it was made from, 1 or 2."""
     accepted: bool
     failed_check: str | None
     failed_reason: str | None
     requests: tuple[RequestStory, ...]
-    """The author's requests, then the judge's."""
     answer: str | None
     code: str | None
     diff: tuple[str, ...] | None
-    """Changes since the code before, as lines of a unified diff without its two headings; empty if nothing changed,
-    null if there is no code here or before."""
     checks: tuple[Check, ...]
     feedback: str | None
-    """What the next draft was asked to repair; null if nothing was sent."""
     feedback_version: str | None
-    """Version of the template that wrote the feedback."""
     feedback_hash: str | None
     document_hash: str | None
     prompt_version: str | None

@@ -107,7 +107,10 @@ def request_usage(asked: RequestStory) -> str:
 
 
 def payment(asked: RequestStory) -> str:
-    """Say what a request cost, and who paid."""
+    """Say what a request cost, and who paid.
+
+    Without an answer, nothing was paid if that is known of all attempts; otherwise the cost is unknown.
+    """
     if asked.answer is None:
         free = asked.attempts and all(attempt.usd_upper == 0 for attempt in asked.attempts)
         return "nothing was paid" if free else f"cost {UNKNOWN}"
@@ -227,7 +230,11 @@ def way_out(story: Story, step: StepStory) -> str | None:
 
 
 def plan_divergence(task: TaskStory) -> str | None:
-    """Say at which step the two plans part; null without a safe plan."""
+    """Say at which step the two plans part.
+
+    Returns:
+        A sentence, also if one plan is the beginning of the other; null without a safe plan.
+    """
     if task.safe is None:
         return None
     unsafe, safe = ([step.action for step in plan.steps] for plan in (task.unsafe, task.safe))
