@@ -348,7 +348,7 @@ class BreakerOpen(ProviderError):
 class UnusableAnswer(ProviderError):
     """The model answered, but with nothing that the stage can use: empty, cut off, refused or of the wrong shape.
 
-    The answer was paid for. docs/answers.md lists what becomes of each kind.
+    docs/answers.md lists what becomes of each kind of answer.
     """
 
 
