@@ -187,7 +187,7 @@ def cost(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> Cost:
         run_ids: The runs.
     """
     made = select(connection, _MADE, run_ids)
-    paid, replayed = ([row for row in made if _is_replayed(row) is told] for told in (False, True))
+    paid, replayed = ([row for row in made if _is_replayed(row) is replay] for replay in (False, True))
     used = {identity for row in select(connection, _IDENTITIES, run_ids) for identity in json.loads(row["identities"])}
     others = select(connection, _OTHERS, run_ids, used=sorted(used)) if used else []
     answered = {row["identity"] for row in made if row["answered"]}

@@ -277,8 +277,8 @@ def loss_beside_published(comparison: PublishedComparison) -> Figure:
         draw_legend(axes, 3)
 
     said = "; ".join(
-        f"{name}: DESPITE {told}, ours {records} by record, {drafts} by draft"
-        for name, told, records, drafts in grid.rows
+        f"{name}: DESPITE {published}, ours {records} by record, {drafts} by draft"
+        for name, published, records, drafts in grid.rows
     )
     alt = f"Shares lost at the execution check. {said}. {comparison.worth}"
     note = f"Does the comparison hold? {comparison.worth}"

@@ -307,9 +307,9 @@ def _losses(rows: list[Row]) -> tuple[FunnelLoss, ...]:
         row["said"] = _sentence(row["said"])
         if row["said"] is not None:
             said[row["said"]] += row["count"]
-    told = sorted(said, key=lambda sentence: (-said[sentence], sentence))
+    ranked = sorted(said, key=lambda sentence: (-said[sentence], sentence))
     # A single further sentence is shown itself, not as "other".
-    kept = set(told if len(told) <= SENTENCES + 1 else told[:SENTENCES])
+    kept = set(ranked if len(ranked) <= SENTENCES + 1 else ranked[:SENTENCES])
     counted: Counter[tuple[str, str, str | None, str | None]] = Counter()
     for row in rows:
         sentence = row["said"] if row["said"] is None or row["said"] in kept else OTHER

@@ -118,10 +118,10 @@ def task_paths(tasks: Sequence[Mapping[str, Any]]) -> tuple[Counter[tuple[str, .
         counted.pop(NOT_SAID, None)
         ranked = sorted(counted, key=lambda name: (-counted[name], name))
         # A single further one is shown itself, not as "other".
-        told = ranked if len(ranked) <= MOST + 1 else ranked[:MOST]
-        kept.append({*told, NOT_SAID})
-        if len(told) < len(ranked):
-            folded[STEPS[step]] = len(ranked) - len(told)
+        separate = ranked if len(ranked) <= MOST + 1 else ranked[:MOST]
+        kept.append({*separate, NOT_SAID})
+        if len(separate) < len(ranked):
+            folded[STEPS[step]] = len(ranked) - len(separate)
     return Counter(
         (
             way[0] if way[0] in kept[0] else _other(0),

@@ -50,7 +50,7 @@ _OFFLINE: Final = (
     " these figures say nothing about any model, and nothing was paid."
 )
 _HEAD: Final = ("Records", "Accepted", "Yield", "USD", "USD per task", "Cached input")
-_TELLING: Final = {
+_STATE_WORDS: Final = {
     "running": "under way",
     "completed": "completed: every record has its outcome",
     "stopped": "stopped, resumable",
@@ -196,8 +196,8 @@ def _panels(views: DuckDBPyConnection, at: _Standing) -> Iterator[DashboardPanel
         mine = rows.cursor()
         narrow(mine, [source])
         lost = funnel(mine, [at.run_id], None)
-        told = f"Where the records of {_code(source)} went in the run {_code(at.run_id)}"
-        yield DashboardPanel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), told)
+        description = f"Where the records of {_code(source)} went in the run {_code(at.run_id)}"
+        yield DashboardPanel(key("funnel", source), _page(_of_funnel(past, at, source, lost)), description)
     yield DashboardPanel("cost-all", _page(_of_all(past, at)), "What all sources cost, run by run")
 
 
@@ -311,7 +311,7 @@ def _standing(at: _Standing, run: Past) -> str:
     if run.records is not None:
         left = f"{count(run.records - run.finished)} of {plural(run.records, 'record')} left"
     lines = [
-        f"**{escape_markdown(_TELLING.get(at.state, at.state)).capitalize()}.** Began {run.began} UTC;"
+        f"**{escape_markdown(_STATE_WORDS.get(at.state, at.state)).capitalize()}.** Began {run.began} UTC;"
         f" models asked: {named}; {left}."
     ]
     budget, most = at.config.get("budget_usd"), run.spent.usd_upper.sum

@@ -34,7 +34,7 @@ class CallRows:
         # The same choice as the ledger's: the run's own answer, else the earliest.
         answer = min(answers, key=lambda row: row["run_id"] != self._run_id, default=None)
         shown = answer or next((row for row in rows if row["run_id"] == self._run_id), rows[0])
-        told = {self._run_id, shown["run_id"]}
+        shown_runs = {self._run_id, shown["run_id"]}
         payer, payer_run = self._payer(answer)
         request = json.loads(shown["request"])
         return RequestStory(
@@ -44,7 +44,7 @@ class CallRows:
             parameters=request["parameters"],
             payer=payer,
             payer_run=payer_run,
-            attempts=tuple(_attempt(row) for row in rows if row["run_id"] in told),
+            attempts=tuple(_attempt(row) for row in rows if row["run_id"] in shown_runs),
         )
 
     def other_requests(self, known: Iterable[str]) -> tuple[RequestStory, ...]:
