@@ -217,7 +217,7 @@ class Danger(FrozenModel):
 
     @model_validator(mode="after")
     def _cause_is_of_its_parts(self) -> Danger:
-        # A declared field, so that code which walks the fields finds it; the model is frozen, hence the way round it.
+        # A declared field, so that code that walks the fields finds it; set through __dict__, as the model is frozen.
         parts = (*self.changing_cause, *self.fixed_circumstances)
         self.__dict__["cause_of_danger"] = " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts)
         return self

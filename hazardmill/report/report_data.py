@@ -54,7 +54,8 @@ class RecordedAnswers:
         whole = self.answers == self.of
         many = plural(self.answers, "answer") if whole else f"{self.answers:,} of {plural(self.of, 'answer')}"
         asked = "; no model was asked in these runs" if whole else ""
-        older = f" {plural(self.older, 'answer')} answered earlier versions of the prompts." if self.older else ""
+        are = "is" if self.older == 1 else "are"
+        older = f" {plural(self.older, 'answer')} {are} to earlier versions of the prompts." if self.older else ""
         return f"{many} of {names}, recorded earlier{asked}.{older}"
 
 

@@ -132,7 +132,7 @@ def test_a_changed_prompt_is_told_and_a_record_without_an_answer_stays_pending(
     (pending,) = [line for line in ended.err.splitlines() if line.startswith("stays pending: ")]
     assert "no answer is recorded to this extract request" in pending
     assert ended.json["funnel"]["total"]["pending"] == 1
-    assert "answered earlier versions of the prompts" in Path("demo-out/report.html").read_text()
+    assert "to earlier versions of the prompts" in Path("demo-out/report.html").read_text()
 
 
 def test_a_damaged_recording_leaves_its_records_pending_with_the_reason(

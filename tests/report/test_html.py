@@ -132,7 +132,10 @@ def test_recorded_answers_are_told_at_the_head_with_how_many_are_older_than_thei
         recorded("c", answered=False, recorded_for="old", recording=None),
     ]
     text = Page(render_report(connect(**tables), ["r"])).text
-    assert "2 answers of claude, recorded earlier; no model was asked in these runs. 1 answer answered earlier" in text
+    assert (
+        "2 answers of claude, recorded earlier; no model was asked in these runs. 1 answer is to earlier versions"
+        in text
+    )
     assert text.index("Recorded answers.") < text.index("Where the records went")
     tables["llm_calls"] = [recorded("a"), recorded("d", recording=None, recorded_for=None, model_answered="toy")]
     mixed = Page(render_report(connect(**tables), ["r"])).text

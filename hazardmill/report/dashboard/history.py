@@ -244,6 +244,7 @@ class History:
     def _last(self, source: str | None) -> list[str]:
         names = self._runs_with(source)
         last = names[-LAST:]
+        # The run in focus takes the place of the oldest one if it is not among the last.
         return last if self.run_id in last or self.run_id not in names else [self.run_id, *last[1:]]
 
     def _inputs(self, run_id: str) -> set[str]:
@@ -308,7 +309,7 @@ def _records(row: Row) -> dict[str, int] | None:
     return found
 
 
-# Selections are large. Where the first row has counts, they say how many records there are, and it is not read.
+# Selections are large: they are not read if the first row has counts, which say how many records there are.
 _RUNS: Final = """
     SELECT run_id, arg_max(state, sequence) AS state, arg_max(config, sequence) AS config,
            max(sequence) AS changes, arg_min(counts, sequence) AS counts,

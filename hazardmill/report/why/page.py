@@ -53,7 +53,7 @@ def render_page(story: Story) -> str:
         words=wording,
         numbers=numbers,
         described=describe_witness,
-        # Our own text, and the only one that is not escaped: the security policy of the page allows nothing but it.
+        # Our own style sheet is the only text that is not escaped; the policy of the page allows only its hash.
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         version=__version__,

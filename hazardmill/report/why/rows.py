@@ -55,7 +55,7 @@ class StoreView:
 
     def run_rows(self, record_id: str, run_id: str, table: str) -> list[Row]:
         """Return the latest rows that a run wrote about a record to a table, in the order of commits."""
-        # Rows without an outcome can only be what a loss of parts left over: they must be looked for directly.
+        # Without an outcome, only remnants of lost parts can exist: look for them in the table itself.
         index = "outcomes" if run_id in self.outcomes(record_id) else table
         return self._read(self._commits_with(index, record_id), table, {"run_id": run_id, "record_id": record_id}, None)
 
@@ -94,7 +94,7 @@ class StoreView:
         return calls
 
     def _calls(self, where: Mapping[str, str]) -> list[Row]:
-        # Rows of the ledger never change: hence a condition outside the key may be applied before the latest is chosen.
+        # Rows of the ledger never change, so a condition on other columns may come before the choice of the latest.
         table = TABLES["llm_calls"]
         holding = self._commits_with("llm_calls", where["record_id"])
         return to_rows(latest(read_table(holding, table, where, superseded=True), table.key))
