@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Readable(Protocol):
     """What a report needs from a store.
 
-    ``hazardmill.store.store.Store`` has it; tests use plain DuckDB connections.
+    ``hazardmill.store.store.Store`` implements it.
     """
 
     def connect(self) -> DuckDBPyConnection:
