@@ -79,11 +79,11 @@ def author_schema(form: AuthorFormat, *, structured: bool) -> JsonValue:
     return OUTLINE_FORMAT if form == "document" and structured else None
 
 
-def _outlined_module(text: str) -> str:
+def _render_outline(text: str) -> str:
     return task_code(document_of(parse_json(text, Outline)))
 
 
-_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _outlined_module}
+_READERS: dict[AuthorFormat, Callable[[str], str]] = {"python": python_module, "document": _render_outline}
 _NOTHING: dict[AuthorFormat, str] = {"python": "no_code", "document": "no_document"}
 _MENDS: dict[AuthorFormat, str] = {
     "python": "answer with the whole module in one ```python block",

@@ -22,7 +22,7 @@ _ANSWER: TypeAdapter[_Found | NoDanger] = TypeAdapter(_Found | NoDanger)
 
 
 @dataclass(frozen=True)
-class SentBack:
+class RejectedDanger:
     """A danger that a judge found fault with."""
 
     danger: Danger
@@ -47,11 +47,11 @@ class ExtractResult:
     decline_reason: DeclineReason | None = None
     error: str | None = None
     round: Round = 1
-    sent_back: SentBack | None = None
+    sent_back: RejectedDanger | None = None
     """What extraction was asked once more for. It had no other answer to that where the round is still the first."""
 
 
-async def extract(record: Record, mill: StageContext, sent_back: SentBack | None = None) -> ExtractResult:
+async def extract(record: Record, mill: StageContext, sent_back: RejectedDanger | None = None) -> ExtractResult:
     """Ask for the danger in a record, or for another one in the place of one that was sent back.
 
     Raises:

@@ -26,11 +26,11 @@ def best_executable(attempts: Sequence[DraftAttempt]) -> DraftAttempt | None:
         return None
     # Those of a danger that was sent back are of no danger that is kept.
     latest = max((attempt.draft.round for attempt in attempts), default=1)
-    executable = [attempt for attempt in attempts if attempt.draft.round == latest and _passed_search(attempt)]
+    executable = [attempt for attempt in attempts if attempt.draft.round == latest and _has_passed_search(attempt)]
     return max(executable, key=lambda attempt: (_lines_held(attempt), attempt.draft.number), default=None)
 
 
-def _passed_search(attempt: DraftAttempt) -> bool:
+def _has_passed_search(attempt: DraftAttempt) -> bool:
     return any(check.name == "search" and check.passed is True for check in attempt.draft.checks)
 
 

@@ -26,10 +26,10 @@ class Prefix(NamedTuple):
     @classmethod
     def of(cls, request: Request) -> Prefix:
         """The prefix of a request."""
-        return cls.made(request.stage, request.model, request.prompt_hash, request.record_id)
+        return cls.of_call(request.stage, request.model, request.prompt_hash, request.record_id)
 
     @classmethod
-    def made(cls, stage: Stage, model: str, prompt_hash: str | None, record_id: str | None) -> Prefix:
+    def of_call(cls, stage: Stage, model: str, prompt_hash: str | None, record_id: str | None) -> Prefix:
         """The prefix of what was asked so. The source is the first part of a record's id."""
         source = None if record_id is None else record_id.partition(":")[0]
         return cls(stage, model, prompt_hash, source)

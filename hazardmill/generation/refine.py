@@ -10,7 +10,7 @@ from hazardmill.formalism.document.document import Document
 from hazardmill.generation.author import author
 from hazardmill.generation.context import StageContext, add_costs, total_usd
 from hazardmill.generation.execute import CHECKS, Execution, execute
-from hazardmill.generation.extract import ExtractResult, SentBack, extract
+from hazardmill.generation.extract import ExtractResult, RejectedDanger, extract
 from hazardmill.generation.formalization import NAME as FORMALIZATION
 from hazardmill.generation.formalization import formalization_check
 from hazardmill.generation.judge import formalization_faults, judge
@@ -74,20 +74,20 @@ async def refine(record: Record, mill: StageContext) -> RecordResult:
     Raises:
         ProviderError: The provider cannot be asked at all; the record stays pending.
     """
-    mill.watch.began(record)
+    mill.watch.on_record(record)
     extraction = await extract(record, mill)
-    mill.watch.extracted(record, extraction)
+    mill.watch.on_extraction(record, extraction)
     attempts: list[DraftAttempt] = []
     while extraction.danger is not None and len(attempts) < MAX_DRAFTS:
         of_round = [attempt.draft for attempt in attempts if attempt.draft.round == extraction.round]
         attempt = await _attempt(record, extraction.danger, len(attempts) + 1, extraction.round, of_round, mill)
-        mill.watch.drafted(record, attempt)
+        mill.watch.on_draft(record, attempt)
         if attempt.draft.accepted:
             return RecordResult(record, extraction, (*attempts, attempt), Outcome.ACCEPTED, None, None)
         following = await _following(record, extraction, attempt.draft, mill)
         if following.round != extraction.round:
             attempt = replace(attempt, draft=attempt.draft.model_copy(update={"feedback": None}))  # nobody is told
-            mill.watch.extracted(record, following)
+            mill.watch.on_extraction(record, following)
         attempts.append(attempt)
         extraction = following
     done = tuple(attempts)
@@ -107,7 +107,7 @@ async def _following(record: Record, extraction: ExtractResult, draft: Draft, mi
     faults = [fault for check in draft.checks for fault in formalization_faults(check)]
     if not faults or extraction.danger is None or extraction.sent_back is not None or draft.number == MAX_DRAFTS:
         return extraction
-    sent_back = SentBack(extraction.danger, draft.number, tuple(faults))
+    sent_back = RejectedDanger(extraction.danger, draft.number, tuple(faults))
     again = await extract(record, mill, sent_back)
     answers = (*extraction.answers, *again.answers)
     if again.error is not None or again.danger == extraction.danger:

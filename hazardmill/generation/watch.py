@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 class Watch(Protocol):
     """Told of each step of each record as it is done, of several records in turn. It must not raise."""
 
-    def began(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         """Work on a record begins."""
 
-    def extracted(self, record: Record, extraction: ExtractResult) -> None:
+    def on_extraction(self, record: Record, extraction: ExtractResult) -> None:
         """A danger was found in it, or none."""
 
-    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
         """A draft was written and checked."""
 
 
 class SilentWatch:
     """Tells nobody."""
 
-    def began(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         """Say nothing."""
 
-    def extracted(self, record: Record, extraction: ExtractResult) -> None:
+    def on_extraction(self, record: Record, extraction: ExtractResult) -> None:
         """Say nothing."""
 
-    def drafted(self, record: Record, attempt: DraftAttempt) -> None:
+    def on_draft(self, record: Record, attempt: DraftAttempt) -> None:
         """Say nothing."""

@@ -84,7 +84,7 @@ class Ingestion:
                 if self.counts.records == self._limit:
                     return
         if not self.counts.records and self.counts.unselected + self.counts.skipped:
-            yield self._count_reject(self._nothing_left())
+            yield self._count_reject(self._reject_empty())
 
     def _settle(self, item: Record | Reject | Note, index: int) -> Record | Reject | Repeat | Note | None:
         if isinstance(item, Note):
@@ -95,7 +95,7 @@ class Ingestion:
         # Repeats and conflicts come before the selection, so that a selection never changes what is rejected.
         first = self._seen.meet(self.source.key(item), self.source.essence(item), index, item.line)
         if first is not None:
-            return self._met_again(item, first)
+            return self._settle_repeat(item, first)
         if not meets(item.facts, self.where):
             self.counts.unselected += 1
             return None
@@ -106,7 +106,7 @@ class Ingestion:
         self.counts.warned += bool(item.warnings)
         return item
 
-    def _met_again(self, item: Record, first: _First) -> Reject | Repeat:
+    def _settle_repeat(self, item: Record, first: _First) -> Reject | Repeat:
         name = self._files[first.file].name
         if first.same:
             self.counts.repeats += 1
@@ -132,7 +132,7 @@ class Ingestion:
         self.counts.reasons[reject.reason] += 1
         return reject
 
-    def _nothing_left(self) -> Reject:
+    def _reject_empty(self) -> Reject:
         if self.counts.skipped:
             refusal = InputRefusal(
                 "range_beyond_end",

@@ -47,7 +47,7 @@ class ModelAccess(AccessOptions):
         """The models named for the work itself, without fallbacks."""
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def all_models(self) -> tuple[str, ...]:
         """Every model that may be asked, each once: those named for the work, then fallbacks."""
         return tuple(dict.fromkeys([*self.primary_models, *self.fallback_models]))
 

@@ -189,7 +189,7 @@ class Client:
     async def _rest(self, seconds: float, breaker: Breaker) -> None:
         """Pause; no longer than until nothing more is to be sent."""
         pause = asyncio.ensure_future(self._sleep(seconds))
-        opened = asyncio.ensure_future(breaker.opened())
+        opened = asyncio.ensure_future(breaker.wait_until_open())
         closing = asyncio.ensure_future(self._closing.wait())
         try:
             await asyncio.wait((pause, opened, closing), return_when=asyncio.FIRST_COMPLETED)
@@ -235,7 +235,7 @@ class Client:
                 ended = _settled_refusal(ended)
             if handed is None:
                 handed, cost = self._hand_over(ended, upper, number)
-            recorded = await _to_the_end(self._ledger.record(handed))
+            recorded = await _finish_shielded(self._ledger.record(handed))
         finally:
             if reservation is not None:
                 reservation.settle(cost)
@@ -254,7 +254,7 @@ class Client:
         began: float | None = None
         try:
             if self._metered:
-                await _to_the_end(self._ledger.record(self._ledger.hand_over(attempt, number)))
+                await _finish_shielded(self._ledger.record(self._ledger.hand_over(attempt, number)))
             began = self._clock()
             completion = await self._complete(sent, deadline)
         except (Exception, asyncio.CancelledError) as caught:
@@ -284,13 +284,13 @@ class Client:
         """What was paid, or the most that its counted tokens can have cost; null where nobody counted them."""
         if ended.usd is not None or ended.completion is None:
             return ended.usd
-        return self._prices.most(ended.model_sent, ended.completion.usage)
+        return self._prices.most_usd(ended.model_sent, ended.completion.usage)
 
     def _upper(self, sent: Request) -> float | None:
         """Most that an attempt can cost; null if nothing bounds it."""
         if not self._charges:
             return 0.0
-        return self._prices.upper(sent, None if self._budget is None else self._budget.prompt_tokens(sent))
+        return self._prices.upper_usd(sent, None if self._budget is None else self._budget.prompt_tokens(sent))
 
     async def _reserve(self, sent: Request, upper: float | None, deadline: _Deadline) -> Reservation | None:
         if self._budget is None:
@@ -422,10 +422,10 @@ def _estimate(request: Request) -> int:
 def _settle(slot: Slot, ended: CallAttempt) -> None:
     """Tell the limiter how it went and what was used; where nobody knows, the estimate stays."""
     if isinstance(ended.error, RateLimited):
-        slot.turned_away(ended.error.retry_after)
+        slot.note_refusal(ended.error.retry_after)
     if ended.completion is None:
         return
-    slot.answered()
+    slot.note_answer()
     usage = ended.completion.usage
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         slot.settle(usage.prompt_tokens + usage.completion_tokens)
@@ -440,7 +440,7 @@ def _clean_error(error: BaseException, request: Request) -> BaseException:
     return error
 
 
-async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
+async def _finish_shielded(work: Coroutine[Any, Any, _T]) -> _T:
     """Await ``work``; if cancelled meanwhile, see it to its end first, so that what was paid for is written down."""
     task = asyncio.ensure_future(work)
     try:

@@ -173,7 +173,7 @@ class LedgerIndex:
     def answer(self, identity: str) -> LedgerAnswer | None:
         """The answer of an identity; null if no attempt brought one."""
         packed = self._answers.get(identity)
-        return None if packed is None else packed.recorded(identity)
+        return None if packed is None else packed.unpack(identity)
 
     def has_answer(self, identity: str) -> bool:
         """Whether some attempt at an identity brought an answer."""
@@ -215,7 +215,7 @@ class _Packed(NamedTuple):
             _intern(row.get("model_sent")),
         )
 
-    def recorded(self, identity: str) -> LedgerAnswer:
+    def unpack(self, identity: str) -> LedgerAnswer:
         return LedgerAnswer(
             identity=identity,
             run_id=self.run_id,
@@ -323,7 +323,7 @@ class Ledger:
         """
         await asyncio.wrap_future(handed.written)
         self._index.add([handed.row])
-        return _Packed.of(handed.row).recorded(handed.row["identity"]) if handed.row["answered"] else None
+        return _Packed.of(handed.row).unpack(handed.row["identity"]) if handed.row["answered"] else None
 
     def _row(self, attempt: CallAttempt, number: int) -> dict[str, Any]:
         request, completion, error = attempt.request, attempt.completion, attempt.error

@@ -105,7 +105,7 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def most(self, model: str, usage: Usage) -> float | None:
+    def most_usd(self, model: str, usage: Usage) -> float | None:
         """Most that an attempt can have cost whose tokens were counted, cached or not; null if they were not."""
         price = self._prices.get(model)
         if price is None:
@@ -114,7 +114,7 @@ class Prices:
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
-    def upper(self, request: Request, prompt_tokens: int | None = None) -> float | None:
+    def upper_usd(self, request: Request, prompt_tokens: int | None = None) -> float | None:
         """Most that one attempt at ``request`` can cost: a token a byte of prompt, none cached, all of ``max_tokens``.
 
         Null if the price is unknown, or if the request sets no limit on the output.

@@ -105,7 +105,7 @@ def scrub_answer(text: str, *secrets: str | None) -> str:
     # Longest first: one secret may be the beginning of another.
     for secret in sorted(known, key=len, reverse=True):
         text = text.replace(secret, SCRUBBED)
-    return encodable(_without(text, [form for secret in known for form in _forms(secret)]))
+    return encodable(_remove_forms(text, [form for secret in known for form in _forms(secret)]))
 
 
 def holds_secret(text: str, *secrets: str | None) -> bool:
@@ -185,13 +185,13 @@ def _unescape(escape: str) -> str:
     return letters if letters == "/" else " " if len(letters) == 1 else chr(int(letters[1:], 16))
 
 
-def _without(text: str, forms: Iterable[str]) -> str:
+def _remove_forms(text: str, forms: Iterable[str]) -> str:
     """A text without what has one of these normal forms."""
     # An answer may be cut off in the middle of a secret, and of an escape.
     whole = _NormalForm(_HALF_ESCAPE.sub("", text, count=1))
     found = [whole.origin(place, len(form)) for form in forms for place in _places(form, whole.text)]
     for form in forms:
-        if (begun := _begun_at_end(form, whole.text)) is not None:
+        if (begun := _find_cut_off(form, whole.text)) is not None:
             found.append((whole.origin(begun, 1)[0], len(text)))
     found.sort()
     kept, end = [], 0
@@ -209,7 +209,7 @@ def _places(form: str, text: str) -> Iterator[int]:
         place = text.find(form, place + len(form))
 
 
-def _begun_at_end(form: str, text: str) -> int | None:
+def _find_cut_off(form: str, text: str) -> int | None:
     """Where the beginning of a form is that a text ends with; null where too little of it is there."""
     begin = max(len(text) - len(form) + 1, 0)
     while (begin := text.find(form[:_SHORTEST_IN_FORMS], begin)) >= 0:
@@ -243,7 +243,7 @@ class _NormalForm:
     def _letter(self, place: int) -> tuple[int, int]:
         chunk = bisect_right(self._starts, place) - 1
         if chunk not in self._pieces:
-            self._pieces[chunk] = self._taken_apart(*self._chunks[chunk])
+            self._pieces[chunk] = self._split_chunk(*self._chunks[chunk])
         starts, origins = self._pieces[chunk]
         place -= self._starts[chunk]
         piece = bisect_right(starts, place) - 1
@@ -253,7 +253,7 @@ class _NormalForm:
         begin += place - starts[piece]
         return begin, begin + 1
 
-    def _taken_apart(self, begin: int, end: int) -> tuple[list[int], list[tuple[int, int, bool]]]:
+    def _split_chunk(self, begin: int, end: int) -> tuple[list[int], list[tuple[int, int, bool]]]:
         """The pieces of a chunk: where each begins in its normal form; where in the text it is; if it is an escape."""
         starts, origins, place = [], [], 0
         for token in _TOKEN.finditer(self._text, begin, end):

@@ -50,7 +50,7 @@ _CODE_BEGINS: Final = re.compile(
 )
 
 
-class Asks(Protocol):
+class Asker(Protocol):
     """Whoever answers requests: the client."""
 
     async def ask(self, request: Request) -> Answer:
@@ -130,7 +130,7 @@ def python_module(text: str) -> str:
 
 
 async def ask_structured(
-    client: Asks,
+    client: Asker,
     request: Request,
     model: type[T] | TypeAdapter[T],
     repair_turns: int = MAX_REPAIRS,

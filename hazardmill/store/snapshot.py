@@ -12,7 +12,7 @@ import pyarrow as pa
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.footers import PICKING
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, last_without_gap
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, last_without_gap, list_converted
 from hazardmill.store.files.parts import Condition, batches, expression, having_keys_of, latest, read_parts
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import rebuild_remedy
@@ -82,7 +82,7 @@ def take_snapshot(layout: Layout, manifests: Manifests) -> Snapshot:
         except FileNotFoundError:
             continue  # became parts since it was listed: its manifest is there by now
     committed = tuple(manifests.all())
-    known = converted(committed)
+    known = list_converted(committed)
     return Snapshot(layout, committed, tuple(s for s in segments if s.name not in known), manifests.fetch)
 
 

@@ -20,7 +20,7 @@ from hazardmill.store.files.manifests import Manifests
 from hazardmill.store.maintenance.compact import TARGET_BYTES, MaintenanceSummary, compact
 from hazardmill.store.maintenance.findings import Finding, command
 from hazardmill.store.maintenance.manifest_swap import sweep
-from hazardmill.store.maintenance.rebuild import Rebuilt, rebuild, rehearse
+from hazardmill.store.maintenance.rebuild import RebuildReport, rebuild, rehearse
 from hazardmill.store.maintenance.verify import refuse_losses, verify
 from hazardmill.store.maintenance.verify_rows import HARMLESS, verify_rows
 from hazardmill.store.root import Root
@@ -255,7 +255,7 @@ class Store:
         if self._bucket is not None:
             raise self._bucket.refusal(verb)
 
-    def rebuild(self, *, dry_run: bool = False) -> Rebuilt:
+    def rebuild(self, *, dry_run: bool = False) -> RebuildReport:
         """Put what is damaged into quarantine, and make the store whole again as far as the rest allows.
 
         See ``hazardmill.store.maintenance.rebuild``. No run may be worked on meanwhile, but by a ``dry_run``, which

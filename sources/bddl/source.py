@@ -39,7 +39,7 @@ class Bddl(Source):
     facts = ("activity", "object_types", "rooms", "init", "goal", "synsets")
     folder: ClassVar[Path] = Path(__file__).parent
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """The folder of the package ``bddl``, if it is installed with its activities; nothing of it is imported."""
         try:
             spec = importlib.util.find_spec(_PACKAGE)

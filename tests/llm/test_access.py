@@ -17,8 +17,8 @@ class Access(ModelAccess):
 
 
 def test_each_model_that_may_be_asked_is_named_once_fallbacks_last() -> None:
-    assert Access().asked == ("toy/toy",)
-    assert Access(fallback_models=("toy/dear", "toy/toy")).asked == ("toy/toy", "toy/dear")
+    assert Access().all_models == ("toy/toy",)
+    assert Access(fallback_models=("toy/dear", "toy/toy")).all_models == ("toy/toy", "toy/dear")
 
 
 @pytest.mark.parametrize(

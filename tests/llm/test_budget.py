@@ -19,7 +19,7 @@ from hazardmill.llm.traffic.limiter import Limiter
 from .conftest import FakeClock, MemoryStore, ScriptedBackend, completion, request
 
 
-class CountingPurse:
+class CountingSharedBudget:
     """A purse in memory that others take from as well."""
 
     def __init__(self, usd):
@@ -47,8 +47,8 @@ class CountingPurse:
 )
 def test_what_is_settled_and_reserved_never_exceeds_the_limit(limit, spent, seed, number, shared):
     draw = random.Random(seed)
-    purse = CountingPurse(limit) if shared else None
-    budget = Budget(limit, 0.0 if shared else spent * limit, purse=purse)
+    purse = CountingSharedBudget(limit) if shared else None
+    budget = Budget(limit, 0.0 if shared else spent * limit, shared=purse)
     costs = []
 
     def check():
@@ -149,8 +149,8 @@ def test_a_reservation_is_settled_once():
 
 def test_a_provider_that_counts_more_is_settled_logged_and_reported(caplog):
     async def main():
-        purse = CountingPurse(1.0)
-        budget = Budget(1.0, purse=purse)
+        purse = CountingSharedBudget(1.0)
+        budget = Budget(1.0, shared=purse)
         (await budget.reserve(0.25)).settle(0.75)
         with pytest.raises(BudgetReached):
             await budget.reserve(0.5)
@@ -164,8 +164,8 @@ def test_a_provider_that_counts_more_is_settled_logged_and_reported(caplog):
 
 def test_a_small_budget_is_leased_in_slices():
     async def main():
-        purse = CountingPurse(10.0)
-        budget = Budget(10.0, purse=purse)
+        purse = CountingSharedBudget(10.0)
+        budget = Budget(10.0, shared=purse)
         leased = []
         for _ in range(12):
             (await budget.reserve(0.02)).settle(0.01)

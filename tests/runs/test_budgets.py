@@ -12,7 +12,7 @@ from factories.scripted import ScriptedBackend
 from hazardmill.errors import BudgetReached, SettingsError, UsageError
 from hazardmill.generation.models import Models
 from hazardmill.llm.traffic.budget import Budget
-from hazardmill.llm.traffic.shared_budget import FilePurse
+from hazardmill.llm.traffic.shared_budget import SharedBudgetFile
 from hazardmill.runs import budgets
 from hazardmill.runs.budgets import FOLDER, enough, spent_upper
 from hazardmill.runs.config import RunConfig, RunInput
@@ -124,7 +124,7 @@ def test_nobody_who_spends_waits_while_the_ledger_of_the_dead_is_read(
     def reading(at: Store, run_id: str) -> float | None:
         read.append(run_id)
         # Another worker comes and takes a slice meanwhile.
-        with FilePurse(store.path / FOLDER, "team", "other", 1.0) as purse:
+        with SharedBudgetFile(store.path / FOLDER, "team", "other", 1.0) as purse:
             assert purse.lease(1) == 1
         return spent_upper(at, run_id)
 

@@ -63,7 +63,7 @@ class Source(ABC):
         """Folder of sample input in the native format, written for this project."""
         return self.folder / "sample"
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Input that an installed package brings, found without importing it; null if there is none."""
         return None
 

@@ -160,7 +160,7 @@ def read_lines(path: Path, *, fallback: str | None = None) -> Iterator[SourceLin
 
 def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
     """The lines without their ends; null for one that is too long, of which no more than a part is ever held."""
-    bounded = io.BufferedReader(_Bounded(stream, size), _HEAD)
+    bounded = io.BufferedReader(_BoundedReader(stream, size), _HEAD)
     readline: Callable[[int], bytes] = bounded.readline
     if _ends_in_cr(bounded.peek()):
         # Any byte is a character of Latin-1, and comes back as the same byte.
@@ -175,7 +175,7 @@ def _lines(stream: BinaryIO, size: int) -> Iterator[bytes | None]:
             yield data.removesuffix(b"\n").removesuffix(b"\r")
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedReader(io.RawIOBase):
     """The first bytes of a stream: somebody who writes on and on keeps nobody reading."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:

@@ -40,10 +40,10 @@ class AnswerLimits:
     def refuse(self, error: ProviderError) -> Exception:
         """Keep what is wrong with an answer; returns what ends its reading."""
         self.broken = error
-        return _Refused(error.message)
+        return _AnswerRefused(error.message)
 
 
-class _Refused(Exception):
+class _AnswerRefused(Exception):
     """Ends the reading of an answer."""
 
 
@@ -97,7 +97,7 @@ async def _on_response(response: httpx.Response) -> None:
     """Refuse what leads elsewhere, and bound what will be read.
 
     Raises:
-        _Refused: The answer breaks a limit.
+        _AnswerRefused: The answer breaks a limit.
     """
     if (limits := _LIMITS.get()) is None:
         return
@@ -106,10 +106,10 @@ async def _on_response(response: httpx.Response) -> None:
         _check_redirect(response, limits)
     unpack = _unpacker(response.headers.get("content-encoding", ""), limits)
     response.headers.pop("content-encoding", None)
-    response.stream = _Bounded(response.stream, unpack, limits)
+    response.stream = _BoundedStream(response.stream, unpack, limits)
 
 
-class _Bounded(httpx.AsyncByteStream):
+class _BoundedStream(httpx.AsyncByteStream):
     """The body of an answer, unpacked, which ends with an error where it gets too long."""
 
     def __init__(self, packed: Any, unpack: Callable[[bytes], Iterator[bytes]], limits: AnswerLimits) -> None:  # noqa: ANN401  # of a synchronous client it is another class

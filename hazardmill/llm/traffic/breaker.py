@@ -63,7 +63,7 @@ class Breaker:
         """Whether nothing more is to be sent."""
         return self._reason is not None
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Returns when it opens."""
         await self._opened.wait()
 

@@ -25,7 +25,7 @@ _SLICES: Final = 100
 _log = logging.getLogger(__name__)
 
 
-class Purse(Protocol):
+class SharedBudget(Protocol):
     """Where several workers take slices of one budget from."""
 
     def lease(self, amount: int, /) -> int:
@@ -41,9 +41,9 @@ class Budget:
     """What a run may spend. For the coroutines of one event loop.
 
     Args:
-        limit_usd: Most that may be spent, by this run's own ledger and by everybody who shares the purse.
+        limit_usd: Most that may be spent, by this run's own ledger and by everybody who spends from ``shared``.
         spent_usd: What the run's ledger holds already (``Ledger.spent_usd``).
-        purse: Where money is leased from, if others spend from the same budget; it knows of ``spent_usd`` already.
+        shared: Where money is leased from, if others spend from the same budget; it knows of ``spent_usd`` already.
         calibrated: Reserve prompts by the tokens a byte that this run was charged for so far, with a margin, instead
             of a token a byte. More requests fit; one denser than all before by more than the margin overruns.
 
@@ -52,7 +52,7 @@ class Budget:
     """
 
     def __init__(
-        self, limit_usd: float, spent_usd: float = 0.0, *, purse: Purse | None = None, calibrated: bool = False
+        self, limit_usd: float, spent_usd: float = 0.0, *, shared: SharedBudget | None = None, calibrated: bool = False
     ) -> None:
         if not (0 < limit_usd < math.inf and 0 <= spent_usd < math.inf):
             raise ValueError(f"a budget is a positive number of USD, and what is spent none below 0; got {limit_usd}")
@@ -60,9 +60,9 @@ class Budget:
         self.overruns = 0
         """Requests that cost more than was reserved for them."""
         self._limit = picodollars(limit_usd)
-        self._purse = purse
+        self._shared = shared
         self._settled = picodollars(spent_usd)
-        self._granted = self._limit if purse is None else self._settled
+        self._granted = self._limit if shared is None else self._settled
         self._reserved = 0
         self._under_way = 0
         self._unknown = 0
@@ -126,16 +126,16 @@ class Budget:
     def close(self) -> None:
         """Give back what was leased and not spent. What is under way still counts as spent."""
         idle = self._granted - self._settled - self._reserved
-        if self._purse is not None and idle > 0:
+        if self._shared is not None and idle > 0:
             self._granted -= idle
-            self._purse.give_back(idle)
+            self._shared.give_back(idle)
 
     def _fits(self, amount: int) -> bool:
         if self._reached is not None:
             return False
         missing = self._settled + self._reserved + amount - self._granted
-        if missing > 0 and self._purse is not None:
-            granted = self._purse.lease(max(missing, self._limit // _SLICES))
+        if missing > 0 and self._shared is not None:
+            granted = self._shared.lease(max(missing, self._limit // _SLICES))
             self._granted += granted
             missing -= granted
         return missing <= 0
@@ -160,9 +160,9 @@ class Budget:
         if cost > amount:
             self.overruns += 1
             self._overrun += cost - amount
-            if self._purse is not None:
+            if self._shared is not None:
                 # It is spent, whoever leased it: others must not count on it.
-                self._granted += self._purse.lease(max(0, self._settled + self._reserved - self._granted))
+                self._granted += self._shared.lease(max(0, self._settled + self._reserved - self._granted))
             _log.warning("overrun: a request cost %.6f USD, and %.6f were reserved for it", usd, amount / PICODOLLARS)
         self._changed.set()
 

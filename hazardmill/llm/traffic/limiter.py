@@ -38,13 +38,13 @@ class Slot:
         """Replace the estimate by what the provider counted."""
         self._limiter._correct(self, tokens)
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Tell that the provider took the request."""
         self._limiter._grow()
 
-    def turned_away(self, retry_after: float | None = None) -> None:
+    def note_refusal(self, retry_after: float | None = None) -> None:
         """Tell that the provider had too much to do, and how many seconds it asked to be left alone, if it did."""
-        self._limiter._cut(self, retry_after)
+        self._limiter._reduce(self, retry_after)
 
 
 class Limiter:
@@ -99,7 +99,7 @@ class Limiter:
         self._held_until = float("-inf")
 
     @classmethod
-    def shared(
+    def for_provider(
         cls,
         whom: Hashable,
         max_in_flight: int = 16,
@@ -167,7 +167,7 @@ class Limiter:
     def _grow(self) -> None:
         self._places.success()
 
-    def _cut(self, slot: Slot, retry_after: float | None) -> None:
+    def _reduce(self, slot: Slot, retry_after: float | None) -> None:
         if retry_after is not None:
             self._held_until = max(self._held_until, self._clock() + min(retry_after, self._longest_hold_s))
         if slot.number >= self._uncut_from:

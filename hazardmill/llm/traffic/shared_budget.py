@@ -41,8 +41,8 @@ class _Content:
     openings: int
 
 
-class FilePurse:
-    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.traffic.budget.Purse``.
+class SharedBudgetFile:
+    """A worker's hand in the purse. A context manager; implements ``hazardmill.llm.traffic.budget.SharedBudget``.
 
     Args:
         folder: Where the purse lies; made if it is not there.
@@ -142,7 +142,7 @@ class FilePurse:
         """Leave. What is leased stays leased."""
         self._lock.release()
 
-    def __enter__(self) -> FilePurse:
+    def __enter__(self) -> SharedBudgetFile:
         return self
 
     def __exit__(

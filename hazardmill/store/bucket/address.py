@@ -44,7 +44,7 @@ class Address:
         """The key of an object of the store."""
         return f"{self.prefix}/{name}" if self.prefix else name
 
-    def shown(self, name: str) -> str:
+    def uri(self, name: str) -> str:
         """An object of the store, for people."""
         return f"{self}/{name}"
 
@@ -114,7 +114,7 @@ def _cache() -> Path:
 
 
 @lru_cache(maxsize=64)  # asked for with each file that is checked
-def shown(store: Path) -> str:
+def display_name(store: Path) -> str:
     """What to call a store by its folder: that, or the address of the bucket it is the working folder of."""
     try:
         return str(marked_address(store) or store)

@@ -97,7 +97,7 @@ class InBucket:
         if self._mirror.bucket.put(name, encode_manifest(manifest)) is None:
             if self._mirror.manifest(name.removeprefix("manifests/")) == manifest:
                 return  # put before, and the answer was lost
-            raise _in_use_error(self._mirror.address.shown(name))
+            raise _in_use_error(self._mirror.address.uri(name))
 
 
 def copy_into(

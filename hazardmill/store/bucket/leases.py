@@ -113,7 +113,7 @@ class Lease:
         self._lost = True
         return StoreLocked(
             f"another machine has taken over run {self.run_id}, because this one did not renew its lock in time",
-            file=self._bucket.address.shown(self._name),
+            file=self._bucket.address.uri(self._name),
             remedy="let that one go on; what this one had committed is in the store, the rest in its journal",
         )
 
@@ -194,7 +194,7 @@ class Lease:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
                 "the lock of the run does not say who holds it",
-                file=self._bucket.address.shown(self._name),
+                file=self._bucket.address.uri(self._name),
                 remedy="see that no machine works on the run, then remove this object",
             ) from error
 

@@ -113,7 +113,7 @@ class Mirror:
         if self.bucket.put(IDENTITY, body) is not None or self.bucket.put(IDENTITY, body, over='"none"') is not None:
             raise StoreError(
                 "the object store ignores conditions of a put, so that two workers could overwrite each other",
-                file=self.address.shown(IDENTITY),
+                file=self.address.uri(IDENTITY),
                 remedy="use one that honours If-None-Match and If-Match, or a store in a folder",
             )
 
@@ -124,12 +124,12 @@ class Mirror:
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptStore(
                 "the object does not say which store this is",
-                file=self.address.shown(IDENTITY),
+                file=self.address.uri(IDENTITY),
                 remedy="restore it from an older version of the object, or copy the store from elsewhere",
             ) from error
         if number > BUCKET_FORMAT:
             message = f"the store has format {number}; this hazardmill reads up to {BUCKET_FORMAT}"
-            raise SchemaMismatch(message, file=self.address.shown(IDENTITY), remedy="upgrade hazardmill")
+            raise SchemaMismatch(message, file=self.address.uri(IDENTITY), remedy="upgrade hazardmill")
         return found
 
     def _is_ours(self, found: str | None) -> bool:
@@ -182,7 +182,7 @@ class Mirror:
             CorruptStore: If it is gone, or not as it was written.
             SchemaMismatch: If a newer hazardmill wrote it.
         """
-        place = self.address.shown(f"manifests/{name}")
+        place = self.address.uri(f"manifests/{name}")
         found = self.bucket.get(f"manifests/{name}")
         remedy = "restore it from an older version of the object, or from a copy of the store"
         if found is None:
@@ -236,16 +236,16 @@ class Mirror:
                 if size != part.size and self.bucket.size(name) == part.size:
                     raise StoreError(
                         f"cannot read: {size} of {part.size} bytes came",
-                        file=self.address.shown(name),
+                        file=self.address.uri(name),
                         remedy="try again; the object itself has its full size",
                     )
                 message = "the part in the bucket is not as its manifest says"
-                raise CorruptStore(message, file=self.address.shown(name), remedy=remedy)
+                raise CorruptStore(message, file=self.address.uri(name), remedy=remedy)
             sync_file(staged)
             rename(staged, self.layout.root / part.table / part.file)
         except FileNotFoundError as error:
             message = "a manifest lists this part, and it is not in the bucket"
-            raise CorruptStore(message, file=self.address.shown(name), remedy=remedy) from error
+            raise CorruptStore(message, file=self.address.uri(name), remedy=remedy) from error
         finally:
             remove(staged)
 

@@ -121,7 +121,7 @@ class SharedManifests(Manifests):
                 return manifest
         raise StoreError(
             "cannot commit: the next number was always taken",
-            file=self._mirror.address.shown("manifests/"),
+            file=self._mirror.address.uri("manifests/"),
             remedy="try again; if this comes again, see that listings of the bucket show what was put before",
         )
 

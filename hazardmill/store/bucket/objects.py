@@ -83,7 +83,7 @@ class Bucket:
         """A small object; none if it is not there."""
         from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # published without types
 
-        with object_errors(self.address.shown(name), "read"):
+        with object_errors(self.address.uri(name), "read"):
             try:
                 answer = self._s3().get_object(Bucket=self.address.bucket, Key=self.address.key(name))
                 data = answer["Body"].read()
@@ -104,7 +104,7 @@ class Bucket:
         from botocore.exceptions import ClientError
 
         condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over}
-        with object_errors(self.address.shown(name), "write"):
+        with object_errors(self.address.uri(name), "write"):
             try:
                 answer = self._s3().put_object(
                     Bucket=self.address.bucket, Key=self.address.key(name), Body=data, **condition
@@ -120,7 +120,7 @@ class Bucket:
     def names(self, folder: str, after: str = "") -> Iterator[tuple[str, int]]:
         """Name within ``folder`` and size in bytes of each object there, sorted; those after the name ``after``."""
         start = self.address.key(f"{folder}/")
-        with object_errors(self.address.shown(f"{folder}/"), "list the objects"):
+        with object_errors(self.address.uri(f"{folder}/"), "list the objects"):
             pages = (
                 self._s3()
                 .get_paginator("list_objects_v2")
@@ -139,7 +139,7 @@ class Bucket:
             source = path.open("rb")
         with (
             source,
-            object_errors(self.address.shown(name), "write"),
+            object_errors(self.address.uri(name), "write"),
             self._arrow().open_output_stream(self._place(name)) as sink,
         ):
             while data := source.read(_CHUNK):
@@ -148,7 +148,7 @@ class Bucket:
         if found != size:
             raise StoreError(
                 f"cannot write: {found or 0} of {size} bytes arrived",
-                file=self.address.shown(name),
+                file=self.address.uri(name),
                 remedy="try again: no manifest lists it yet, and its rows are in the journal",
             )
 
@@ -163,7 +163,7 @@ class Bucket:
             sink = path.open("wb")
         with (
             sink,
-            object_errors(self.address.shown(name), "read"),
+            object_errors(self.address.uri(name), "read"),
             self._arrow().open_input_stream(self._place(name)) as source,
         ):
             while data := source.read(_CHUNK):
@@ -180,7 +180,7 @@ class Bucket:
         from botocore.exceptions import ClientError
 
         # Not by pyarrow: what is not there, it looks for a second time, as a folder.
-        with object_errors(self.address.shown(name), "look for it"):
+        with object_errors(self.address.uri(name), "look for it"):
             try:
                 answer = self._s3().head_object(Bucket=self.address.bucket, Key=self.address.key(name))
             except ClientError as error:

@@ -96,7 +96,7 @@ class Layout:
     def segments(self) -> list[Path]:
         """The segments in the journal, oldest first."""
         found = [path for path in self.journal.glob("*.jsonl") if _SEGMENT.fullmatch(path.stem)]
-        return sorted(found, key=lambda path: self.created(path.stem))
+        return sorted(found, key=lambda path: self.creation_key(path.stem))
 
     @staticmethod
     def new_segment(run_id: str) -> str:
@@ -114,7 +114,7 @@ class Layout:
         return _SEGMENT.fullmatch(name) is not None
 
     @staticmethod
-    def created(segment: str) -> tuple[str, str]:
+    def creation_key(segment: str) -> tuple[str, str]:
         """What sorts segments by their creation."""
         _, created, unique = segment.rsplit("-", 2)
         return created, unique

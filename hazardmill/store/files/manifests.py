@@ -136,7 +136,7 @@ def encode_manifest(manifest: CommitManifest) -> bytes:
     return json.dumps({"body": body, "sha256": content_hash(body)}, indent=1).encode()
 
 
-def live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
+def list_live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
     """Those that no other stands for, in commit order."""
     known = list(manifests)
     replacements = [manifest for manifest in known if manifest.generation]
@@ -146,7 +146,7 @@ def live(manifests: Iterable[CommitManifest]) -> list[CommitManifest]:
     )
 
 
-def converted(manifests: Iterable[CommitManifest]) -> set[str]:
+def list_converted(manifests: Iterable[CommitManifest]) -> set[str]:
     """Names of all segments and replacements whose rows the manifests list."""
     return {name for manifest in manifests for name in manifest.names}
 
@@ -169,8 +169,8 @@ class ManifestListing:
     @classmethod
     def of(cls, files: Mapping[str, CommitManifest]) -> ManifestListing:
         """Of these files."""
-        counting = tuple(live(files.values()))
-        return cls(files, counting, frozenset(converted(counting)))
+        counting = tuple(list_live(files.values()))
+        return cls(files, counting, frozenset(list_converted(counting)))
 
 
 class Manifests:

@@ -87,14 +87,14 @@ def read_parts(table: Table, paths: Sequence[Path], columns: Sequence[str], wher
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenPart:
     """A part whose footer was read."""
 
     footer: Footer
     fragment: ds.ParquetFileFragment
 
 
-def _open_parts(paths: Iterable[Path]) -> Iterator[_Opened]:
+def _open_parts(paths: Iterable[Path]) -> Iterator[_OpenPart]:
     for path in paths:
         footer, fragment = open_part(path)
         if footer.version is not None and footer.version > SCHEMA_VERSION:
@@ -103,10 +103,10 @@ def _open_parts(paths: Iterable[Path]) -> Iterator[_Opened]:
                 file=str(path),
                 remedy="upgrade hazardmill",
             )
-        yield _Opened(footer, fragment)
+        yield _OpenPart(footer, fragment)
 
 
-def _read(table: Table, parts: Sequence[_Opened], columns: Sequence[str], where: Condition) -> pa.Table:
+def _read(table: Table, parts: Sequence[_OpenPart], columns: Sequence[str], where: Condition) -> pa.Table:
     """The rows of parts that meet a condition."""
     schema, condition = table.schema, expression(where)
     is_picking = not PICKING.isdisjoint(where)

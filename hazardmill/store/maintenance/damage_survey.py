@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 
 from hazardmill.errors import CorruptStore, SchemaMismatch, StoreError
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Part, converted, live, missing_sequences, read_manifest
+from hazardmill.store.files.manifests import (
+    CommitManifest,
+    Part,
+    list_converted,
+    list_live,
+    missing_sequences,
+    read_manifest,
+)
 from hazardmill.store.files.parts import hash_file, schema_version
 from hazardmill.store.journal import Segment, read_segment
 from hazardmill.store.maintenance.findings import Finding
@@ -82,7 +89,7 @@ def survey(layout: Layout, seen: StoreFiles) -> RepairPlan:
         plan.damages.append(_damage(finding, "moved to quarantine; made again from its copy or its parts", moves=True))
     plan.replaced = list(seen.manifests)
     commits = [*seen.manifests, *_restore_copies(plan, seen)]
-    commits = live([*commits, *_regroup_parts(layout, plan, seen, commits)])
+    commits = list_live([*commits, *_regroup_parts(layout, plan, seen, commits)])
     _tell_gaps(plan, seen, commits)
     plan.commits = [_intact(layout, plan, manifest) for manifest in commits]
     _read_journal(layout, plan, seen)
@@ -152,8 +159,8 @@ def _regroup_parts(
     layout: Layout, plan: RepairPlan, seen: StoreFiles, commits: Sequence[CommitManifest]
 ) -> list[CommitManifest]:
     """Lost manifests, from the parts that carry their segment's name."""
-    listed = {(part.table, part.file) for manifest in live(commits) for part in manifest.parts}
-    known = converted(commits)
+    listed = {(part.table, part.file) for manifest in list_live(commits) for part in manifest.parts}
+    known = list_converted(commits)
     groups: dict[str, list[Part]] = defaultdict(list)
     for path in find_unlisted(layout, seen, listed):
         file, owner = str(path.relative_to(layout.root)), layout.owner_of(path.name)
@@ -191,7 +198,7 @@ def _number_commits(
     present = {number for manifest in [*commits, *made] for number in range(manifest.first, manifest.sequence + 1)}
     last = max([0, *present, *told.values()])
     gaps = [number for number in range(1, last + 1) if number not in present and number not in told.values()]
-    for owner in sorted(groups, key=layout.created):
+    for owner in sorted(groups, key=layout.creation_key):
         if owner in told:
             number = told[owner]
         elif gaps:
@@ -235,7 +242,7 @@ def _intact(layout: Layout, plan: RepairPlan, manifest: CommitManifest) -> Commi
 
 
 def _read_journal(layout: Layout, plan: RepairPlan, seen: StoreFiles) -> None:
-    known = converted(plan.commits)
+    known = list_converted(plan.commits)
     for name, path in seen.pending.items():
         saved = salvage(path)
         if saved is None:

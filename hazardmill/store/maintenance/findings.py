@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hazardmill.store.bucket.address import shown
+from hazardmill.store.bucket.address import display_name
 
 CODES: Final[Mapping[str, str]] = {
     "manifest_missing": "A commit, or a compaction known by the copy of its manifest, has no manifest.",
@@ -38,12 +38,12 @@ CODES: Final[Mapping[str, str]] = {
 
 def command(words: str, store: Path) -> str:
     """A command on this store, as it is typed into a shell."""
-    return f"hazardmill {words} --store {shlex.quote(shown(store))}"
+    return f"hazardmill {words} --store {shlex.quote(display_name(store))}"
 
 
 def rebuild_remedy(store: Path) -> str:
     """What helps where a file of the store is lost or damaged."""
-    if shown(store) != str(store):
+    if display_name(store) != str(store):
         check = command("store verify", store)
         return f"remove the file: it is a copy, and is fetched again; see what the bucket has: {check}"
     return f"restore the file from a backup of the store, or see: {command('store rebuild --dry-run', store)}"

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from hazardmill.errors import CorruptStore
 from hazardmill.store.files.fsync_io import Fault, disk_errors, make_folder, remove, rename, sync_file
 from hazardmill.store.files.layout import Layout
-from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, converted, is_copy, live
+from hazardmill.store.files.manifests import CommitManifest, Manifests, Part, is_copy, list_converted, list_live
 from hazardmill.store.files.parts import COMPRESSION, hash_file
 from hazardmill.store.maintenance.findings import rebuild_remedy
 from hazardmill.store.schemas import SCHEMA_VERSION, TABLES, Table
@@ -135,9 +135,9 @@ def leftovers(layout: Layout, files: Sequence[CommitManifest]) -> Leftovers:
     A part is one only if its rows are in listed parts: its segment or replacement is in a manifest that counts, or it
     is of a replacement for commits for which others stand. What may be the rest of a loss is none.
     """
-    counting = live(files)
+    counting = list_live(files)
     listed = {(part.table, part.file) for manifest in counting for part in manifest.parts}
-    known = converted(counting)
+    known = list_converted(counting)
     present = {number for manifest in counting for number in range(manifest.first, manifest.sequence + 1)}
     parts = []
     for path in _part_files(layout):

@@ -42,7 +42,7 @@ _LOOKS: Final = 10
 
 
 @dataclass(frozen=True)
-class Rebuilt:
+class RebuildReport:
     """What a rebuild found and did, or would do."""
 
     damages: tuple[Damage, ...]
@@ -64,7 +64,7 @@ class Rebuilt:
         return not self.lost
 
 
-def rehearse(layout: Layout) -> Rebuilt:
+def rehearse(layout: Layout) -> RebuildReport:
     """What a rebuild would do; changes nothing, and others may write and compact meanwhile.
 
     Raises:
@@ -90,7 +90,7 @@ def rehearse(layout: Layout) -> Rebuilt:
     )
 
 
-def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: Fault) -> Rebuilt:
+def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: Fault) -> RebuildReport:
     """Make the store whole again.
 
     Args:
@@ -105,7 +105,7 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
         StoreError: If the disk refuses; done again, it comes to the same end.
     """
 
-    def named(point: str) -> None:
+    def call_fault(point: str) -> None:
         fault(f"rebuild.{point}")
 
     make_folder(layout.root)
@@ -115,18 +115,18 @@ def rebuild(layout: Layout, manifests: Manifests, runs: Collection[str], fault: 
         for damage in plan.damages:
             if damage.moves and (place := keep(layout, damage)) is not None:
                 kept.append(place.name)
-                named("kept")
-        _mend_journal(layout, plan, named)
+                call_fault("kept")
+        _mend_journal(layout, plan, call_fault)
         mended = {f"journal/{saved.path.name}" for saved in plan.salvaged}
         originals = [layout.root / d.file for d in plan.damages if d.moves and d.file not in mended]
-        _republish(layout, manifests, plan, originals, named)
+        _republish(layout, manifests, plan, originals, call_fault)
     for path in layout.segments():
         if layout.run_of(path.stem) in runs:
             convert(layout, manifests, path, fault)
     snapshot = take_snapshot(layout, manifests)
     found = standing(snapshot)
     if found.incomplete:
-        _retract(layout, manifests, found.incomplete, named)
+        _retract(layout, manifests, found.incomplete, call_fault)
     return _report(layout, plan, found, tuple(kept), dry_run=False)
 
 
@@ -188,9 +188,11 @@ def _without(
     return [] if new is None else [new]
 
 
-def _report(layout: Layout, plan: RepairPlan, found: Standing, kept: tuple[str, ...], *, dry_run: bool) -> Rebuilt:
+def _report(
+    layout: Layout, plan: RepairPlan, found: Standing, kept: tuple[str, ...], *, dry_run: bool
+) -> RebuildReport:
     retracted = Counter(run_id for run_id, _ in found.incomplete)
-    return Rebuilt(
+    return RebuildReport(
         damages=tuple(plan.damages),
         quarantined=kept,
         rows_lost=dict(sorted(plan.rows_lost.items())),

@@ -17,9 +17,9 @@ from hazardmill.store.files.manifests import (
     CommitManifest,
     Manifests,
     Part,
-    converted,
     is_copy,
-    live,
+    list_converted,
+    list_live,
     missing_sequences,
     read_manifest,
 )
@@ -61,7 +61,7 @@ def _look_around(layout: Layout, files: list[CommitManifest], findings: list[Fin
     return StoreFiles(
         {path.stem: path for path in layout.segments()},
         {name: sorted((layout.root / name).glob("*.parquet")) for name in TABLES},
-        live(files),
+        list_live(files),
         [*left.parts, *left.manifests],
         sorted(layout.copies.glob("*.json")),
         findings,
@@ -133,7 +133,7 @@ def _check(layout: Layout, seen: StoreFiles) -> Iterator[Finding]:
         for part in manifest.parts:
             yield from check_part(layout, part)
     yield from _unlisted_parts(layout, seen)
-    known = converted(seen.manifests)
+    known = list_converted(seen.manifests)
     for path in seen.pending.values():
         yield from _check_segment(layout, path, path.stem in known)
 

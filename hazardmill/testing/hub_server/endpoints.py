@@ -328,7 +328,7 @@ class Endpoints:
         return as_json(entries[begin:end], headers={"link": f'<{asking.address}{asking.path}?{query}>; rel="next"'})
 
 
-def somebody_else(hub: Hub, asking: RoutedRequest) -> None:
+def interfere(hub: Hub, asking: RoutedRequest) -> None:
     """Do what makes a request come too late: commit something else, or set the same tag on the first commit."""
     if asking.route.endpoint is Endpoint.COMMIT:
         name = f"elsewhere-{len(hub.repository(asking.repository).commits)}.txt"

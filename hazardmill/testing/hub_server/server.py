@@ -19,7 +19,7 @@ from hazardmill.testing.hub_server.answers import (
     as_json,
     find_route,
 )
-from hazardmill.testing.hub_server.endpoints import Endpoints, somebody_else
+from hazardmill.testing.hub_server.endpoints import Endpoints, interfere
 from hazardmill.testing.hub_server.faults import (
     AFTER,
     LIES,
@@ -181,7 +181,7 @@ class HubServer(LoopbackServer[HubJournal, HubConnection]):
                     account,
                 )
                 if fault is not None and fault.kind is HubFaultKind.OVERTAKEN:
-                    somebody_else(self.hub, asking)
+                    interfere(self.hub, asking)
                 answer = self._endpoints.answer(asking)
         except HubRefusal as refused:
             # What nobody has read would be taken for the next request.

@@ -8,16 +8,16 @@ It answers as the offline author, or by a function of yours. ``docs/llm-server.m
 tokens are counted and what the journal holds; ``python -m hazardmill.testing.llm_server --help`` is the same as a
 command.
 
-    asked.py    a request as the server sees it, and its identity
-    faults.py   the kinds of fault, and plans of who meets which
-    answers.py  bodies of answers, whole and spoilt
-    tokens.py   tokenizers, the prefix cache, dialects of usage
-    journal.py  every attempt, in memory and on disk
-    wire.py     HTTP/1.1 on one connection
-    server.py   the server
+    chat_request.py  a request as the server sees it, and its identity
+    faults.py        the kinds of fault, and plans of who meets which
+    answers.py       bodies of answers, whole and spoilt
+    tokens.py        tokenizers, the prefix cache, dialects of usage
+    journal.py       every attempt, in memory and on disk
+    wire.py          HTTP/1.1 on one connection
+    server.py        the server
 """
 
-from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest
 from hazardmill.testing.llm_server.faults import (
     FATAL,
     HOSTILE,

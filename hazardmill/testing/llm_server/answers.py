@@ -36,7 +36,7 @@ GENERATES_NOTHING: Final = frozenset(
 """Faults by which the model is never reached: no tokens, nothing cached."""
 
 
-def spoilt(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, str | None]:
+def apply_fault(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, str | None]:
     """``(content, finish_reason, refusal)`` of an answer that meets a fault; the right one where there is none."""
     if kind is ServerFaultKind.LENGTH:
         return text[: len(text) // 2], "length", None
@@ -47,11 +47,11 @@ def spoilt(text: str, kind: ServerFaultKind | None) -> tuple[str | None, str, st
     if kind is ServerFaultKind.NOT_JSON:
         return _PROSE, "stop", None
     if kind is ServerFaultKind.WRONG_LANGUAGE:
-        return in_chinese(text), "stop", None
+        return translate_to_chinese(text), "stop", None
     return text, "stop", None
 
 
-def in_chinese(text: str) -> str:
+def translate_to_chinese(text: str) -> str:
     """The answer with its prose in Chinese: quoted texts of several words, or, where it has none, the whole of it.
 
     Names and keys stay, so JSON keeps its shape and code runs.

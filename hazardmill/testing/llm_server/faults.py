@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 from hazardmill.testing.timed_faults import TimedFault
 
 

@@ -16,15 +16,15 @@ from hazardmill.llm.requests import OFFLINE_MODEL
 from hazardmill.testing.llm_server.answers import (
     ERRORS,
     GENERATES_NOTHING,
+    apply_fault,
     bomb,
     completion_body,
     echo_key,
     error_body,
     models_body,
     page,
-    spoilt,
 )
-from hazardmill.testing.llm_server.asked import ChatRefusal, ChatRequest, read_asked
+from hazardmill.testing.llm_server.chat_request import ChatRefusal, ChatRequest, read_chat_request
 from hazardmill.testing.llm_server.faults import FaultPlan, ServerFault, ServerFaultKind
 from hazardmill.testing.llm_server.journal import ServedAttempt, ServerJournal, Totals
 from hazardmill.testing.llm_server.tokens import (
@@ -188,7 +188,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
         try:
             if not self._may_ask(incoming):
                 raise ChatRefusal(401, *_WRONG_KEY)
-            asked = read_asked(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
+            asked = read_chat_request(incoming.body, incoming.headers.get(OFFLINE_KEY_HEADER.lower()))
         except ChatRefusal as refused:
             await self._refuse(connection, refused)
             return
@@ -233,7 +233,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             return self._journal.change(attempt, status=200), page(), []
         tokens = self._tokenizer.encode(prompt_text(asked))
         chain = chain_of(asked.model, tokens)
-        cached = self._cache.cached(chain)
+        cached = self._cache.count_cached(chain)
         try:
             said = self._answer(asked)
             text = await said if inspect.isawaitable(said) else said
@@ -246,7 +246,7 @@ class LlmServer(LoopbackServer[ServerJournal, Connection]):
             # A function of somebody's own may raise anything; the server is to outlive it.
             attempt = self._journal.change(attempt, status=500, reason=type(error).__name__)
             return attempt, error_body("the function that answers raised an error", "answer_failed"), []
-        content, finish, refusal = spoilt(text, kind)
+        content, finish, refusal = apply_fault(text, kind)
         if kind is ServerFaultKind.ECHO:
             content, finish = f"You came with this key:\n{echo_key(key)}\n\n{content}", key[::-1]
         if content and asked.max_tokens is not None:

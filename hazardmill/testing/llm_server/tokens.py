@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hazardmill.errors import SettingsError
-from hazardmill.testing.llm_server.asked import ChatRequest
+from hazardmill.testing.llm_server.chat_request import ChatRequest
 
 BLOCK: Final = 64
 """Tokens of a block; the cache knows whole blocks only."""
@@ -115,7 +115,7 @@ class PrefixCache:
     def __init__(self) -> None:
         self._known: set[int] = set()
 
-    def cached(self, chain: Sequence[int]) -> int:
+    def count_cached(self, chain: Sequence[int]) -> int:
         """Tokens of the longest beginning that is known."""
         for blocks, link in enumerate(chain):
             if link not in self._known:

@@ -11,7 +11,7 @@ from typing import Final
 
 import h11
 
-from hazardmill.testing.llm_server.asked import ChatRefusal
+from hazardmill.testing.llm_server.chat_request import ChatRefusal
 
 _CHUNK: Final = 64 * 1024
 _HEADERS: Final = 32 * 1024

@@ -49,12 +49,12 @@ def author(prompt: PromptBlocks, record_hash: str, sample: int, draft: int) -> s
 def versions_of(plan: PatternChoice, record_hash: str, sample: int = 0, *, alternatives: bool = False) -> list[Version]:
     """What the author may write for a record, in order; ``alternatives`` are further compositions of the same plan."""
 
-    def composed(variant: int) -> TaskDraft:
+    def compose_variant(variant: int) -> TaskDraft:
         return compose(plan.pattern, plan.names, Draws(record_hash, "plan", sample, variant))
 
-    meant = composed(0)
+    meant = compose_variant(0)
     faults = fault_plan(Draws(record_hash, "plan", sample).under("faults"))
-    others = [Version(composed(variant), None) for variant in range(1, MAX_DRAFTS)] if alternatives else []
+    others = [Version(compose_variant(variant), None) for variant in range(1, MAX_DRAFTS)] if alternatives else []
     return [*(Version(meant, fault) for fault in faults), Version(meant, None), *others]
 
 

@@ -74,10 +74,15 @@ def words_of(text: str) -> frozenset[str]:
 def _cast(pattern: Pattern, words: frozenset[str], draws: Draws) -> PatternChoice:
     draws = draws.under("cast", pattern.name)
 
-    def named(role: str, options: Sequence[str]) -> str:
+    def pick_name(role: str, options: Sequence[str]) -> str:
         return draws.pick(role, [name for name in options if name in words] or options)
 
     here, *others = [room for room in ROOMS if room in words] + draws.some("rooms", ROOMS, len(ROOMS))
     there = next(room for room in others if room != here)
-    names = {"who": named("who", pattern.who), "item": named("item", pattern.item), "here": here, "there": there}
+    names = {
+        "who": pick_name("who", pattern.who),
+        "item": pick_name("item", pattern.item),
+        "here": here,
+        "there": there,
+    }
     return PatternChoice(pattern, names)

@@ -55,7 +55,7 @@ class ChatRequest:
         return None
 
 
-def read_asked(body: bytes, key: str | None) -> ChatRequest:
+def read_chat_request(body: bytes, key: str | None) -> ChatRequest:
     """A request from its body and the header with the offline key.
 
     Raises:
