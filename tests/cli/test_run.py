@@ -143,7 +143,7 @@ def test_credentials_in_an_address_reach_neither_store_nor_screen(generate: Haza
 def test_a_wrong_configuration_writes_no_run(generate: Hazardmill, empty_folder: Path) -> None:
     ended = generate("--store", "s", "--model", "a/b", "--api-base", "foo")
     assert ended.code == 3
-    assert "'foo' is no address of an API" in ended.err
+    assert "'foo' is not the address of an API" in ended.err
     assert not (empty_folder / "s").exists()
 
 
@@ -273,7 +273,7 @@ def test_a_budget_that_is_reached_is_exit_4_and_its_command_goes_on(
         (("--budget-usd", "0"), 2, "'0' is neither a sum above 0 nor the word none"),
         (("--budget-usd", "inf"), 2, "'inf' is neither a sum above 0 nor the word none"),
         (("--budget-usd", "lots"), 2, "'lots' is neither a sum above 0 nor the word none"),
-        (("--budget-id", "team"), 2, "it is not said how large it is"),
+        (("--budget-id", "team"), 2, "the size of the budget team is missing"),
         (("--structured",), 2, "only documents have a schema"),
         (("--deadline", "0"), 2, "--deadline"),
         (("--fallback-model", "openai/gpt-4o"), 2, "offline-author cannot be mixed"),

@@ -23,8 +23,8 @@ def say(number: int, usd: float) -> None:
 
 async def spend(folder: Path, worker: str, limit_usd: float, spent_usd: float, dearest_usd: float, seed: int) -> None:
     draw = random.Random(seed)
-    with SharedBudgetFile(folder, "shared", worker, limit_usd, spent_usd) as purse:
-        budget = Budget(limit_usd, spent_usd, shared=purse)
+    with SharedBudgetFile(folder, "shared", worker, limit_usd, spent_usd) as shared:
+        budget = Budget(limit_usd, spent_usd, shared=shared)
 
         async def one(number: int) -> None:
             upper = dearest_usd * draw.random()

@@ -20,7 +20,7 @@ from .conftest import FakeClock, MemoryStore, ScriptedBackend, completion, reque
 
 
 class CountingSharedBudget:
-    """A purse in memory that others take from as well."""
+    """A shared budget in memory that others take from as well."""
 
     def __init__(self, usd):
         self.left = picodollars(usd)
@@ -115,8 +115,8 @@ def test_where_nothing_is_under_way_the_budget_is_reached_and_stays_so():
 
     error = asyncio.run(main())
     assert error.message == (
-        "the budget of 1 USD is reached: 0.7500 USD are spent, 0.5000 of it for requests of unknown cost, "
-        "and with 0.2500 USD left the next request may cost up to 0.3000"
+        "the budget of 1 USD is reached: 0.7500 USD are spent, 0.5000 of it for requests of unknown cost; "
+        "with 0.2500 USD left the next request may cost up to 0.3000"
     )
     assert (error.exit_code, "resume" in error.remedy) == (4, True)
 
@@ -159,7 +159,7 @@ def test_a_provider_that_counts_more_is_settled_logged_and_reported(caplog):
     budget, purse = asyncio.run(main())
     assert (budget.overruns, budget.overrun_usd, budget.spent_usd) == (1, 0.5, 0.75)
     assert purse.leased == picodollars(0.75), "others cannot count on it"
-    assert "overrun: a request cost 0.750000 USD, and 0.250000 were reserved" in caplog.text
+    assert "overrun: a request cost 0.750000 USD, but 0.250000 were reserved" in caplog.text
 
 
 def test_a_small_budget_is_leased_in_slices():
@@ -179,7 +179,7 @@ def test_a_small_budget_is_leased_in_slices():
 
 @pytest.mark.parametrize(("limit", "spent"), [(0, 0), (-1, 0), (math.inf, 0), (math.nan, 0), (1, -0.1)])
 def test_a_budget_that_makes_no_sense_is_refused(limit, spent):
-    with pytest.raises(ValueError, match="positive number of USD"):
+    with pytest.raises(ValueError, match="must be positive and finite"):
         Budget(limit, spent)
 
 
@@ -287,7 +287,7 @@ def test_a_resumed_run_counts_what_its_rows_hold(make_client, make_backend, make
 def test_no_budget_can_be_kept_over_attempts_that_nothing_bounds(make_client, make_backend, make_request, store):
     unpriced = make_request(model="nobody/nothing")
     asyncio.run(_ended(make_client(make_backend(ProviderDown("x")), max_attempts=1).ask(unpriced)))
-    with pytest.raises(SettingsError, match=r"run-1 holds attempts of unknown cost \(nobody/nothing\)"):
+    with pytest.raises(SettingsError, match=r"the cost of attempts in run run-1 is unknown \(nobody/nothing\)"):
         Ledger(store, store, "run-1").spent_usd()
 
 
