@@ -1,8 +1,8 @@
 """The tables of the store: columns, units, keys, and which columns a digest leaves out.
 
-One description serves the Parquet schemas, the table documentation and the checks. A column is nullable unless
-it is part of the key or marked ``required``; null means *unknown*, never zero. JSON columns hold canonical JSON
-text, because DuckDB and every Parquet reader can read a string.
+One description serves the Parquet schemas, the table documentation and the checks. A column is nullable unless it is
+part of the key or marked ``required``; null means *unknown*, never zero. JSON columns hold canonical JSON text, because
+DuckDB and every Parquet reader can read a string.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from typing import Final
 import pyarrow as pa
 
 SCHEMA_VERSION: Final = 1
-"""Of the tables together, as the first release has them; a part says which it was written with."""
+"""Version of all tables together, as of the first release; each part names the version it was written with."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it says, and how it behaves."""
+    """One column of a table: its Arrow type, its meaning, and how it behaves.
+
+    Attributes:
+        doc: Meaning, as shown in the table documentation.
+        unit: Unit of the values; null where there is none.
+        required: Whether the column cannot be null. Key columns never can.
+    """
 
     name: str
     type: pa.DataType
@@ -26,12 +32,17 @@ class Column:
     unit: str | None = None
     required: bool = False
     volatile: bool = False
-    """Left out of the digest: times, run ids, places on a disk, what depends on the machine, what was charged."""
+    """Left out of the digest: times, run ids, paths, whatever depends on the machine, and what was charged."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its columns in order, and the key that makes a row unique (the latest row wins)."""
+    """One table: its columns in order, and the key that makes a row unique (the latest row wins).
+
+    Attributes:
+        doc: What a row is, as shown in the table documentation.
+        key: Names of the key columns.
+    """
 
     name: str
     doc: str
@@ -49,7 +60,7 @@ class Table:
 
     @property
     def stable_columns(self) -> tuple[str, ...]:
-        """The columns that a digest covers."""
+        """Names of the columns that a digest covers."""
         return tuple(c.name for c in self.columns if not c.volatile)
 
 

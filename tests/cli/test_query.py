@@ -70,7 +70,7 @@ def test_nothing_but_reading_is_allowed(sql: str, hazardmill: Hazardmill, empty_
     before = content(empty_folder)
     ended = hazardmill("query", sql)
     assert ended.code == 3
-    assert "something else than read" in ended.err
+    assert "something other than read" in ended.err
     assert content(empty_folder) == before
 
 
@@ -104,7 +104,7 @@ def test_no_function_does_more_than_reading(call: str, hazardmill: Hazardmill, e
 def test_one_query_at_a_time(sql: str, count: str, hazardmill: Hazardmill) -> None:
     ended = hazardmill("query", sql)
     assert ended.code == 3
-    assert f"one query is wanted, and {count} given" in ended.err
+    assert f"one query is expected, but {count} given" in ended.err
 
 
 def test_numbers_that_json_does_not_have_are_null(hazardmill: Hazardmill) -> None:
