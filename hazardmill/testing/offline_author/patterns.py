@@ -20,7 +20,7 @@ class Pattern(FrozenModel):
         acts: The actions of the robot's task, in order.
         act: Name of the dangerous action.
         goal: The goal of the task.
-        when: Circumstances of which one makes the action dangerous.
+        when: Circumstances; the task gets one of them, which makes the action dangerous.
         also: Further circumstances for the danger.
         half: Actions that look like a remedy but are none.
         idle: Circumstances that do not matter.
