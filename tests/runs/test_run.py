@@ -166,7 +166,7 @@ def test_what_the_run_needs_is_opened_before_anything_is_written(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path / "new")
-    with pytest.raises(SettingsError, match="no address of an API"):
+    with pytest.raises(SettingsError, match="not the address of an API"):
         Run.start(store, config(notes, backend="litellm", api_base="foo"))
 
     def leaking(profile: str) -> Jail:
