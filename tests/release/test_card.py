@@ -277,7 +277,7 @@ def test_an_example_is_shown_with_both_plans_and_its_pddl(tmp_path: Path) -> Non
 
     told = section(card(facts(tmp_path, other={"example": row})), "One task")
 
-    assert "| What causes the harm | The floor is wet. |" in told
+    assert "| What brings the harm about | The floor is wet. |" in told
     assert "(walk hall)" in told and "(dry floor) (walk hall)" in told
     assert "(define (problem hall))" in told
 
