@@ -47,8 +47,8 @@ class CountingSharedBudget:
 )
 def test_what_is_settled_and_reserved_never_exceeds_the_limit(limit, spent, seed, number, shared):
     draw = random.Random(seed)
-    purse = CountingSharedBudget(limit) if shared else None
-    budget = Budget(limit, 0.0 if shared else spent * limit, shared=purse)
+    pool = CountingSharedBudget(limit) if shared else None
+    budget = Budget(limit, 0.0 if shared else spent * limit, shared=pool)
     costs = []
 
     def check():
@@ -80,8 +80,8 @@ def test_what_is_settled_and_reserved_never_exceeds_the_limit(limit, spent, seed
     before = 0.0 if shared else spent * limit
     assert budget.reserved_usd == 0
     assert budget.spent_usd == pytest.approx(before + math.fsum(costs), abs=1e-9)
-    if purse is not None:
-        assert purse.leased == pytest.approx(math.fsum(costs) * PICODOLLARS, abs=len(costs) + 1), "the rest went back"
+    if pool is not None:
+        assert pool.leased == pytest.approx(math.fsum(costs) * PICODOLLARS, abs=len(costs) + 1), "the rest went back"
 
 
 def test_who_finds_no_money_waits_for_what_others_leave_over():
@@ -149,27 +149,27 @@ def test_a_reservation_is_settled_once():
 
 def test_a_provider_that_counts_more_is_settled_logged_and_reported(caplog):
     async def main():
-        purse = CountingSharedBudget(1.0)
-        budget = Budget(1.0, shared=purse)
+        pool = CountingSharedBudget(1.0)
+        budget = Budget(1.0, shared=pool)
         (await budget.reserve(0.25)).settle(0.75)
         with pytest.raises(BudgetReached):
             await budget.reserve(0.5)
-        return budget, purse
+        return budget, pool
 
-    budget, purse = asyncio.run(main())
+    budget, pool = asyncio.run(main())
     assert (budget.overruns, budget.overrun_usd, budget.spent_usd) == (1, 0.5, 0.75)
-    assert purse.leased == picodollars(0.75), "others cannot count on it"
+    assert pool.leased == picodollars(0.75), "others cannot count on it"
     assert "overrun: a request cost 0.750000 USD, but 0.250000 were reserved" in caplog.text
 
 
 def test_a_small_budget_is_leased_in_slices():
     async def main():
-        purse = CountingSharedBudget(10.0)
-        budget = Budget(10.0, shared=purse)
+        pool = CountingSharedBudget(10.0)
+        budget = Budget(10.0, shared=pool)
         leased = []
         for _ in range(12):
             (await budget.reserve(0.02)).settle(0.01)
-            leased.append(purse.leased / PICODOLLARS)
+            leased.append(pool.leased / PICODOLLARS)
         return leased
 
     leased = asyncio.run(main())

@@ -81,7 +81,7 @@ def test_nothing_is_taken_back_from_one_that_was_there_again_meanwhile(folder):
         assert alive.reclaim("dead", 0.4, alive.dead_workers()["dead"]) == pytest.approx(0.1)
 
 
-def test_of_a_purse_that_has_no_numbers_nobody_is_settled(folder):
+def test_of_a_file_without_numbers_nobody_is_settled(folder):
     folder.mkdir()
     (folder / "shared.json").write_text(json.dumps({"limit": 100 * CENT, "leases": {"old": 60 * CENT}}))
     with SharedBudgetFile(folder, "shared", "new", 1.0) as budget:
@@ -107,7 +107,7 @@ def test_two_processes_do_not_go_by_one_name(folder):
         '{"leases": {}',
     ],
 )
-def test_a_damaged_purse_is_refused_and_holds_no_lock(folder, text):
+def test_a_damaged_file_is_refused_and_holds_no_lock(folder, text):
     folder.mkdir()
     (folder / "shared.json").write_text(text)
     for _ in range(2):

@@ -15,7 +15,7 @@ _LONGEST_SLEEP_S: Final = 1.0
 """A settled request frees tokens before its minute is over, so waiters look again this often."""
 
 _SEVERAL: Final = 4
-"""Number of requests under way from which halving is based on that number."""
+"""With at least this many requests under way, their number is halved instead of the limit."""
 
 _shared: dict[tuple[Hashable, ...], dict[asyncio.AbstractEventLoop, Limiter]] = {}
 """Limiters shared within this process, by what they limit and by the event loop that uses them."""
@@ -64,10 +64,10 @@ class Limiter:
     in total (an exact sliding window; null means no limit). A request that is larger than the whole token limit is
     admitted when the window is empty, because it could never be admitted otherwise.
 
-    At most ``max_in_flight`` requests are under way. A request rejected for overload halves that number, or half the
-    number under way if that is smaller but not tiny; this happens once for all requests that were under way at the
-    time. As many answers as the current limit allows raise it by one, up to the maximum. While a provider asks clients
-    to wait, nothing is admitted.
+    At most ``max_in_flight`` requests are under way. A request rejected for overload halves this limit; if several but
+    fewer requests were under way, the limit becomes half of their number. This happens once for all requests that were
+    under way at the time. After as many answers as the current limit, the limit grows by one, up to the maximum. While
+    a provider asks clients to wait, nothing is admitted.
 
     Args:
         max_in_flight: Maximum number of requests under way.
